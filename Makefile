@@ -79,6 +79,6 @@ clean:
 
 .PHONY: golden
 golden: $(VENV)/.installed-dev
-	$(BIN)/python tests/domains/matrix/test_golden.py --write
-	$(BIN)/python tests/domains/decrypto/test_golden.py --write
-	$(BIN)/python tests/domains/arena/test_golden.py --write
+	$(BIN)/python tests/games/matrix/test_golden.py --write
+	$(BIN)/python tests/games/decrypto/test_golden.py --write
+	$(BIN)/python tests/games/arena/test_golden.py --write

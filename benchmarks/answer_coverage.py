@@ -12,8 +12,8 @@ import itertools
 import tempfile
 
 import tomeval
-from tomeval.domains.matrix.answer import UNDECIDED, Ends, answer, plain, words
-from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.games.matrix.answer import UNDECIDED, Ends, answer, plain, words
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.measures import SCORES
 
 GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)

@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
-from tomeval.domains.arena.games.codenames import KIND, solver
-from tomeval.domains.arena.games.codenames.policies import EmbeddingPlayer
-from tomeval.domains.arena.games.codenames.rules import Codenames
+from tomeval.games.codenames import KIND, solver
+from tomeval.games.codenames.policies import EmbeddingPlayer
+from tomeval.games.codenames.rules import Codenames
 from tomeval.games.policy import Policy
 
 BOARDS = {"9 words": KIND.presets["small"], "25 words": {}}

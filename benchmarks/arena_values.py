@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from one_thread import use_one_thread
 
-from tomeval.domains.arena.games import get_kind
-from tomeval.domains.arena.games.blotto.allocations import drawn, even
+from tomeval.games.arena.named_games import get_kind
+from tomeval.games.blotto.allocations import drawn, even
 from tomeval.games.solver import Bound
 
 

@@ -18,8 +18,8 @@ from coverage import metrics_of, truth_of
 
 from tomeval.comparing.comparison import Comparison, compare_pairs
 from tomeval.comparing.pairing import Meeting, Pairing
-from tomeval.domains.matrix.measures import MEASURES, METRICS
-from tomeval.domains.matrix.play import Setup
+from tomeval.games.matrix.measures import MEASURES, METRICS
+from tomeval.games.matrix.play import Setup
 from tomeval.statistics.flips import FlipPower
 from tomeval.statistics.paired import ENUMERATED, sign_flip, sign_flip_exact
 from tomeval.statistics.ratios import fieller, ratio_moments

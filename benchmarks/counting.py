@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from one_thread import use_one_thread
 
-from tomeval.domains.matrix.batch import batch_form, simulate
-from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.play import Setup, play_episode
-from tomeval.domains.matrix.played import Played
+from tomeval.games.matrix.batch import batch_form, simulate
+from tomeval.games.matrix.games import get_game
+from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.play import Setup, play_episode
+from tomeval.games.matrix.played import Played
 from tomeval.report.tables import render
 
 Floats = NDArray[np.float64]

@@ -18,10 +18,10 @@ import numpy as np
 from counting import Floats, Row, count, held, percent, played, setup_of, spread
 from numpy.typing import NDArray
 
-from tomeval.domains.matrix.bounds import game_limits, regret_limits
-from tomeval.domains.matrix.calibration import expected
-from tomeval.domains.matrix.measures import MEASURES, METRICS, episode_metrics
-from tomeval.domains.matrix.play import Setup
+from tomeval.games.matrix.bounds import game_limits, regret_limits
+from tomeval.games.matrix.calibration import expected
+from tomeval.games.matrix.measures import MEASURES, METRICS, episode_metrics
+from tomeval.games.matrix.play import Setup
 from tomeval.statistics import estimate
 
 EXTREMES = (5, 6, 10, 30, 100)

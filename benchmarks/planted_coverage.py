@@ -15,11 +15,11 @@ import numpy as np
 from counting import Floats, Row, count, percent, setup_of
 from numpy.typing import NDArray
 
-from tomeval.domains.matrix.games import MatrixGame, get_game
-from tomeval.domains.matrix.play import play_episode
-from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.responses import best_responses
 from tomeval.extensions.planted.measures import Statements, contrast, use_slopes
+from tomeval.games.matrix.games import MatrixGame, get_game
+from tomeval.games.matrix.play import play_episode
+from tomeval.games.matrix.played import Played
+from tomeval.games.matrix.responses import best_responses
 from tomeval.statistics import estimate
 
 EPISODES, HORIZON = 20, 10

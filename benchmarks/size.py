@@ -14,8 +14,7 @@ from pathlib import Path
 HOME = Path(__file__).resolve().parent.parent
 BUDGETS = {
     "spine": 29_000,
-    "domains/matrix": 10_000,
-    "domains, others": 17_000,
+    "games": 27_000,
     "extensions": 14_000,
     "tomeval": 70_000,
     "tests": 45_000,
@@ -25,16 +24,14 @@ BUDGETS = {
 
 def part_of(path: Path) -> str:
     """Return the part of the budget that a file of the package belongs to."""
-    room, *rest = path.parts
-    if room == "domains" and rest:
-        return "domains/matrix" if rest[0] == "matrix" else "domains, others"
-    return "extensions" if room == "extensions" else "spine"
+    room = path.parts[0]
+    return room if room in ("games", "extensions") else "spine"
 
 
 def room_of(path: Path) -> str:
-    """Return the room as people name it: two folders deep in domains and extensions."""
-    deep = path.parts[0] in ("domains", "extensions")
-    return "/".join(path.parts[: 2 if deep else 1]) if len(path.parts) > 1 else "."
+    """Return the room as people name it: two folders deep in games and extensions."""
+    deep = path.parts[0] in ("games", "extensions")
+    return "/".join(path.parent.parts[: 2 if deep else 1]) or "."
 
 
 def rooms() -> list[tuple[str, str, int, int]]:
@@ -43,8 +40,9 @@ def rooms() -> list[tuple[str, str, int, int]]:
     Extensions are one room. What lives there is the first sentence of the package's docstring.
     """
     order = ["core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots"]
-    order += ["report", "api", "cli", "games", "domains/matrix", "domains/seated"]
-    order += ["domains/decrypto", "domains/arena", "extensions"]
+    order += ["report", "api", "cli", "games", "games/matrix", "games/seated", "games/decrypto"]
+    order += ["games/arena", "games/blotto", "games/codenames", "games/ipd3", "games/mafia"]
+    order += ["extensions"]
     rows = []
     for name in order:
         folder = HOME / "tomeval" / name

@@ -23,7 +23,7 @@ from typing import Any
 
 from voice_styles import VOICES, Asked, Voice
 
-from tomeval.domains.arena.scripts import answer as arena_answer
+from tomeval.games.arena.scripts import answer as arena_answer
 
 MARKER = "Final answer:"
 

@@ -19,19 +19,19 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import results_path, shown_path
-from tomeval.domains.matrix.bounds import regret_limits
-from tomeval.domains.matrix.games import MatrixGame, get_game
-from tomeval.domains.matrix.optima import REFERENCES
-from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.partners import PartnerSet
-from tomeval.domains.matrix.published import (
+from tomeval.games.matrix.bounds import regret_limits
+from tomeval.games.matrix.games import MatrixGame, get_game
+from tomeval.games.matrix.optima import REFERENCES
+from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.partners import PartnerSet
+from tomeval.games.matrix.published import (
     COLUMNS,
     FUNCTIONAL,
     LITERAL,
     TOM,
     read_results,
 )
-from tomeval.domains.matrix.responses import RULES, misjudgement_cost
+from tomeval.games.matrix.responses import RULES, misjudgement_cost
 
 AUDITED = (FUNCTIONAL, TOM, LITERAL)
 
@@ -84,7 +84,7 @@ def judge(
           their partner, so the bounds are the widest over the partners of the set; a stochastic
           partner may fall any way it can.
         - ΔToM/T outside what the same cell's share of mispredictions can cost under each of the
-          rules of `tomeval.domains.matrix.responses.misjudgement_cost`.
+          rules of `tomeval.games.matrix.responses.misjudgement_cost`.
 
         Every printed number stands for all numbers that round to it.
     list of dict

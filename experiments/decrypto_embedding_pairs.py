@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.coroutines import run_now
-from tomeval.domains.decrypto.embedding_players import MATCHINGS
-from tomeval.domains.decrypto.experiment import DecryptoCell
-from tomeval.domains.decrypto.seating import play_one
+from tomeval.games.decrypto.embedding_players import MATCHINGS
+from tomeval.games.decrypto.experiment import DecryptoCell
+from tomeval.games.decrypto.seating import play_one
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment

@@ -26,8 +26,8 @@ def make_tokenizer() -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    from tomeval.domains.matrix.domain import MATRIX
-    from tomeval.domains.matrix.preview import example_cell
+    from tomeval.games.matrix.domain import MATRIX
+    from tomeval.games.matrix.preview import example_cell
     from tomeval.runs.preview import preview
 
     task = {"labels": "neutral", "horizon": 10, "partners": "always(0)", "conditional": True}

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.coroutines import run_now
-from tomeval.domains.decrypto.experiment import DecryptoCell
-from tomeval.domains.decrypto.play import PlayedGame
-from tomeval.domains.decrypto.seating import play_one
+from tomeval.games.decrypto.experiment import DecryptoCell
+from tomeval.games.decrypto.play import PlayedGame
+from tomeval.games.decrypto.seating import play_one
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure
 from tomeval.runs.experiment import make_experiment

@@ -7,8 +7,8 @@ import json
 
 import numpy as np
 
-from tomeval.domains.arena.llm_options import LLMOptions
-from tomeval.domains.arena.llm_seat import LLMSeat
+from tomeval.games.arena.llm_options import LLMOptions
+from tomeval.games.arena.llm_seat import LLMSeat
 from tomeval.games.chairs import Chair
 from tomeval.games.game import Stage
 from tomeval.models.scripted import ScriptedModel

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.decrypto.game import Deal, Rules
-from tomeval.domains.decrypto.llm_options import LLMOptions
-from tomeval.domains.decrypto.llm_seats import LLMSeat
-from tomeval.domains.decrypto.play import PlayedGame, Table, play_game
-from tomeval.domains.decrypto.probes import Probes
-from tomeval.domains.decrypto.seats import ROLES
 from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.game import Deal, Rules
+from tomeval.games.decrypto.llm_options import LLMOptions
+from tomeval.games.decrypto.llm_seats import LLMSeat
+from tomeval.games.decrypto.play import PlayedGame, Table, play_game
+from tomeval.games.decrypto.probes import Probes
+from tomeval.games.decrypto.seats import ROLES
 from tomeval.lexicon.words import WordLists
 from tomeval.models.base import GenerateRequest
 from tomeval.models.scripted import ScriptedModel

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.coroutines import run_now
-from tomeval.domains.matrix.games import GAMES, MatrixGame
-from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.play import Setup, play_episode_async
-from tomeval.domains.matrix.steps import Steps
+from tomeval.games.matrix.games import GAMES, MatrixGame
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.play import Setup, play_episode_async
+from tomeval.games.matrix.steps import Steps
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies import Strategy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tomeval.comparing.pairing import Meeting, Pairing
-from tomeval.domains.matrix.measures import MEASURES, METRICS
+from tomeval.games.matrix.measures import MEASURES, METRICS
 
 LEVELS = ("a", "b", "c", "d", "e")
 

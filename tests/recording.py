@@ -29,8 +29,8 @@ from support import scripts
 import tomeval
 from tomeval.cli import main as command_line
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.scripts import play_arena
-from tomeval.domains.matrix.games import get_game
+from tomeval.games.arena.scripts import play_arena
+from tomeval.games.matrix.games import get_game
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.outside import known_tables

@@ -17,13 +17,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import GAMES, Labels, MatrixGame
-from tomeval.domains.matrix.partner_files import partner_names
-from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.played import Played
-from tomeval.domains.matrix.storing import SCHEMA, as_records
+from tomeval.games.matrix.games import GAMES, Labels, MatrixGame
+from tomeval.games.matrix.partner_files import partner_names
+from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.play import Setup
+from tomeval.games.matrix.played import Played
+from tomeval.games.matrix.storing import SCHEMA, as_records
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.lines import encode, read_lines
 from tomeval.runs.store import Store
@@ -86,7 +86,7 @@ ALL_GAMES = (*GAMES.values(), *ODD_GAMES)
 
 def random_partner(game: MatrixGame, rng: np.random.Generator, size: int, kind: str) -> Partner:
     """Return a random table of at most `size` states: ``deterministic``, ``stochastic``, mixed."""
-    from tomeval.domains.matrix.partners import reachable
+    from tomeval.games.matrix.partners import reachable
 
     emissions = np.zeros((size, game.m))
     for s in range(size):

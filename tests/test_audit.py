@@ -10,7 +10,7 @@ import pytest
 from support import ROOT
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.responses import RULES
+from tomeval.games.matrix.responses import RULES
 
 SCRIPT = ROOT / "experiments" / "audit.py"
 judge = runpy.run_path(str(SCRIPT))["judge"]

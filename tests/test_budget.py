@@ -18,7 +18,7 @@ LIMITS = Path(__file__).with_name("budget.json")
 def rooms_of(path: Path) -> list[str]:
     """Return the names of what a file counts for: its top folder, and its room there."""
     top, *rest = path.parent.parts
-    deep = 2 if rest[:1] in (["domains"], ["extensions"]) else 1
+    deep = 2 if rest[:1] in (["games"], ["extensions"]) else 1
     return [top, *(["/".join([top, *rest[:deep]])] if rest else [])]
 
 

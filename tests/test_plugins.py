@@ -17,7 +17,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import ADDED
 from tomeval.core.outcomes import Decision
 from tomeval.core.plugins import load_plugins
-from tomeval.domains.matrix.subjects import subject_class
+from tomeval.games.matrix.subjects import subject_class
 from tomeval.models.scripted import ScriptedModel
 from tomeval.report.exporting import export_run
 from tomeval.runs.domain import get_domain
@@ -163,7 +163,7 @@ def test_nothing_changes_for_those_who_do_not_use_a_part(package) -> None:
         ("1 / 0", "ZeroDivisionError"),
         (
             "import tomeval\ntomeval.register_subject('rmax')(type('R', (tomeval.Subject,), {}))",
-            "subject 'rmax': the name is taken by tomeval.domains.matrix.subjects.simulated.RMax",
+            "subject 'rmax': the name is taken by tomeval.games.matrix.subjects.simulated.RMax",
         ),
     ],
 )

@@ -39,7 +39,7 @@ def test_the_rest_works_without(failure, name, tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["decrypto", "arena"])
 def test_the_rest_works_without_a_domain(failure, name, tmp_path) -> None:
-    assert failure(f"tomeval.domains.{name}", name, tmp_path) == ""
+    assert failure(f"tomeval.games.{name}", name, tmp_path) == ""
 
 
 def test_what_fails_is_told(failure, tmp_path) -> None:

@@ -12,8 +12,8 @@ import tomeval
 
 PACKAGE = Path(tomeval.__file__).parent
 ORDER = ("core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots")
-ORDER += ("report", "api", "cli", "games", "domains", "extensions")
-DOMAINS = sorted(path.parent.name for path in (PACKAGE / "domains").glob("*/__init__.py"))
+ORDER += ("report", "api", "cli", "games", "extensions")
+GAMES = sorted(path.parent.name for path in (PACKAGE / "games").glob("*/__init__.py"))
 EXTENSIONS = sorted(path.parent.name for path in (PACKAGE / "extensions").glob("*/__init__.py"))
 
 
@@ -52,14 +52,17 @@ def test_imports_run_downward():
     assert not back
 
 
-SHARED = "seated"
-"""What several domains import below them; it is no domain, and imports none."""
+SHARED = {"arena": {"seated"}, "decrypto": {"seated"}}
+SHARED |= {name: {"arena"} for name in ("blotto", "codenames", "ipd3", "mafia")}
+"""The folders of `games` that others import; no game knows another."""
 
 
-def test_domains_do_not_know_each_other():
-    inside = [(a.split("."), b.split(".")) for a, b in imports() if a.startswith("domains.")]
-    pairs = {(a[1], b[1]) for a, b in inside if b[0] == "domains" and len(b) > 1}
-    assert {(a, b) for a, b in pairs if a != b} == {("arena", SHARED), ("decrypto", SHARED)}
+def test_games_do_not_know_each_other():
+    inside = [(a.split("."), b.split(".")) for a, b in imports() if a.startswith("games.")]
+    pairs = {(a[1], b[1]) for a, b in inside if b[0] == "games" and len(b) > 1}
+    crossing = {(a, b) for a, b in pairs if a != b and {a, b} <= {*GAMES}}
+    assert crossing <= {(a, b) for a, known in SHARED.items() for b in known}
+    assert not {(a, b) for a, b in pairs if a not in GAMES and b in GAMES}
 
 
 def test_extensions_do_not_know_each_other():
@@ -76,7 +79,7 @@ def test_sql_stands_in_stores_only():
         if isinstance(node, ast.Constant) and re.search(r"\bSELECT\b", str(node.value))
     }
     outside = {module for module in asking if room(module) != "runs"}
-    assert all(re.fullmatch(r"domains\.\w+\.storing", module) for module in outside), outside
+    assert all(re.fullmatch(r"games\.\w+\.storing", module) for module in outside), outside
 
 
 def test_every_module_can_be_imported_first():
@@ -123,7 +126,7 @@ def imports_at_the_top() -> set[tuple[str, str]]:
 def test_every_room_says_what_it_is_for():
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert rooms == set(ORDER)
-    inside = [f"domains/{name}" for name in DOMAINS] + [f"extensions/{name}" for name in EXTENSIONS]
+    inside = [f"games/{name}" for name in GAMES] + [f"extensions/{name}" for name in EXTENSIONS]
     for folder in (*rooms, *inside):
         source = (PACKAGE / folder / "__init__.py").read_text(encoding="utf-8")
         text = ast.get_docstring(ast.parse(source))
@@ -143,7 +146,7 @@ def test_contributing_names_the_rooms_as_the_command_does():
     )
     printed = [line.split(" | ")[:2] for line in done.stdout.splitlines()]
     rooms = [name.strip("|` ").rstrip("/") for name, _ in printed[2:]]
-    folders = [*(name for name in ORDER if name != "domains"), *(f"domains/{d}" for d in DOMAINS)]
+    folders = [*ORDER, *(f"games/{name}" for name in GAMES)]
     assert sorted(rooms) == sorted(folders)
     page = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for name, about in printed[2:]:

@@ -15,7 +15,7 @@ from support import ROOT
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import get_game
+from tomeval.games.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.plan import plan_rows, plan_totals

@@ -10,7 +10,7 @@ import tomeval
 from tomeval.comparing.comparison import compare
 from tomeval.comparing.pairing import pair
 from tomeval.comparing.sides import read_sides
-from tomeval.domains.matrix import optima, responses
+from tomeval.games.matrix import optima, responses
 from tomeval.runs.results import Run
 
 GRID = {

@@ -93,7 +93,7 @@ def main(package: str, name: str, folder: Path) -> None:
         assert "Traceback" not in errors, errors
         if arguments == light[-1]:  # up to here no extension is loaded
             assert not [one for one in sys.modules if one.startswith("tomeval.extensions.")]
-    if ".domains." in package:
+    if ".games." in package:
         (folder / "other.toml").write_text(f'domain = "{name}"\n')
         for command in (["run", folder / "other.toml"], ["prompt", "QA", "--domain", name]):
             code, _, errors = call(*command)

@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from tomeval.core.errors import TomevalError as TomevalError
     from tomeval.core.outcomes import Decision as Decision
     from tomeval.core.outcomes import Invalid as Invalid
-    from tomeval.domains.matrix.calibration import expected as expected
-    from tomeval.domains.matrix.games import MatrixGame as MatrixGame
-    from tomeval.domains.matrix.games import get_game as get_game
-    from tomeval.domains.matrix.optima import best_response as best_response
-    from tomeval.domains.matrix.optima import relevance as relevance
-    from tomeval.domains.matrix.optima import worst_response as worst_response
-    from tomeval.domains.matrix.partner_specs import get_partner as get_partner
-    from tomeval.domains.matrix.partner_specs import get_partner_set as get_partner_set
-    from tomeval.domains.matrix.partners import Partner as Partner
-    from tomeval.domains.matrix.partners import PartnerSet as PartnerSet
-    from tomeval.domains.matrix.subjects import SUBJECTS as SUBJECTS
-    from tomeval.domains.matrix.subjects import Subject as Subject
-    from tomeval.domains.matrix.subjects import register_subject as register_subject
-    from tomeval.domains.matrix.verbs import bounds as bounds
-    from tomeval.domains.matrix.verbs import import_log as import_log
-    from tomeval.domains.matrix.verbs import score as score
     from tomeval.extensions.environments.environment import TextEnvironment as TextEnvironment
     from tomeval.extensions.environments.environment import environment as environment
+    from tomeval.games.matrix.calibration import expected as expected
+    from tomeval.games.matrix.games import MatrixGame as MatrixGame
+    from tomeval.games.matrix.games import get_game as get_game
+    from tomeval.games.matrix.optima import best_response as best_response
+    from tomeval.games.matrix.optima import relevance as relevance
+    from tomeval.games.matrix.optima import worst_response as worst_response
+    from tomeval.games.matrix.partner_specs import get_partner as get_partner
+    from tomeval.games.matrix.partner_specs import get_partner_set as get_partner_set
+    from tomeval.games.matrix.partners import Partner as Partner
+    from tomeval.games.matrix.partners import PartnerSet as PartnerSet
+    from tomeval.games.matrix.subjects import SUBJECTS as SUBJECTS
+    from tomeval.games.matrix.subjects import Subject as Subject
+    from tomeval.games.matrix.subjects import register_subject as register_subject
+    from tomeval.games.matrix.verbs import bounds as bounds
+    from tomeval.games.matrix.verbs import import_log as import_log
+    from tomeval.games.matrix.verbs import score as score
     from tomeval.models import register_model as register_model
     from tomeval.runs.domain import register_domain as register_domain
     from tomeval.runs.experiment import Experiment as Experiment
@@ -52,13 +52,13 @@ _HOME = {
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),
-    "domains.matrix.calibration": ("expected",),
-    "domains.matrix.games": ("MatrixGame", "get_game"),
-    "domains.matrix.optima": ("best_response", "relevance", "worst_response"),
-    "domains.matrix.partner_specs": ("get_partner", "get_partner_set"),
-    "domains.matrix.partners": ("Partner", "PartnerSet"),
-    "domains.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
-    "domains.matrix.verbs": ("bounds", "import_log", "score"),
+    "games.matrix.calibration": ("expected",),
+    "games.matrix.games": ("MatrixGame", "get_game"),
+    "games.matrix.optima": ("best_response", "relevance", "worst_response"),
+    "games.matrix.partner_specs": ("get_partner", "get_partner_set"),
+    "games.matrix.partners": ("Partner", "PartnerSet"),
+    "games.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
+    "games.matrix.verbs": ("bounds", "import_log", "score"),
     "extensions.environments.environment": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),

@@ -16,9 +16,9 @@ import numpy as np
 from plays import Play, draw_play, draw_simple_plays
 from teacher import Asked, Teacher
 
-from tomeval.domains.matrix.observation import Observation
-from tomeval.domains.matrix.subjects.base import Door, Seat
-from tomeval.domains.matrix.subjects.llm import LLMSubject
+from tomeval.games.matrix.observation import Observation
+from tomeval.games.matrix.subjects.base import Door, Seat
+from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.strategies.compose import ADVICE, ANSWERS
 
 _T = TypeVar("_T")

@@ -17,7 +17,7 @@ import numpy as np
 from documents import Document, draw_documents
 from plays import made_up_words
 
-from tomeval.domains.matrix.games import NEUTRAL
+from tomeval.games.matrix.games import NEUTRAL
 
 SPECIAL = ("<|pad|>", "<|im_start|>", "<|im_end|>")
 CHAT = (

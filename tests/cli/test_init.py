@@ -11,7 +11,7 @@ import pytest
 
 from tomeval.cli.starting import KINDS
 from tomeval.core import plugins
-from tomeval.domains.matrix.subjects import SUBJECTS
+from tomeval.games.matrix.subjects import SUBJECTS
 from tomeval.strategies.parts import advice_parts, forget
 from tomeval.strategies.templates import load_prompts
 

@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 from support import ROOT
 
-from tomeval.domains.matrix.measures import METRICS
+from tomeval.games.matrix.measures import METRICS
 from tomeval.report.tables import FORMATS
 
 ALIKE = "note: all episodes have the same value of a measure in "

@@ -17,7 +17,7 @@ from tomeval.comparing.comparison import compare_pairs
 from tomeval.comparing.notes import comparison_notes
 from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.measures import MEASURES, METRICS
+from tomeval.games.matrix.measures import MEASURES, METRICS
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.results import iterate_export
 from tomeval.statistics.paired import holm, sign_flip_exact

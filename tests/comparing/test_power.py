@@ -14,7 +14,7 @@ import tomeval
 from tomeval.comparing.comparison import compare, compare_pairs
 from tomeval.comparing.layout import Layout
 from tomeval.comparing.power import _pilot, episodes_needed
-from tomeval.domains.matrix.measures import METRICS
+from tomeval.games.matrix.measures import METRICS
 from tomeval.runs.results import iterate_export
 from tomeval.statistics.flips import FlipPower, enough_pairs
 from tomeval.statistics.paired import sign_flip, sign_flip_exact

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.game import CODES, hint_fault
+from tomeval.games.decrypto.game import CODES, hint_fault
 from tomeval.lexicon.words import (
     DATA,
     WordLists,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tomeval
-from tomeval.domains.matrix.figures.curves import _points, _regret_limits, smooth
-from tomeval.domains.matrix.results import matrix_cell
+from tomeval.games.matrix.figures.curves import _points, _regret_limits, smooth
+from tomeval.games.matrix.results import matrix_cell
 from tomeval.plots import Options, draw
 
 STEPS, EPISODES = 6, 8

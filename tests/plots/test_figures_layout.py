@@ -6,7 +6,7 @@ import pytest
 from layout import NEED_MORE, check
 
 import tomeval
-from tomeval.domains.matrix.domain import MATRIX
+from tomeval.games.matrix.domain import MATRIX
 from tomeval.plots import FIGURES, Options, draw
 from tomeval.plots.style import WIDTHS
 

@@ -5,8 +5,8 @@ import pytest
 from layout import head
 
 import tomeval
-from tomeval.domains.matrix.figures.curves import curve_figure, smooth
-from tomeval.domains.matrix.figures.scatter import scatter
+from tomeval.games.matrix.figures.curves import curve_figure, smooth
+from tomeval.games.matrix.figures.scatter import scatter
 from tomeval.plots import plot_run
 
 

@@ -12,8 +12,8 @@ from asking import query
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
-from tomeval.domains.matrix.measures import METRICS
-from tomeval.domains.matrix.subjects import SUBJECTS, Subject
+from tomeval.games.matrix.measures import METRICS
+from tomeval.games.matrix.subjects import SUBJECTS, Subject
 from tomeval.report.exporting import export, export_run
 
 STEP_COLUMNS = {

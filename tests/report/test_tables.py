@@ -4,7 +4,7 @@ import csv
 import io
 import json
 
-from tomeval.domains.matrix.domain import MATRIX
+from tomeval.games.matrix.domain import MATRIX
 from tomeval.report import tables
 
 NAN = float("nan")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.domain import MATRIX
+from tomeval.games.matrix.domain import MATRIX
 from tomeval.report.rows import grid_of, sorted_rows
 from tomeval.report.tables import set_grid
 from tomeval.report.views import Asked, chosen_rows, measures_view

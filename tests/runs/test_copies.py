@@ -76,7 +76,7 @@ def model(monkeypatch):
 def play_many(monkeypatch, folder, *subjects, **keys):
     """Play many episodes, whose partners are drawn, whether or not anything else is."""
     with monkeypatch.context() as patch:
-        patch.setattr("tomeval.domains.matrix.play.nothing_drawn", lambda setup: False)
+        patch.setattr("tomeval.games.matrix.play.nothing_drawn", lambda setup: False)
         run_experiment(experiment(*subjects, **keys), folder)
 
 

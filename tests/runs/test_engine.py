@@ -22,7 +22,7 @@ from support import ROOT, calls_in, dump, stored
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import InvalidAnswerError
-from tomeval.domains.matrix.games import get_game
+from tomeval.games.matrix.games import get_game
 from tomeval.models.base import (
     BackendError,
     GenerateRequest,

@@ -10,7 +10,7 @@ from known import PAIRS, Known
 from support import scripts
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import get_game
+from tomeval.games.matrix.games import get_game
 from tomeval.models import open_model
 from tomeval.models.base import ScoreRequest
 from tomeval.runs.experiment import make_experiment

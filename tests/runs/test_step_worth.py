@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tomeval
-from tomeval.domains.matrix.optima import best_response
+from tomeval.games.matrix.optima import best_response
 
 MATRIX = {
     "games": ["RPS", "IPD"],

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from statsmodels.stats.proportion import proportion_confint
 
-from tomeval.domains.arena.domain import ARENA
-from tomeval.domains.decrypto.domain import DECRYPTO
-from tomeval.domains.matrix.domain import MATRIX
+from tomeval.games.arena.domain import ARENA
+from tomeval.games.decrypto.domain import DECRYPTO
+from tomeval.games.matrix.domain import MATRIX
 from tomeval.runs.outside import with_all_extensions
 from tomeval.statistics.bounded import FEWEST, score_ends, t_quantile_975
 from tomeval.statistics.estimates import INTERVALS, estimate

@@ -4,9 +4,9 @@ import pytest
 from known import Known, fixed, make_setup, play, question
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.llm_options import LLMOptions
-from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.subjects.llm import SubjectOptions
+from tomeval.games.decrypto.llm_options import LLMOptions
+from tomeval.games.matrix.games import get_game
+from tomeval.games.matrix.subjects.llm import SubjectOptions
 from tomeval.strategies.asking import ALLOWANCES
 from tomeval.strategies.options import ModelOptions
 

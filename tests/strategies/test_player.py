@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from known import Known, fixed, make_setup
 
-from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.play import play_episode_async
+from tomeval.games.matrix.games import get_game
+from tomeval.games.matrix.play import play_episode_async
 from tomeval.models.base import BackendError, Capabilities, Reply
 from tomeval.models.scripted import ScriptedModel
 

@@ -5,7 +5,7 @@ import pytest
 from known import Known, fixed, make_setup, play
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
+from tomeval.games.matrix.games import Labels, MatrixGame, get_game
 from tomeval.strategies import all_strategies
 from tomeval.strategies.templates import Prompts, load_prompts, prompt_sets
 

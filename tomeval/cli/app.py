@@ -30,7 +30,7 @@ PANELS = {
     "Read": {
         **{"table": "cli.table:table", "plot": "cli.share:plot", "report": "cli.share:report"},
         **{"transcript": "cli.reading:transcript", "compare": "cli.compare:compare"},
-        "bounds": "domains.matrix.commands:bounds",
+        "bounds": "games.matrix.commands:bounds",
     },
     "Begin and share": {
         **{"list": "cli.starting:list_", "init": "cli.starting:init"},
@@ -40,8 +40,8 @@ PANELS = {
 """The commands by what one does with them, in the order of ``--help``."""
 
 PARTS = {
-    "play": {name: f"domains.{name}.commands:PLAY" for name in ("arena", "decrypto")},
-    "import": {"matrix": "domains.matrix.commands:import_"},
+    "play": {name: f"games.{name}.commands:PLAY" for name in ("arena", "decrypto")},
+    "import": {"matrix": "games.matrix.commands:import_"},
 }
 """Commands that do another thing in each domain; extensions bring more parts of them."""
 

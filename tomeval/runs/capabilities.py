@@ -195,18 +195,18 @@ class Verdict(NamedTuple):
         How answers come about, in a sentence or two.
     short : mapping of str to str
         A word for every answer, in their order, for tables with a task per column.
+    answer : function of cell, interval
+        The answer of a cell.
     spare : tuple of str
         Columns that a narrow terminal leaves out, the first one first.
-    answer : function of cell, interval, optional
-        The answer of a cell, a column of tables for programs.
     """
 
     rows: Callable[[Run, str, str | None], Rows]
     lines: Callable[[Run], list[str]]
     rule: str
     short: Mapping[str, str]
+    answer: Callable[[Any, str], str]
     spare: tuple[str, ...] = ()
-    answer: Callable[[Any, str], str] | None = None
 
 
 @dataclass(eq=False)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
 
 DOMAINS: dict[str, str] = {
-    "matrix": "tomeval.domains.matrix.domain:MATRIX",
-    "decrypto": "tomeval.domains.decrypto.domain:DECRYPTO",
-    "arena": "tomeval.domains.arena.domain:ARENA",
+    "matrix": "tomeval.games.matrix.domain:MATRIX",
+    "decrypto": "tomeval.games.decrypto.domain:DECRYPTO",
+    "arena": "tomeval.games.arena.domain:ARENA",
 }
 """Where each domain is: ``module:object``, loaded when it is first named."""
 
@@ -120,7 +120,7 @@ class Cell(ABC):
 
 @dataclass(eq=False)
 class Domain:
-    """A kind of game: what it is, and what it can do. One per folder of `tomeval.domains`.
+    """A kind of game: what it is, and what it can do. See the folders of `tomeval.games`.
 
     Attributes
     ----------

@@ -11,12 +11,12 @@ from support import episodes_of, play_against
 
 import tomeval
 from tomeval.core.outcomes import Decision
-from tomeval.domains.matrix.games import Labels, MatrixGame, get_game
-from tomeval.domains.matrix.partner_specs import get_partner
-from tomeval.domains.matrix.partners import Partner, change_of
-from tomeval.domains.matrix.subjects import SUBJECTS, Subject
 from tomeval.extensions.adaptation.measures import MEASURES, around, lags, last_split
 from tomeval.extensions.adaptation.partners import switching
+from tomeval.games.matrix.games import Labels, MatrixGame, get_game
+from tomeval.games.matrix.partner_specs import get_partner
+from tomeval.games.matrix.partners import Partner, change_of
+from tomeval.games.matrix.subjects import SUBJECTS, Subject
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
 

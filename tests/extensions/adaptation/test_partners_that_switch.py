@@ -9,13 +9,13 @@ import pytest
 from support import ALL_GAMES, random_partner
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.experiment import partners_data
-from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.optima import relevance
-from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
-from tomeval.domains.matrix.partners import change_of, table_change
-from tomeval.domains.matrix.results import _partner
 from tomeval.extensions.adaptation.partners import switching
+from tomeval.games.matrix.experiment import partners_data
+from tomeval.games.matrix.games import get_game
+from tomeval.games.matrix.optima import relevance
+from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
+from tomeval.games.matrix.partners import change_of, table_change
+from tomeval.games.matrix.results import _partner
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
 

@@ -11,9 +11,9 @@ from support import play_against
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.extensions.axelrod.players import players
+from tomeval.games.matrix.games import get_game
+from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
 
 IPD = get_game("IPD")
 MACHINES = ("EvolvedFSM16", "Fortress3", "Predator", "Raider", "Ripoff", "SolutionB5", "TF1", "TF3")

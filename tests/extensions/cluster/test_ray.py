@@ -9,8 +9,8 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
-from tomeval.domains.arena.games.codenames.clues import OWN, Bank
 from tomeval.extensions.cluster import ray_cluster
+from tomeval.games.codenames.clues import OWN, Bank
 from tomeval.runs.engines import make_engine
 from tomeval.runs.experiment import load_experiment
 

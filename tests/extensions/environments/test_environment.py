@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import installed
-from tomeval.domains.matrix.optima import known_best_response
 from tomeval.extensions.environments.environment import gym_env
 from tomeval.extensions.environments.games import advantages
+from tomeval.games.matrix.optima import known_best_response
 
 T = 6
 DECRYPTO = {"game": "decrypto", "partner": "minilm"}

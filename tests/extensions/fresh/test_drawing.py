@@ -12,9 +12,6 @@ import numpy as np
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import GAMES, MatrixGame, get_game
-from tomeval.domains.matrix.optima import best_response, relevance, worst_response
-from tomeval.domains.matrix.partners import Partner, reachable
 from tomeval.extensions.fresh.drawing import (
     Drawn,
     affine_form,
@@ -24,6 +21,9 @@ from tomeval.extensions.fresh.drawing import (
     is_textbook,
     ranks,
 )
+from tomeval.games.matrix.games import GAMES, MatrixGame, get_game
+from tomeval.games.matrix.optima import best_response, relevance, worst_response
+from tomeval.games.matrix.partners import Partner, reachable
 
 KEYS = {"seed": 5, "count": 18, "sizes": ["2x2", "3x2", "4x4"]}
 

@@ -10,11 +10,11 @@ from scipy.stats import t as student
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Extension, add
-from tomeval.domains.matrix.games import get_game
-from tomeval.domains.matrix.responses import best_responses, stepwise_regret
-from tomeval.domains.matrix.subjects.base import draw
-from tomeval.domains.matrix.subjects.simulated import SimulatedSubject, equilibrium
 from tomeval.extensions.fresh.memory import LITERAL, REGRET, effect, effects, pairs, shown, verdicts
+from tomeval.games.matrix.games import get_game
+from tomeval.games.matrix.responses import best_responses, stepwise_regret
+from tomeval.games.matrix.subjects.base import draw
+from tomeval.games.matrix.subjects.simulated import SimulatedSubject, equilibrium
 
 P, Q, MEMORY = 0.8, 0.9, 0.6
 GAMES = ("RPS", "stag_hunt")

@@ -9,13 +9,13 @@ import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import GAMES, Labels, get_game
-from tomeval.domains.matrix.optima import best_response, relevance, worst_response
-from tomeval.domains.matrix.partner_specs import get_partner_set
-from tomeval.domains.matrix.play import Setup
-from tomeval.domains.matrix.preview import asked
 from tomeval.extensions.fresh.drawing import Drawn, affine_form, draw_games
 from tomeval.extensions.fresh.twins import Twins, twin, twin_partners
+from tomeval.games.matrix.games import GAMES, Labels, get_game
+from tomeval.games.matrix.optima import best_response, relevance, worst_response
+from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.play import Setup
+from tomeval.games.matrix.preview import asked
 
 PARTNERS = ("single_action", "best_responder", "0.3*always(0) + 0.7*uniform_random")
 

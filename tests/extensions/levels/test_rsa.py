@@ -13,17 +13,6 @@ from support import ROOT, brute_force_values
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.decrypto.game import (
-    CODES,
-    DecoderView,
-    EncoderView,
-    InterceptorView,
-    Rules,
-    Turn,
-)
-from tomeval.domains.decrypto.players import player_from_table, table_from_spec
-from tomeval.domains.matrix.games import GAMES
-from tomeval.domains.matrix.partner_specs import get_partner
 from tomeval.extensions.levels.ladder import (
     COST,
     IMAGINED,
@@ -36,6 +25,17 @@ from tomeval.extensions.levels.ladder import (
 )
 from tomeval.extensions.levels.seats import spec_of
 from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.game import (
+    CODES,
+    DecoderView,
+    EncoderView,
+    InterceptorView,
+    Rules,
+    Turn,
+)
+from tomeval.games.decrypto.players import player_from_table, table_from_spec
+from tomeval.games.matrix.games import GAMES
+from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.lexicon.words import shipped_lists
 

@@ -159,8 +159,7 @@ def typed(tomeval, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def call(lines, *arguments):
-        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-        return tomeval(*arguments)
+        return tomeval(*arguments, stdin="".join(f"{line}\n" for line in lines))
 
     return call
 

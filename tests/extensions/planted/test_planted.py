@@ -15,11 +15,6 @@ from support import ALL_GAMES, ODD_GAMES, edit, episodes_of, make_game, scripts,
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.copies import nothing_drawn
-from tomeval.domains.matrix.games import MatrixGame, get_game
-from tomeval.domains.matrix.play import Setup, play_episode
-from tomeval.domains.matrix.preview import asked, example_cell
-from tomeval.domains.matrix.responses import best_responses, rational_responses
 from tomeval.extensions.planted.measures import (
     Statements,
     compliance,
@@ -31,6 +26,11 @@ from tomeval.extensions.planted.measures import (
     use_slopes,
 )
 from tomeval.extensions.planted.tables import accuracy_rows
+from tomeval.games.matrix.copies import nothing_drawn
+from tomeval.games.matrix.games import MatrixGame, get_game
+from tomeval.games.matrix.play import Setup, play_episode
+from tomeval.games.matrix.preview import asked, example_cell
+from tomeval.games.matrix.responses import best_responses, rational_responses
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate
 from tomeval.strategies.beliefs import propensity

@@ -15,10 +15,10 @@ from support import scripts
 import tomeval
 from tomeval.core.extensions import Extension, add
 from tomeval.core.outcomes import Decision
-from tomeval.domains.matrix.games import GAMES
-from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.probabilistic.measures import brier_scores, log_losses
 from tomeval.extensions.probabilistic.tables import BINS, curve
+from tomeval.games.matrix.games import GAMES
+from tomeval.games.matrix.subjects import Subject
 from tomeval.plots import chosen, draw, drawable
 from tomeval.runs.transcripts import transcript_lines
 from tomeval.statistics.shares import clustered_share

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from tomeval.domains.arena.games import textarena_kind
+from tomeval.games.arena.named_games import textarena_kind
 
 PROMPT = "You are Player {seat}.\nYour role: {role}\n\nPlayers: {players}\n\n"
 

@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 from support import ROOT  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
-from tomeval.domains.matrix.experiment import MatrixExperiment  # noqa: E402
+from tomeval.games.matrix.experiment import MatrixExperiment  # noqa: E402
 from tomeval.models import model_name, open_model  # noqa: E402
 from tomeval.models.base import Message, Prompt, ScoreRequest  # noqa: E402
 from tomeval.models.local.llama import Llama  # noqa: E402

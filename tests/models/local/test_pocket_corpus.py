@@ -14,8 +14,8 @@ from encoding import encode, pack, thin  # noqa: E402
 from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play, draw_simple_plays  # noqa: E402
 from stages import Stage  # noqa: E402
 
-from tomeval.domains.matrix.games import GAMES, NONSENSE  # noqa: E402
-from tomeval.domains.matrix.optima import best_response  # noqa: E402
+from tomeval.games.matrix.games import GAMES, NONSENSE  # noqa: E402
+from tomeval.games.matrix.optima import best_response  # noqa: E402
 from tomeval.models import open_model  # noqa: E402
 from tomeval.models.base import Message, Prompt, ScoreRequest  # noqa: E402
 

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tomeval.domains.matrix.optima import known_best_response
-from tomeval.domains.matrix.partners import Partner, change_of
-from tomeval.domains.matrix.played import BoolArray, FloatArray, IntArray, Played
-from tomeval.domains.matrix.steps import NONE
+from tomeval.games.matrix.optima import known_best_response
+from tomeval.games.matrix.partners import Partner, change_of
+from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played
+from tomeval.games.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.games import MatrixGame, check_keys
-from tomeval.domains.matrix.partner_files import MAX_STATES
-from tomeval.domains.matrix.partner_specs import PartnerSets, get_partner, get_partner_set
-from tomeval.domains.matrix.partners import Change, Partner, PartnerSet
+from tomeval.games.matrix.games import MatrixGame, check_keys
+from tomeval.games.matrix.partner_files import MAX_STATES
+from tomeval.games.matrix.partner_specs import PartnerSets, get_partner, get_partner_set
+from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 
 SET_STATES = 20_000
 """States of all partners of a set together; they are stored with every cell."""
@@ -27,7 +27,7 @@ def switching(first: Partner, second: Partner, step: int) -> Partner:
 
     Examples
     --------
-    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.games.matrix.games import get_game
     >>> both = [get_partner(text, get_game("IPD")) for text in ("tit_for_tat", "always(1)")]
     >>> late = switching(*both, step=3)
     >>> late.name, late.states

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.extensions.adaptation.measures import MEASURES, around, lags
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.results import Run
 from tomeval.statistics.shares import clustered_share

@@ -15,9 +15,9 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.extras import need
-from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.partner_specs import PartnerLibrary
-from tomeval.domains.matrix.partners import Partner
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.partner_specs import PartnerLibrary
+from tomeval.games.matrix.partners import Partner
 
 PREFIX = "axelrod:"
 _EXTRA = "axelrod"

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.domains.arena.games import is_game
-from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.optima import Plan, known_best_response, reference_rewards
-from tomeval.domains.matrix.partners import Partner, PartnerSet
-from tomeval.domains.matrix.responses import gains
+from tomeval.games.arena.named_games import is_game
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.optima import Plan, known_best_response, reference_rewards
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.responses import gains
 from tomeval.models.base import Model
 from tomeval.runs.experiment import make_experiment
 
@@ -85,8 +85,8 @@ def _others(partner: Any, table: Callable[[str], Data]) -> list[tuple[str, Data]
 
 def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a matrix game; rounds that are over pay."""
-    from tomeval.domains.matrix.play import play_episode_async
-    from tomeval.domains.matrix.steps import NONE, Record
+    from tomeval.games.matrix.play import play_episode_async
+    from tomeval.games.matrix.steps import NONE, Record
 
     _check(weights, "payoff", "regret", "advantage", "literal")
     subject = {"name": PLAYER, "kind": "llm", "literal": "literal" in weights, **player}
@@ -138,8 +138,8 @@ def advantages(
     --------
     One step before the last, defecting on tit for tat wins 2 now and loses 5 then:
 
-    >>> from tomeval.domains.matrix.games import get_game
-    >>> from tomeval.domains.matrix.partner_specs import get_partner
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner
     >>> ipd = get_game("IPD")
     >>> tft = get_partner("tit_for_tat", ipd)
     >>> plan = known_best_response(ipd, tft, 2)
@@ -155,8 +155,8 @@ def advantages(
 
 def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a game of the arena; all but regret is paid at its end."""
-    from tomeval.domains.arena.cells import SUBJECT
-    from tomeval.domains.arena.seating import solver_of, table_of
+    from tomeval.games.arena.cells import SUBJECT
+    from tomeval.games.arena.seating import solver_of, table_of
     from tomeval.games.play import SUBJECT_SLOT, play_game
     from tomeval.games.played import PlayedGame
 
@@ -217,10 +217,10 @@ def _regret(decision: Any) -> float:
 
 def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a seat of Decrypto; turns that are over pay."""
-    from tomeval.domains.decrypto.play import PlayedGame, play_game
-    from tomeval.domains.decrypto.players import table_from_spec
-    from tomeval.domains.decrypto.seating import best_of, table_of
-    from tomeval.domains.decrypto.seats import NAMES, ROLES
+    from tomeval.games.decrypto.play import PlayedGame, play_game
+    from tomeval.games.decrypto.players import table_from_spec
+    from tomeval.games.decrypto.seating import best_of, table_of
+    from tomeval.games.decrypto.seats import NAMES, ROLES
 
     seat = data.pop("seat", "encoder")
     if seat not in ROLES:

@@ -14,8 +14,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Compared
 from tomeval.core.numbers import fixed, interval, p_text
 from tomeval.core.text import visible
-from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.extensions.fresh.twins import said_kinds
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.report.comparisons import READ
 from tomeval.runs.columns import Table, interval_columns
 from tomeval.runs.columns import fixed as columns_of

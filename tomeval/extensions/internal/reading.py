@@ -23,17 +23,17 @@ from tomeval.core.extras import need
 from tomeval.core.files import write_bytes, write_text
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import Stream
-from tomeval.domains.matrix.played import FloatArray, IntArray
-from tomeval.domains.matrix.responses import (
+from tomeval.extensions.internal.keys import Internal, settings_of, spec_of
+from tomeval.extensions.internal.probe import by_chance, decode, folds_of
+from tomeval.extensions.internal.states import ACT, Watched, moves_of, rendered
+from tomeval.games.matrix.played import FloatArray, IntArray
+from tomeval.games.matrix.responses import (
     expected_response_cost,
     misjudgement_cost,
     stepwise_regret,
 )
-from tomeval.domains.matrix.results import MatrixRunCell
-from tomeval.domains.matrix.storing import SEAT
-from tomeval.extensions.internal.keys import Internal, settings_of, spec_of
-from tomeval.extensions.internal.probe import by_chance, decode, folds_of
-from tomeval.extensions.internal.states import ACT, Watched, moves_of, rendered
+from tomeval.games.matrix.results import MatrixRunCell
+from tomeval.games.matrix.storing import SEAT
 from tomeval.models import open_model
 from tomeval.runs.store import Store
 

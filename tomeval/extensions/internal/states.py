@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
-from tomeval.domains.matrix.observation import Joint, Observation
-from tomeval.domains.matrix.play import generator_of
-from tomeval.domains.matrix.played import IntArray, Played
-from tomeval.domains.matrix.results import MatrixRunCell
-from tomeval.domains.matrix.subjects.llm import LLMSubject
+from tomeval.games.matrix.observation import Joint, Observation
+from tomeval.games.matrix.play import generator_of
+from tomeval.games.matrix.played import IntArray, Played
+from tomeval.games.matrix.results import MatrixRunCell
+from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.engine import Engine
 from tomeval.models.local.tasks import exclusive

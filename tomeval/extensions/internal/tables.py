@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.domains.matrix.played import Played, from_data
-from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.extensions.internal.keys import why_not
 from tomeval.extensions.internal.reading import (
     CONDITIONS,
@@ -19,6 +17,8 @@ from tomeval.extensions.internal.reading import (
     found_of,
     kept,
 )
+from tomeval.games.matrix.played import Played, from_data
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.style import add_head, in_style, line_style, new_figure
 from tomeval.runs.columns import Table, fixed, flat, flat_share

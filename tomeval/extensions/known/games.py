@@ -9,8 +9,8 @@ import logging
 from functools import partial
 from pathlib import Path
 
-from tomeval.domains.matrix.log_fields import Reading
-from tomeval.domains.matrix.recording import import_matches
+from tomeval.games.matrix.log_fields import Reading
+from tomeval.games.matrix.recording import import_matches
 
 logger = logging.getLogger(__name__)
 

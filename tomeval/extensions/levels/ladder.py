@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tomeval.domains.decrypto.embedding_players import CODE_DIGITS, Bools, Floats, Ints
+from tomeval.games.decrypto.embedding_players import CODE_DIGITS, Bools, Floats, Ints
 
 LEVELS = (0, 1, 2)
 SHARPNESS = 20.0

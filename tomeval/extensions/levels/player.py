@@ -9,9 +9,9 @@ from scipy.special import softmax
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
-from tomeval.domains.matrix.observation import Observation
-from tomeval.domains.matrix.responses import MOST_ORDER, order_expects
-from tomeval.domains.matrix.subjects.base import Seat, Subject, draw
+from tomeval.games.matrix.observation import Observation
+from tomeval.games.matrix.responses import MOST_ORDER, order_expects
+from tomeval.games.matrix.subjects.base import Seat, Subject, draw
 
 
 class TomOrder(Subject):

@@ -10,7 +10,9 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Said
-from tomeval.domains.decrypto.embedding_players import (
+from tomeval.extensions.levels.ladder import LEVELS, PLACES, Scores, guesses, softmax, worths_of
+from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.embedding_players import (
     Bools,
     Floats,
     bank_vectors,
@@ -19,7 +21,7 @@ from tomeval.domains.decrypto.embedding_players import (
     history_sums,
     keyword_vector,
 )
-from tomeval.domains.decrypto.game import (
+from tomeval.games.decrypto.game import (
     CODES,
     Code,
     DecoderView,
@@ -30,10 +32,8 @@ from tomeval.domains.decrypto.game import (
     View,
     hint_history,
 )
-from tomeval.domains.decrypto.players import DecryptoPlayer, PlayerKind
-from tomeval.domains.decrypto.seats import Seat
-from tomeval.extensions.levels.ladder import LEVELS, PLACES, Scores, guesses, softmax, worths_of
-from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.players import DecryptoPlayer, PlayerKind
+from tomeval.games.decrypto.seats import Seat
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists

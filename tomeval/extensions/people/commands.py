@@ -10,7 +10,7 @@ import typer
 
 from tomeval.core.extensions import CommandPart
 from tomeval.core.printing import tell
-from tomeval.domains.matrix.commands import Horizon
+from tomeval.games.matrix.commands import Horizon
 
 
 def play(
@@ -46,7 +46,7 @@ def _is_game(name: str) -> bool:
 
 
 def _games() -> list[str]:
-    from tomeval.domains.matrix.games import GAMES
+    from tomeval.games.matrix.games import GAMES
 
     return list(GAMES)
 

@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
-from tomeval.domains.matrix.observation import Joint, Observation, Words, option_order
-from tomeval.domains.matrix.steps import Answer
-from tomeval.domains.matrix.subjects.base import Seat, Subject
+from tomeval.games.matrix.observation import Joint, Observation, Words, option_order
+from tomeval.games.matrix.steps import Answer
+from tomeval.games.matrix.subjects.base import Seat, Subject
 from tomeval.strategies.templates import load_prompts
 
 ORDERS = ("act_first", "predict_first")

@@ -14,12 +14,12 @@ from tomeval.core.coroutines import run_now
 from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
 from tomeval.core.printing import Console, QuitGame
 from tomeval.core.text import ascii_signs
-from tomeval.domains.matrix.experiment import MatrixCell
-from tomeval.domains.matrix.play import play_episode_async
-from tomeval.domains.matrix.steps import Record
-from tomeval.domains.matrix.storing import as_records
-from tomeval.domains.matrix.subjects import Subject
 from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person
+from tomeval.games.matrix.experiment import MatrixCell
+from tomeval.games.matrix.play import play_episode_async
+from tomeval.games.matrix.steps import Record
+from tomeval.games.matrix.storing import as_records
+from tomeval.games.matrix.subjects import Subject
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, make_folder

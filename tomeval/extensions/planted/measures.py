@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tomeval.domains.matrix.games import MatrixGame
-from tomeval.domains.matrix.played import (
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.played import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -18,14 +18,14 @@ from tomeval.domains.matrix.played import (
     step_mean,
     step_share,
 )
-from tomeval.domains.matrix.responses import (
+from tomeval.games.matrix.responses import (
     ROUNDING,
     best_responses,
     gains,
     rational_responses,
     stepwise_regret,
 )
-from tomeval.domains.matrix.storing import cells_with_beliefs, read_beliefs
+from tomeval.games.matrix.storing import cells_with_beliefs, read_beliefs
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
@@ -43,7 +43,7 @@ def contrast(game: MatrixGame) -> FloatArray:
 
     Examples
     --------
-    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.games.matrix.games import get_game
     >>> contrast(get_game("RPS"))[1].tolist()
     [1.0, -0.5, -0.5]
     >>> contrast(get_game("IPD")).tolist()
@@ -62,7 +62,7 @@ def slope_ceiling(game: MatrixGame) -> float:
 
     Examples
     --------
-    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.games.matrix.games import get_game
     >>> slope_ceiling(get_game("RPS")), slope_ceiling(get_game("IPD"))
     (1.0, 0.0)
     """
@@ -91,7 +91,7 @@ def trust_threshold(game: MatrixGame) -> float:
 
     Examples
     --------
-    >>> from tomeval.domains.matrix.games import get_game
+    >>> from tomeval.games.matrix.games import get_game
     >>> round(trust_threshold(get_game("RPS")), 4), round(trust_threshold(get_game("IBS")), 4)
     (0.3333, 0.5882)
     >>> trust_threshold(get_game("IPD"))

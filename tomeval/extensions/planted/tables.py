@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.domains.matrix.played import data_of
-from tomeval.domains.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.domains.matrix.storing import cells_with_beliefs
-from tomeval.domains.matrix.subject_specs import LLM
 from tomeval.extensions.planted.measures import NAME, slope_ceiling, trust_threshold
+from tomeval.games.matrix.played import data_of
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.games.matrix.storing import cells_with_beliefs
+from tomeval.games.matrix.subject_specs import LLM
 from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.core.outcomes import VALID
-from tomeval.domains.matrix.played import FloatArray, IntArray, Played, from_data, nothing
-from tomeval.domains.matrix.storing import read_draws, read_stated_probabilities
+from tomeval.games.matrix.played import FloatArray, IntArray, Played, from_data, nothing
+from tomeval.games.matrix.storing import read_draws, read_stated_probabilities
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.runs.store import Store

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.domains.matrix.played import FloatArray, IntArray, data_of
-from tomeval.domains.matrix.results import MatrixRunCell, matrix_cell, matrix_cells
 from tomeval.extensions.probabilistic.measures import NAME
+from tomeval.games.matrix.played import FloatArray, IntArray, data_of
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cell, matrix_cells
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import Sheet, by_task
 from tomeval.plots.style import BASELINE_LINE, MARKERS, add_head, in_style, line_style, new_figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tomeval.domains.arena.records import Records, Row, games_of, players_of, share
+from tomeval.games.arena.records import Records, Row, games_of, players_of, share
 from tomeval.games.game import ERRORS
 
 ERROR_RATE, DEPTH = 0.30, 0.5

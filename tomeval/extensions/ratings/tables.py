@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.domains.arena.records import (
+from tomeval.extensions.ratings.bradley_terry import ELO, Pairs, Ratings, rate
+from tomeval.extensions.ratings.errors import error_notes, error_rows
+from tomeval.games.arena.records import (
     GameRecord,
     Records,
     Row,
@@ -17,8 +19,6 @@ from tomeval.domains.arena.records import (
     players_of,
     subsets,
 )
-from tomeval.extensions.ratings.bradley_terry import ELO, Pairs, Ratings, rate
-from tomeval.extensions.ratings.errors import error_notes, error_rows
 from tomeval.runs.columns import Table, flat, never
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate

@@ -13,9 +13,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import read_text
-from tomeval.domains.arena.games import textarena_kind
-from tomeval.domains.arena.kinds import Kind
-from tomeval.domains.arena.wording import Wording
+from tomeval.games.arena.kinds import Kind
+from tomeval.games.arena.named_games import textarena_kind
+from tomeval.games.arena.wording import Wording
 from tomeval.runs.experiment import read_table
 
 

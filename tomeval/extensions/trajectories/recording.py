@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import unknown
-from tomeval.domains.arena.storing import as_record
 from tomeval.extensions.trajectories.file import Match, read_trajectories
 from tomeval.extensions.trajectories.judging import judged
+from tomeval.games.arena.storing import as_record
 from tomeval.games.played import PlayedGame
 from tomeval.report.facts import counted
 from tomeval.runs.runner import Recorded

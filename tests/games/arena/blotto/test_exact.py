@@ -1,0 +1,253 @@
+"""Exact values of Blotto against brute force, hand-worked matches, and each other."""
+
+import numpy as np
+import pytest
+from games.arena.brute_force import BruteForce
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tomeval.core.errors import TomevalError
+from tomeval.games.blotto import exact, solver
+from tomeval.games.blotto.allocations import every, result
+from tomeval.games.blotto.policies import POLICIES
+from tomeval.games.blotto.replies import best_reply
+from tomeval.games.blotto.rules import Blotto, BlottoRules, State
+from tomeval.games.game import Ask, Probe
+
+BOARDS = [(3, 4, 2), (3, 3, 2), (3, 2, 2), (2, 3, 3), (4, 2, 2)]
+LARGE = [pytest.param(board, marks=pytest.mark.slow) for board in BOARDS[3:]]
+PROBE = Probe("allocation", 1)
+
+
+def all_of(game):
+    return [tuple(row) for row in every(game.fields, game.units).tolist()]
+
+
+def some(rng, game, most=3):
+    listed = all_of(game)
+    places = rng.choice(len(listed), rng.integers(1, most + 1))
+    return [listed[i] for i in places]
+
+
+def drawn_policy(name, game, rng):
+    """Return a policy with random options that fit the game."""
+    # Brute force would take minutes where any of 15 allocations may be drawn in each round.
+    noise = 0.0 if game.units == 4 else float(rng.choice([0.0, 0.25]))
+    if name == "mixture":
+        allocations = some(rng, game)
+        weights = [float(w) for w in rng.random(len(allocations)) + 0.1]
+        return POLICIES[name](allocations, weights, bool(rng.integers(2)), noise)
+    if name == "by_result":
+        return POLICIES[name](*(some(rng, game, 2) for _ in range(4)), noise)
+    if name in ("copy", "reply", "shift"):
+        return POLICIES[name](some(rng, game, 1)[0], noise)
+    return POLICIES[name]()
+
+
+def oracle(game, seat, policy):
+    legal = all_of(game)
+    found = BruteForce(game, seat, {1 - seat: policy}, lambda view, ask: legal)
+    (belief,) = found.begin([(1.0, State())]).values()
+    return found, belief
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("name", sorted(POLICIES))
+@pytest.mark.parametrize("board", [*BOARDS[:3], *LARGE])
+def test_values_are_those_of_brute_force(board, name, seat):
+    """V*, every Q* and the posterior, before the first round and along a random match."""
+    fields, units, rounds = board
+    rounds = 1 if name == "uniform" and units == 4 else rounds
+    rng = np.random.default_rng([*board, seat, *name.encode()])
+    reward = "match" if seat == 0 else "rounds"
+    rules = {"fields": fields, "units": units, "rounds": rounds, "reward": reward}
+    game = Blotto(BlottoRules(**rules, win=2.0, tie=0.5))
+    policy = drawn_policy(name, game, rng)
+    brute, belief = oracle(game, seat, policy)
+    found = solver(game, seat, {1 - seat: policy})
+    assert found.value().exact
+    assert found.value().low == pytest.approx(brute.value(belief), abs=1e-12)
+    follower = found.follow(game.view(State(), seat))
+    while game.due(belief[0][1]):
+        total = sum(weight for weight, _, _ in belief)
+        view = game.view(belief[0][1], seat)
+        values = follower.values(view, Ask(seat, "allocate"))
+        assert values.best.exact
+        assert values.best.low == pytest.approx(brute.value(belief) / total, abs=1e-12)
+        for action in all_of(game):
+            value = values.of(action)
+            assert value.exact
+            assert value.low == pytest.approx(brute.q(belief, action) / total, abs=1e-12)
+            assert value.low <= values.best.low
+        action = some(rng, game, 1)[0]
+        after = brute.successors(belief, action)
+        chances = {s: sum(entry[0] for entry in entries) for s, entries in after.items()}
+        other = {events[-1].data[2 - seat]: p / total for events, p in chances.items()}
+        posterior = values.observer(PROBE)
+        assert dict(posterior) == pytest.approx(other, abs=1e-12)
+        assert len(posterior) == len(other)
+        assert values.attainable(PROBE) == pytest.approx(max(other.values()), abs=1e-12)
+        assert other[values.guess(PROBE)] == pytest.approx(max(other.values()), abs=1e-12)
+        for best in values.best_actions():
+            assert brute.q(belief, best) / total == pytest.approx(values.best.low, abs=1e-12)
+        belief = after[list(after)[rng.integers(len(after))]]
+        follower.observe(game.view(belief[0][1], seat))
+
+
+@pytest.mark.parametrize("board", [*BOARDS[:3], *LARGE])
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_the_value_of_chance_is_that_of_brute_force(board, name):
+    class Random(BruteForce):
+        """The same enumeration with the mean over actions in place of the best."""
+
+        def value(self, belief):
+            if not self.game.due(belief[0][1]):
+                return super().value(belief)
+            return np.mean([self.q(belief, action) for action in self.legal(None, None)])
+
+    fields, units, rounds = board
+    rounds = 1 if name == "uniform" and units == 4 else rounds
+    reward = "rounds" if units == 3 else "match"
+    game = Blotto(BlottoRules(fields=fields, units=units, rounds=rounds, reward=reward))
+    policy = drawn_policy(name, game, np.random.default_rng([*board, *name.encode()]))
+    brute = Random(game, 0, {1: policy}, lambda view, ask: all_of(game))
+    (belief,) = brute.begin([(1.0, State())]).values()
+    found = solver(game, 0, {1: policy}).chance()
+    assert found.exact
+    assert found.low == pytest.approx(brute.value(belief), abs=1e-12)
+
+
+def test_a_match_worked_by_hand():
+    """Three rounds against 5 0 0 or 0 0 5 with equal chances, 3 fields.
+
+    Beating one is beating the other: 0 3 2 has B always; against 5 0 0 it also has C, against
+    0 0 5 it ties A and loses C: a tie. 1 3 1 takes B and C, or A and B: it wins always.
+    """
+    game = Blotto(BlottoRules(fields=3, units=5, rounds=3))
+    policy = POLICIES["mixture"]([[5, 0, 0], [0, 0, 5]])
+    found = solver(game, 0, {1: policy})
+    assert found.value() == (1, 1)
+    values = found.follow(game.view(State(), 0)).values(game.view(State(), 0), Ask(0, "allocate"))
+    assert values.of((1, 3, 1)) == (1, 1)
+    assert values.of((0, 3, 2)) == (1, 1)  # after a tie two wins are left
+    assert values.of((5, 0, 0)) == (1, 1)
+    one = Blotto(BlottoRules(fields=3, units=5, rounds=1))
+    found = solver(one, 0, {1: policy})
+    values = found.follow(one.view(State(), 0)).values(one.view(State(), 0), Ask(0, "allocate"))
+    assert values.of((0, 3, 2)) == (0.5, 0.5)
+    assert values.of((5, 0, 0)) == (0, 0)
+    assert values.of((0, 5, 0)) == (0, 0)
+
+
+def test_losing_on_purpose_can_be_best():
+    """After its win it plays what can be beaten, after anything else what cannot.
+
+    With 3 units on 3 fields 1 1 1 is never beaten, and 3 0 0 is beaten by 0 1 2. The first round
+    ties at best; but whoever loses it wins the other two.
+    """
+    game = Blotto(BlottoRules(fields=3, units=3, rounds=3))
+    lists = {"won": [[3, 0, 0]], "lost": [[3, 0, 0]], "tied": [[1, 1, 1]], "first": [[1, 1, 1]]}
+    found = solver(game, 0, {1: POLICIES["by_result"](**lists)})
+    values = found.follow(game.view(State(), 0)).values(game.view(State(), 0), Ask(0, "allocate"))
+    assert values.best == (1, 1)
+    assert values.of((3, 0, 0)) == (1, 1)  # loses the round
+    assert values.of((2, 1, 0)) == (0, 0)  # ties it, and all later ones
+    assert result((3, 0, 0), (1, 1, 1)) == -1
+
+
+@pytest.mark.parametrize("name", ["copy", "reply", "shift"])
+@pytest.mark.parametrize("board", [(3, 4, 4), (3, 12, 5), (4, 5, 3)])
+def test_two_ways_to_the_same_values(name, board, monkeypatch):
+    """Plans told apart or not: where any plan can be beaten, both give equal numbers."""
+    fields, units, rounds = board
+    game = Blotto(BlottoRules(fields=fields, units=units, rounds=rounds))
+    policy = POLICIES[name]()
+    whatever = solver(game, 0, {1: policy})
+    monkeypatch.setattr(exact, "best_result", lambda other: 0)
+    apart = solver(game, 0, {1: policy})
+    assert whatever.sure > apart.sure
+    rng = np.random.default_rng(1)
+    for done in range(rounds):
+        for lead in range(-done, done + 1):
+            for plan in some(rng, game):
+                assert apart.best(done, lead, plan) == whatever.best(done, lead, plan)
+                assert (apart.q(done, lead, plan) == whatever.q(done, lead, plan)).all()
+
+
+@pytest.mark.parametrize("name", ["mixture", "equilibrium"])
+def test_rounds_against_a_stationary_player_are_independent(name):
+    """The reward of rounds is a mean: the best of a match is the best of one round."""
+    game = Blotto(BlottoRules(reward="rounds"))
+    policy = drawn_policy(name, game, np.random.default_rng(1))
+    mix = policy.mix(game, None)
+    best = max(
+        sum(weight * result(own, other) for other, weight in mix.named.items())
+        for own in all_of(game)
+    )
+    found = solver(game, 0, {1: policy}).value()
+    assert found.exact
+    assert found.low == pytest.approx(best, abs=1e-12)
+    assert (abs(best) < 1e-9) == (name == "equilibrium")
+
+
+PLAYERS = ("uniform", "mixture", "equilibrium", "by_result", "copy", "reply", "shift")
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(PLAYERS), st.integers(0, 2**32), st.floats(0.1, 50), st.floats(-9, 9))
+def test_regrets_scale_with_rewards_and_ignore_shifts(name, seed, scale, shift):
+    rng = np.random.default_rng(seed)
+    rules = {"fields": 3, "units": 5, "rounds": 4}
+    changed = {key: scale * value + shift for key, value in REWARDS.items()}
+    games = [Blotto(BlottoRules(**rules, **rewards)) for rewards in (REWARDS, changed)]
+    policy = drawn_policy(name, games[0], rng)
+    regrets = []
+    action = some(rng, games[0], 1)[0]
+    for game in games:
+        view = game.view(State(), 1)
+        values = solver(game, 1, {0: policy}).follow(view).values(view, Ask(1, "allocate"))
+        regrets.append(values.best.low - values.of(action).low)
+    assert regrets[1] == pytest.approx(scale * regrets[0], abs=1e-9)
+
+
+REWARDS = {"win": 1.0, "tie": 0.0, "loss": -1.0}
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.permutations(range(3)))
+def test_the_order_of_fields_and_the_seat_move_nothing(seed, order):
+    rng = np.random.default_rng(seed)
+    game = Blotto(BlottoRules(fields=3, units=7, rounds=5))
+    lists = [some(rng, game) for _ in range(4)]
+    moved = [[[a[i] for i in order] for a in part] for part in lists]
+    one = solver(game, 0, {1: POLICIES["by_result"](*lists, 0.1)})
+    two = solver(game, 1, {0: POLICIES["by_result"](*moved, 0.1)})
+    assert two.value().low == pytest.approx(one.value().low, abs=1e-12)
+    assert two.chance().low == pytest.approx(one.chance().low, abs=1e-12)
+    for action in some(rng, game):
+        values = [
+            s.follow(game.view(State(), i)).values(game.view(State(), i), Ask(i, "allocate"))
+            for i, s in enumerate((one, two))
+        ]
+        renamed = tuple(action[i] for i in order)
+        assert values[1].of(renamed).low == pytest.approx(values[0].of(action).low, abs=1e-12)
+
+
+def test_the_reply_acts_on_the_statement_and_on_nothing_else():
+    game = Blotto(BlottoRules(fields=3, units=20))
+    view = game.view(State(), 0)
+    for policy in (POLICIES["uniform"](), POLICIES["copy"]()):
+        values = solver(game, 0, {1: policy}).follow(view).values(view, Ask(0, "allocate"))
+        assert values.reply({PROBE: (7, 7, 6)}) == best_reply((7, 7, 6))
+        assert values.reply({}) is None
+        assert values.reply({Probe("other", 1): (7, 7, 6)}) is None
+    assert game.step_reply(view, {PROBE: (7, 7, 6)}) == best_reply((7, 7, 6))
+    assert game.step_reply(view, {}) is None
+
+
+def test_a_seat_without_a_scripted_player_is_one_error():
+    game = Blotto(BlottoRules())
+    with pytest.raises(TomevalError, match="seat 1 needs a scripted player"):
+        solver(game, 0, {0: POLICIES["copy"]()})
+    with pytest.raises(TomevalError, match="mixture: allocations"):
+        solver(game, 0, {1: POLICIES["mixture"]([[1, 1, 1]])})

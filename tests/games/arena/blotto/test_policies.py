@@ -1,0 +1,210 @@
+"""Scripted Blotto players: what they do, that they draw what they say, and refused options."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tomeval.core.errors import TomevalError
+from tomeval.games.blotto.allocations import every, result
+from tomeval.games.blotto.policies import POLICIES
+from tomeval.games.blotto.replies import best_reply
+from tomeval.games.blotto.rules import Blotto, BlottoRules, State
+from tomeval.games.game import Ask
+
+GAME = Blotto(BlottoRules(fields=3, units=5, rounds=9))
+ASK = Ask(1, "allocate")
+MANY = [
+    ("uniform", {}),
+    ("mixture", {"allocations": [[5, 0, 0], [1, 2, 2]], "weights": [3, 1]}),
+    ("mixture", {"allocations": [[5, 0, 0], [1, 2, 2]], "permuted": True, "noise": 0.3}),
+    ("equilibrium", {}),
+    ("by_result", {"won": [[3, 2, 0]], "lost": [[0, 2, 3], [1, 1, 3]], "noise": 0.1}),
+    ("copy", {"noise": 0.5}),
+    ("reply", {"first": [0, 0, 5]}),
+    ("shift", {"step": 1}),
+]
+
+
+def make(name, options):
+    policy = POLICIES[name](**options)
+    policy.fits(GAME)
+    return policy
+
+
+@pytest.mark.parametrize(("name", "options"), MANY)
+def test_a_forfeit_of_the_first_round_shows_a_player_nothing(name, options):
+    policy = make(name, options)
+    memory = policy.start(GAME.view(State(), 1))
+    view = GAME.view(GAME.struck(State(), Ask(0, "allocate"), "forfeit"), 1)
+    assert policy.observe(view, memory) == memory
+
+
+def conversation(policy, rounds):
+    """Return the choices of seat 1 before each of some rounds of (seat 0, seat 1)."""
+    state = State()
+    memory = policy.start(GAME.view(state, 1))
+    found = [policy.choices(GAME.view(state, 1), ASK, memory)]
+    for first, second in rounds:
+        state = GAME.outcomes(state, {0: first, 1: second})[0][1]
+        memory = policy.observe(GAME.view(state, 1), memory)
+        found.append(policy.choices(GAME.view(state, 1), ASK, memory))
+    return found
+
+
+ROUNDS = [((5, 0, 0), (1, 2, 2)), ((0, 3, 2), (3, 2, 0)), ((1, 1, 3), (1, 1, 3))]
+
+
+@pytest.mark.parametrize(("name", "options"), MANY)
+def test_it_draws_what_it_says_and_each_allocation_once(name, options):
+    policy = make(name, options)
+    hash(policy)
+    assert policy.about
+    (before, *_), after = conversation(policy, []), conversation(policy, ROUNDS)[-1]
+    for choices in (before, after):
+        assert sum(weight for weight, _ in choices) == pytest.approx(1, abs=1e-12)
+        assert len({action for _, action in choices}) == len(choices)
+        assert all(GAME.broken(action) is None for _, action in choices)
+    state = State()
+    memory = policy.start(GAME.view(state, 1))
+    rng = np.random.default_rng(3)
+    draws = 4_000
+    counts = Counter(policy.act(GAME.view(state, 1), ASK, memory, rng) for _ in range(draws))
+    assert set(counts) <= {action for _, action in before}
+    for weight, action in before:
+        # Six standard deviations: 100 comparisons fail by chance with p < 1e-6.
+        assert (
+            abs(counts[action] / draws - weight) < 6 * (weight * (1 - weight) / draws) ** 0.5 + 1e-9
+        )
+
+
+def test_who_never_draws_says_so():
+    """A policy that never draws leaves the generator where it was; one that may draw moves it."""
+    certain = [
+        ("mixture", {"allocations": [[5, 0, 0]]}),
+        ("mixture", {"allocations": [[5, 0, 0], [5, 0, 0], [1, 2, 2]], "weights": [1, 2, 0]}),
+        ("by_result", {"won": [[3, 2, 0]], "lost": [[3, 2, 0]]}),
+        ("by_result", {"won": [[3, 2, 0]], "lost": [[0, 2, 3]], "tied": [[5, 0, 0]]}),
+        ("copy", {}),
+    ]
+    expected = [True, True, True, False, True]
+    for (name, options), sure in zip([*certain, *MANY], [*expected, *DRAWS], strict=True):
+        policy = make(name, options)
+        assert policy.without_chance == sure, name
+        rng = np.random.default_rng(0)
+        before = rng.bit_generator.state
+        policy.act(GAME.view(State(), 1), ASK, policy.start(GAME.view(State(), 1)), rng)
+        assert (rng.bit_generator.state == before) == sure, name
+
+
+DRAWS = [False, False, False, False, False, False, True, True]
+
+
+@pytest.mark.parametrize(("name", "options"), MANY)
+def test_what_does_not_remember_keeps_its_choices(name, options):
+    policy = make(name, options)
+    first, *later = conversation(policy, ROUNDS)
+    assert policy.remembers or all(choices == first for choices in later)
+
+
+def certain(name, options, rounds):
+    return [choices[0][1] for choices in conversation(make(name, options), rounds)]
+
+
+def test_copy_plays_what_the_other_played():
+    assert certain("copy", {}, ROUNDS) == [(2, 2, 1), (5, 0, 0), (0, 3, 2), (1, 1, 3)]
+
+
+def test_reply_beats_what_the_other_played():
+    found = certain("reply", {"first": [5, 0, 0]}, ROUNDS)
+    assert found[0] == (5, 0, 0)
+    assert found[1:] == [best_reply(first) for first, _ in ROUNDS]
+    assert [result(a, first) for a, (first, _) in zip(found[1:], ROUNDS, strict=True)] == [1, 1, 1]
+
+
+def test_shift_takes_units_from_lost_fields():
+    # 2 2 1 against 5 0 0 loses A, whose units go to B and C; 1 3 1 against 0 3 2 loses C.
+    assert certain("shift", {"step": 1}, ROUNDS)[:3] == [(2, 2, 1), (1, 3, 1), (2, 3, 0)]
+    assert certain("shift", {"step": 9}, ROUNDS)[:2] == [(2, 2, 1), (0, 3, 2)]
+    # A tie loses no field.
+    assert certain("shift", {}, [((2, 2, 1), (2, 2, 1))])[1] == (2, 2, 1)
+
+
+def test_plans_are_made_as_if_there_had_been_no_slip():
+    slipped = [((5, 0, 0), (0, 0, 5))]
+    noisy = conversation(make("shift", {"step": 1, "noise": 0.4}), slipped)[-1]
+    assert max(noisy)[1] == (1, 3, 1)
+    assert max(noisy)[0] == pytest.approx(0.6 + 0.4 / 21)
+
+
+def test_by_result_looks_at_its_own_last_result():
+    lists = {"won": [[3, 2, 0]], "lost": [[0, 2, 3]], "tied": [[5, 0, 0]], "first": [[1, 2, 2]]}
+    # Seat 1 wins the first round, loses the second and ties the third.
+    rounds = [((5, 0, 0), (1, 2, 2)), ((0, 3, 2), (3, 2, 0)), ((1, 1, 3), (1, 1, 3))]
+    results = [result(second, first) for first, second in rounds]
+    assert results == [1, -1, 0]
+    assert certain("by_result", lists, rounds) == [(1, 2, 2), (3, 2, 0), (0, 2, 3), (5, 0, 0)]
+    assert certain("by_result", lists, [((2, 2, 1), (1, 1, 3))])[-1] == (0, 2, 3)
+    del lists["tied"], lists["first"]
+    first = conversation(make("by_result", lists), [])[0]
+    assert set(first) == {(0.5, (3, 2, 0)), (0.5, (0, 2, 3))}
+
+
+def test_permutations_of_a_mixture_are_equally_likely():
+    policy = make("mixture", {"allocations": [[5, 0, 0], [1, 2, 2]], "permuted": True})
+    choices = {action: weight for weight, action in conversation(policy, [])[0]}
+    assert len(choices) == 6
+    assert list(choices.values()) == pytest.approx([1 / 6] * 6)
+
+
+def test_an_allocation_named_twice_counts_twice():
+    policy = make("mixture", {"allocations": [[5, 0, 0], [1, 2, 2], [5, 0, 0]]})
+    assert dict(map(reversed, conversation(policy, [])[0])) == pytest.approx(
+        {(5, 0, 0): 2 / 3, (1, 2, 2): 1 / 3}
+    )
+
+
+@pytest.mark.parametrize(("fields", "units"), [(3, 5), (3, 20), (4, 6), (5, 8)])
+def test_nothing_beats_the_equilibrium_on_average(fields, units):
+    """Enumeration of all pure replies: an optimal strategy of a symmetric game concedes nothing."""
+    game = Blotto(BlottoRules(fields=fields, units=units))
+    mix = POLICIES["equilibrium"]().mix(game, None)
+    assert sum(mix.named.values()) == pytest.approx(1, abs=1e-12)
+    for reply in every(fields, units).tolist():
+        gained = sum(weight * result(reply, other) for other, weight in mix.named.items())
+        assert gained < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("mixture", {"allocations": []}, "mixture: allocations: must be a list"),
+        ("mixture", {"allocations": [5, 0, 0]}, "a list of whole numbers, not 5"),
+        (
+            "mixture",
+            {"allocations": [[5, 0, 0]], "weights": [1, 1]},
+            "1 allocations have 2 weights",
+        ),
+        ("mixture", {"allocations": [[5, 0, 0]], "weights": [-1]}, "must be positive numbers"),
+        ("mixture", {"allocations": [[5, 0, 0]], "noise": 1.5}, "noise must be from 0 to 1"),
+        ("mixture", {"allocations": [[4, 0, 0]]}, r"\[4, 0, 0\]: the units add up to 4, not to 5"),
+        ("mixture", {"allocations": [[5, 0]]}, "has 3 numbers, one for each field, not 2"),
+        ("by_result", {"won": [[5, 0, 0]], "lost": [[9, 9, 9]]}, "by_result: lost.*27, not to 5"),
+        ("copy", {"first": [4, 2, -1]}, "copy: first.*field C cannot get -1"),
+        ("shift", {"step": 0}, "shift: step must be 1 or more"),
+    ],
+)
+def test_options_that_make_no_sense_are_one_error(name, options, message):
+    with pytest.raises(TomevalError, match=message):
+        make(name, options)
+
+
+def test_boards_that_are_too_large_are_refused():
+    large = Blotto(BlottoRules(fields=5, units=50))
+    with pytest.raises(TomevalError, match="316251 allocations, more than"):
+        POLICIES["equilibrium"]().fits(large)
+    nine = Blotto(BlottoRules(fields=9, units=12))
+    with pytest.raises(TomevalError, match=r"permuted.*more than 10000"):
+        POLICIES["mixture"]([[0, 0, 0, 1, 1, 1, 2, 3, 4]], permuted=True).fits(nine)
+    with pytest.raises(TomevalError, match=r"divided in 324,540,216 ways, but at most"):
+        Blotto(BlottoRules(fields=7, units=75))

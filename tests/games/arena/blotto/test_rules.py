@@ -1,0 +1,227 @@
+"""Rules of Blotto: hand-worked matches, faults, endings, what a seat sees."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tomeval.core.errors import TomevalError
+from tomeval.games.arena.named_games import get_kind
+from tomeval.games.blotto.allocations import result
+from tomeval.games.blotto.rules import Blotto, BlottoRules, State
+from tomeval.games.game import Ask, Broken, Probe, Stage
+from tomeval.strategies.templates import Prompts
+
+KIND = get_kind("blotto")
+WIN, LOSE = (0, 3, 3), (2, 2, 2)
+ASK = Ask(0, "allocate")
+
+
+def small(**changes):
+    return Blotto(BlottoRules(**{"fields": 3, "units": 6, "rounds": 5} | changes))
+
+
+def played(game, rounds):
+    """Return the state after rounds of (seat 0, seat 1)."""
+    state = game.deal(np.random.default_rng(0))
+    for first, second in rounds:
+        assert game.due(state) == (Ask(0, "allocate"), Ask(1, "allocate"))
+        actions = {0: first, 1: second}
+        place, state = game.after(state, actions, np.random.default_rng(0))
+        assert place == 0
+    return state
+
+
+def make(parameters):
+    return KIND.make(KIND.rules(**parameters))
+
+
+@pytest.mark.parametrize(
+    ("rounds", "ending", "rewards", "wins"),
+    [
+        ([(WIN, LOSE)] * 3, "majority", (1, -1), (1, 0)),
+        ([(LOSE, WIN)] * 3, "majority", (-1, 1), (0, 1)),
+        ([(WIN, LOSE), (LOSE, WIN), *[(WIN, WIN)] * 3], "tie", (0, 0), (0.5, 0.5)),
+        ([(WIN, WIN)] * 4 + [(LOSE, WIN)], "most_rounds", (-1, 1), (0, 1)),
+        ([(WIN, LOSE), (LOSE, WIN)] * 2 + [(WIN, LOSE)], "majority", (1, -1), (1, 0)),
+    ],
+)
+def test_matches_end_as_worked_by_hand(rounds, ending, rewards, wins):
+    game = small()
+    for length in range(len(rounds)):
+        assert game.due(played(game, rounds[:length])), length
+    state = played(game, rounds)
+    assert game.due(state) == ()
+    assert (game.ending(state), game.rewards(state), game.wins(state)) == (ending, rewards, wins)
+    assert game.rounds(state) == len(rounds)
+    assert ending in KIND.endings
+
+
+def test_with_an_even_number_of_rounds_half_of_them_is_no_majority():
+    game = small(rounds=4)
+    state = played(game, [(WIN, LOSE)] * 2)
+    assert game.due(state)
+    assert game.due(played(game, [(WIN, LOSE)] * 3)) == ()
+
+
+def test_rewards_are_parameters():
+    game = small(win=10, tie=4, loss=2, rounds=1)
+    assert game.rewards(played(game, [(WIN, LOSE)])) == (10, 2)
+    assert game.rewards(played(game, [(WIN, WIN)])) == (4, 4)
+
+
+def test_the_reward_of_rounds_counts_all_of_them():
+    game = small(reward="rounds")
+    assert game.needed is None
+    state = played(game, [(WIN, LOSE)] * 3)
+    assert game.due(state)
+    state = played(game, [(WIN, LOSE)] * 3 + [(WIN, WIN), (LOSE, WIN)])
+    assert game.due(state) == ()
+    assert (game.rewards(state), game.wins(state)) == ((0.4, -0.4), (1, 0))
+    assert game.ending(state) == "most_rounds"
+    other = small(reward="rounds", win=10.0, tie=5.0, loss=4.0)
+    assert other.rewards(state) == (7.0, 4.6)
+    assert other.rewards(played(other, [(WIN, LOSE)] * 5)) == (10, 4)
+    assert other.rewards(other.struck(State(), ASK, "forfeit")) == (4, 10)
+
+
+def test_a_forfeit_loses_whatever_the_rounds_were():
+    game = small()
+    state = game.struck(played(game, [(WIN, LOSE)] * 2), ASK, "forfeit")
+    assert game.due(state) == ()
+    assert (game.ending(state), game.rewards(state), game.wins(state)) == (
+        "forfeit",
+        (-1, 1),
+        (0, 1),
+    )
+    assert game.rounds(state) == 3
+    assert [game.line(e) for e in game.events(state)][-1] == "Round 3: Player 0 forfeits the match"
+    assert game.rewards(game.struck(State(), Ask(1, "allocate"), "forfeit")) == (1, -1)
+    with pytest.raises(ValueError, match="eliminate"):
+        game.struck(State(), ASK, "eliminate")
+
+
+@pytest.mark.parametrize(
+    ("items", "broken"),
+    [
+        ([2, 2], Broken("format", "an allocation has 3 numbers, one for each field, not 2")),
+        ([2, "2", 2], Broken("format", "field B needs whole units, not '2'")),
+        ([True, 3, 2], Broken("format", "field A needs whole units, not True")),
+        ([5, 3, -2], Broken("rule", "field C cannot get -2 units")),
+        ([2, 2, 1], Broken("rule", "the units add up to 5, not to 6")),
+        ([0, 0, 6], None),
+    ],
+)
+def test_faults(items, broken):
+    game = small()
+    view = game.view(State(), 0)
+    assert game.fault(view, ASK, tuple(items)) == broken
+    probe = game.probes(view._state, ASK)[0]
+    for read in (game.read(view, ASK, items), game.read(view, probe, items)):
+        assert read == tuple(items) if broken is None else read.error == broken.error
+
+
+@given(st.integers(2, 6), st.integers(1, 30))
+def test_the_default_is_even_and_legal(fields, units):
+    game = Blotto(BlottoRules(fields=fields, units=units))
+    default = game.default(game.view(State(), 1), ASK)
+    assert game.broken(default) is None
+    assert max(default) - min(default) <= 1
+    assert list(default) == sorted(default, reverse=True)
+
+
+def test_both_seats_see_their_own_side():
+    game = small()
+    state = played(game, [(WIN, LOSE), (LOSE, LOSE), (WIN, LOSE)])
+    first, second = game.view(state, 0), game.view(state, 1)
+    assert first.past == ((WIN, LOSE), (LOSE, LOSE), (WIN, LOSE))
+    assert second.past == tuple((b, a) for a, b in first.past)
+    assert (first.last, second.last) == ((WIN, LOSE), (LOSE, WIN))
+    assert (first.taken, first.lost, second.taken, second.lost) == (2, 0, 0, 2)
+    assert first.number == second.number == 4
+    assert first.events == second.events
+    assert game.view(State(), 0).last is None
+
+
+def test_the_probe_asks_for_the_other_seats_allocation():
+    game = small()
+    (probe,) = game.probes(State(), ASK)
+    assert (probe, probe.question) == (Probe("allocation", 1), "allocation_1")
+    after = played(game, [(WIN, LOSE)])
+    trail = [Stage(State(), {0: WIN, 1: LOSE}), Stage(after, {0: LOSE, 1: WIN})]
+    assert [game.truth(probe, 0, trail, at, after) for at in (0, 1)] == [LOSE, WIN]
+    assert game.truth(probe, 0, trail, 2, after) is None
+    assert game.truth(probe, 0, [Stage(State(), {0: WIN})], 0, after) is None
+    assert game.asked(probe) == "allocation of Player 1"
+    assert (game.told(probe, WIN), game.told(probe, None)) == ("A 0, B 3, C 3", "nothing")
+    assert game.hit(probe, LOSE, LOSE) == 1
+    assert game.hit(probe, (2, 1, 3), LOSE) == 0
+
+
+def test_one_step_payoffs_hold_the_other_seat_fixed_in_the_unit_of_the_reward():
+    game = small(reward="rounds")  # of five: each is a fifth of winning or losing them all
+    found = game.stepwise(State(), 0, {0: LOSE, 1: WIN}, (1, 4, 1))
+    assert found == (-0.2, 0.2, 0.2)
+    found = game.stepwise(State(), 1, {0: LOSE, 1: WIN}, None)
+    assert found[:2] == (0.2, 0.2)
+    assert np.isnan(found.reply)
+    two = Blotto(BlottoRules(fields=2, units=6, reward="rounds"))
+    assert two.stepwise(State(), 0, {0: (6, 0), 1: (3, 3)}, (3, 3)) == (0, 0, 0)
+    # Of five rounds each is worth a fifth of 20 - 5.
+    scaled = small(reward="rounds", win=20, tie=5, loss=-10)
+    assert scaled.stepwise(State(), 0, {0: LOSE, 1: WIN}, LOSE) == (-3, 3, -3)
+
+
+@pytest.mark.parametrize(
+    "rewards", [{}, {"reward": "rounds", "win": 2.0}, {"reward": "match", "win": 2.0, "tie": 0.5}]
+)
+def test_where_the_reward_is_no_sum_over_rounds_none_has_a_payoff(rewards):
+    assert small(**rewards).stepwise(State(), 0, {0: LOSE, 1: WIN}, (1, 4, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"win": 0.0, "loss": 0.0}, "must descend.*win 0, tie 0, loss 0"),
+        ({"tie": 2.0}, "must descend.*tie 2"),
+        ({"fields": 5, "units": 4, "rules": "textarena-0.7.4"}, "units is 4.*5 or more"),
+        ({"reward": "rounds", "rules": "textarena-0.7.4"}, "reward is 'rounds'.*must be 'match'"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_one_error(parameters, message):
+    with pytest.raises(TomevalError, match=message):
+        make(parameters)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"fields": 1},
+        {"win": float("inf")},
+        {"rules": "textarena"},
+        {"fields": "3"},
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameters):
+    with pytest.raises(ValidationError):
+        KIND.rules(**parameters)
+
+
+def test_the_worked_examples_of_prompts_are_right():
+    """Answers are legal on the board that they name, and do what their reasoning says."""
+    view = small().view(State(), 1)
+    values = {"game": small(), "view": view, "marker": "Final answer:"}
+    text = Prompts("arena").render("blotto/examples/allocate", **values)
+    assert "12 units are divided among 4 fields" in text
+    board = small(fields=4, units=12, rounds=7)
+    answers = [json.loads(found)["allocation"] for found in re.findall(r"Final answer: (.*)", text)]
+    against = [(6, 6, 0, 0), (5, 4, 3, 0), (3, 3, 3, 3)]
+    assert len(answers) == 3
+    for answer, other in zip(answers, against, strict=True):
+        assert board.broken(answer) is None
+        assert result(answer, other) == 1
+    assert result(answers[2], against[0]) == -1

@@ -1,0 +1,105 @@
+"""Large boards: values are those that enumeration finds, and stand only where they are exact."""
+
+import numpy as np
+import pytest
+
+from tomeval.games.blotto import solver
+from tomeval.games.blotto.allocations import drawn, every, result
+from tomeval.games.blotto.mixes import Mix, corners
+from tomeval.games.blotto.policies import POLICIES
+from tomeval.games.blotto.rules import PRESETS, Blotto, BlottoRules, State
+from tomeval.games.game import Ask, Probe
+
+
+def mix_of(rng, fields, units, size, noise=0.0):
+    allocations = [drawn(fields, units, rng) for _ in range(size)]
+    weights = list(rng.random(size) + 0.05) if rng.integers(2) else None
+    return Mix(allocations, weights, noise)
+
+
+def table(fields, units):
+    """Return all results as a matrix, by comparing every two allocations in plain Python."""
+    rows = [tuple(row) for row in every(fields, units).tolist()]
+    return np.array([[result(a, b) for b in rows] for a in rows]), rows
+
+
+@pytest.mark.parametrize(("fields", "units"), [(2, 3), (3, 5), (4, 6), (5, 5)])
+def test_chances_are_those_of_enumeration(fields, units):
+    results, rows = table(fields, units)
+    rng = np.random.default_rng(fields)
+    for noise in (0.0, 0.3, 1.0):
+        mix = mix_of(rng, fields, units, 4, noise)
+        weights = np.array([mix.named.get(row, 0) + noise / len(rows) for row in rows])
+        assert weights.sum() == pytest.approx(1)
+        chances = np.stack([(results == sign) @ weights for sign in (1, 0, -1)], axis=1)
+        assert mix.chances == pytest.approx(chances, abs=1e-13)
+
+
+@pytest.mark.parametrize("board", [(3, 20), (4, 12), (5, 14), (2, 9), (5, 9)])
+def test_corners_hold_the_best_for_any_worth(board):
+    rng = np.random.default_rng(board)
+    chances = mix_of(rng, *board, 6).chances
+    kept = chances[corners(chances)]
+    for worth in rng.normal(size=(50, 3)):
+        assert (kept @ worth).max() == pytest.approx((chances @ worth).max(), abs=1e-12)
+
+
+def games(name, rounds):
+    return Blotto(BlottoRules(**PRESETS[name] | {"rounds": rounds}))
+
+
+@pytest.mark.parametrize("name", ["copy", "reply", "shift"])
+@pytest.mark.parametrize("board", ["large", "small"])
+def test_plans_without_slips_are_exact_on_every_board(name, board):
+    """Every allocation can be beaten there, so the match is won, and the third mistake loses it."""
+    game = games(board, 5)
+    found = solver(game, 0, {1: POLICIES[name]()})
+    assert found.value() == (1, 1)
+    follower = found.follow(game.view(State(), 0))
+    state, memory = State(), POLICIES[name]().begin(game)
+    rng = np.random.default_rng(0)
+    for lost in range(3):
+        values = follower.values(game.view(state, 0), Ask(0, "allocate"))
+        assert dict(values.observer(Probe("allocation", 1))) == {memory: 1.0}
+        assert values.guess(Probe("allocation", 1)) == memory
+        assert values.best == (1, 1)
+        assert values.of(values.best_actions()[0]) == (1, 1)
+        draws = iter(lambda: drawn(game.fields, game.units, rng), None)
+        worst = next(a for a in draws if result(a, memory) == -1)
+        # Two rounds may be lost: three are left to win.
+        assert values.of(worst) == ((1, 1) if lost < 2 else (-1, -1))
+        state = game.outcomes(state, {0: worst, 1: memory})[0][1]
+        memory = POLICIES[name]().then(memory, worst, 1)
+        if lost < 2:
+            follower.observe(game.view(state, 0))
+
+
+def test_plans_that_may_slip_on_large_boards_have_no_values():
+    for board, noise in (("large", 0.1), ((2, 600), 0.0)):  # where some plans cannot be beaten
+        game = games(board, 2) if board == "large" else Blotto(BlottoRules(fields=2, units=600))
+        assert solver(game, 0, {1: POLICIES["shift"](noise=noise)}) is None
+
+
+def test_a_posterior_over_many_allocations_is_looked_up_and_not_listed():
+    game = Blotto(BlottoRules(fields=6, units=30, rounds=1))
+    view = game.view(State(), 0)
+    even, all_on_one, size = (5,) * 6, (30, 0, 0, 0, 0, 0), 324_632
+    policy = POLICIES["mixture"]([even], noise=0.5)
+    values = solver(game, 0, {1: policy}).follow(view).values(view, Ask(0, "allocate"))
+    probe = Probe("allocation", 1)
+    posterior = values.observer(probe)
+    assert posterior[even] == pytest.approx(0.5 + 0.5 / size, rel=1e-12)
+    assert posterior[all_on_one] == pytest.approx(0.5 / size, rel=1e-12)
+    for impossible in [(29, 0, 0, 0, 0, 0), (31, -1, 0, 0, 0, 0), (30, 0, 0, 0, 0)]:
+        assert posterior.get(impossible, 0.0) == 0
+    assert len(posterior) == size
+    assert values.attainable(probe) == posterior[even]
+    assert values.guess(probe) == even
+    assert values.best.exact
+    assert values.of(values.best_actions()[0]).low == pytest.approx(values.best.low, abs=1e-12)
+    uniform = POLICIES["uniform"]()
+    large = games("large", 1)
+    view = large.view(State(), 0)
+    values = solver(large, 0, {1: uniform}).follow(view).values(view, Ask(0, "allocate"))
+    assert large.broken(values.guess(probe)) is None
+    assert values.attainable(probe) == 1 / 316_251

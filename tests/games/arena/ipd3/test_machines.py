@@ -1,0 +1,361 @@
+"""Machines: their tables, and the well-known ones against definitions written here."""
+
+import itertools
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from games.arena.ipd3.cases import game_of, legal, machines, policy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tomeval.core.errors import TomevalError
+from tomeval.games.game import Ask
+from tomeval.games.ipd3 import KIND
+from tomeval.games.ipd3.states import OPPONENTS, PAIRS
+from tomeval.games.ipd3.talk import acts_of, sentence_of
+
+C, D = "cooperate", "defect"
+LETTER = {"C": C, "D": D}
+
+
+def move(history, seat, other, first, rule):
+    """Return what a rule of two-player histories does toward one opponent."""
+    pairs = [
+        (moves[seat][OPPONENTS[seat].index(other)], moves[other][OPPONENTS[other].index(seat)])
+        for moves in history
+    ]
+    return rule(pairs) if pairs else first
+
+
+def retaliation(history, seat, other):
+    return D if history and D in history[-1][other] else C
+
+
+RULES = {
+    "always_cooperate": lambda h, i, j: C,
+    "always_defect": lambda h, i, j: D,
+    "tit_for_tat": lambda h, i, j: move(h, i, j, C, lambda p: p[-1][1]),
+    "grim": lambda h, i, j: move(h, i, j, C, lambda p: D if D in [y for _, y in p] else C),
+    "win_stay_lose_shift": lambda h, i, j: move(
+        h, i, j, C, lambda p: p[-1][0] if p[-1][1] == C else (D if p[-1][0] == C else C)
+    ),
+    "retaliator": retaliation,
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+@given(st.integers(0, 2), st.lists(st.tuples(*[st.sampled_from(PAIRS)] * 3), max_size=6))
+def test_named_players_do_as_defined(name, seat, rounds):
+    game = game_of(talk=0, rounds=10)
+    player = policy(name)
+    state = game.deal(np.random.default_rng(0))
+    memory = player.start(game.view(state, seat))
+    for number, moves in enumerate(rounds):
+        expected = tuple(RULES[name](rounds[:number], seat, j) for j in OPPONENTS[seat])
+        found = player.choices(game.view(state, seat), Ask(seat, "moves"), memory)
+        assert found == ((1.0, expected),)
+        _, state = game.after(state, dict(enumerate(moves)), np.random.default_rng(0))
+        memory = player.observe(game.view(state, seat), memory)
+
+
+def talk_round(player, seat, messages, moves, memory, game, state):
+    """Play a round with talk, and return the player's moves of it and what follows."""
+    said = None
+    for speaker in range(3):
+        if speaker == seat:
+            [(_, said)] = player.choices(game.view(state, seat), Ask(seat, "talk"), memory)
+        text = said if speaker == seat else messages[speaker]
+        _, state = game.after(state, {speaker: text}, np.random.default_rng(0))
+        memory = player.observe(game.view(state, seat), memory)
+    [(_, own)] = player.choices(game.view(state, seat), Ask(seat, "moves"), memory)
+    _, state = game.after(state, {**moves, seat: own}, np.random.default_rng(0))
+    return said, own, player.observe(game.view(state, seat), memory), state
+
+
+@pytest.mark.parametrize("seat", range(3))
+@pytest.mark.parametrize("name", ["promise_keeper", "promise_breaker", "believer", "once_bitten"])
+def test_players_that_talk(name, seat):
+    """A script: who promised to whom, who then defected on the player, and what it should do."""
+    game = game_of(rounds=4)
+    first, second = OPPONENTS[seat]
+    to = {s: sentence_of(("promise", "promise"), OPPONENTS[s]) for s in (first, second)}
+    nothing = {first: "", second: ""}
+    nice = {first: (C, C), second: (C, C)}
+    bad = {first: (C, C), second: (D, D)}
+    script = [({first: to[first], second: ""}, nice), (to, bad), (to, nice), (nothing, nice)]
+    believed = {
+        "believer": [(C, D), (C, C), (C, C), (D, D)],
+        "once_bitten": [(C, D), (C, C), (C, D), (D, D)],
+        "promise_keeper": [(C, C)] * 4,
+        "promise_breaker": [(D, D)] * 4,
+    }[name]
+    promised = ("promise", "promise") if name.startswith("promise") else ("none", "none")
+    player = policy(name)
+    state = game.deal(np.random.default_rng(0))
+    memory = player.start(game.view(state, seat))
+    for (messages, moves), expected in zip(script, believed, strict=True):
+        said, own, memory, state = talk_round(player, seat, messages, moves, memory, game, state)
+        assert acts_of(said, OPPONENTS[seat]) == promised
+        assert own == expected
+
+
+def test_a_promise_to_the_other_is_not_believed():
+    game = game_of()
+    player = policy("believer")
+    state = game.deal(np.random.default_rng(0))
+    memory = player.start(game.view(state, 2))
+    for speaker, text in enumerate(("I will cooperate with Player 1.", "I will cooperate.", "")):
+        _, state = game.after(state, {speaker: text}, np.random.default_rng(0))
+        memory = player.observe(game.view(state, 2), memory)
+    assert player.choices(game.view(state, 2), Ask(2, "moves"), memory) == ((1.0, (D, C)),)
+
+
+def test_noise_turns_each_move_by_itself():
+    found = policy("always_cooperate", noise=0.1).choices(
+        game_of(talk=0).view(game_of(talk=0).deal(None), 0), Ask(0, "moves"), ("C", "C")
+    )
+    chances = {action: p for p, action in found}
+    assert chances == pytest.approx({(C, C): 0.81, (C, D): 0.09, (D, C): 0.09, (D, D): 0.01})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "at least one state"),
+        ({"first": "a", "states": {"b": {"cooperates": [1, 1]}}}, "first: unknown state 'a'"),
+        ({"first": "a", "states": {"a": {}}}, "states.a: missing key 'cooperates'"),
+        (
+            {"first": "a", "states": {"a": {"cooperates": 1}}},
+            "cooperates: .* valid tuple, is 1",
+        ),
+        (
+            {"first": "a", "states": {"a": {"cooperates": [1, 2]}}},
+            "cooperates.1: .*, is 2",
+        ),
+        ({"first": "a", "states": {"a": {"cooperate": [1, 1]}}}, "did you mean 'cooperates'"),
+        (
+            {"first": "a", "each": True, "states": {"a": {"cooperates": [1, 1]}}},
+            "cooperates: .* valid number",
+        ),
+        (
+            {"first": "a", "states": {"a": {"cooperates": [1, 1], "says": ["promis", "none"]}}},
+            "did you mean 'promise'",
+        ),
+        (
+            {
+                "first": "a",
+                "states": {"a": {"cooperates": [1, 1], "says": [{"none": 0.4}, "none"]}},
+            },
+            "do not sum to 1",
+        ),
+        (
+            {"first": "a", "states": {"a": {"cooperates": [1, 1], "moves": [["CCX???", "a"]]}}},
+            "moves.0.0: .*, is 'CCX\\?\\?\\?'",
+        ),
+        (
+            {"first": "a", "states": {"a": {"cooperates": [1, 1], "moves": [["C?????", "b"]]}}},
+            "unknown state 'b'",
+        ),
+        (
+            {"first": "a", "states": {"a": {"cooperates": [1, 1], "hears": [["he", "pp", "a"]]}}},
+            "hears.0.0: .*, is 'he'",
+        ),
+    ],
+)
+def test_bad_tables(options, message):
+    with pytest.raises(TomevalError, match=message):
+        policy("machine", **options)
+
+
+def test_who_needs_talk_is_refused_without():
+    for name, cls in KIND.policies.items():
+        if name not in ("machine", "drawn"):
+            talks = name in ("promise_keeper", "promise_breaker", "believer", "once_bitten")
+            assert cls().talks == talks
+            if talks:
+                with pytest.raises(TomevalError, match="talk = 0"):
+                    cls().fits(game_of(talk=0))
+            cls().fits(game_of(talk=1))
+
+
+def chance_of(player, seat, game, log):
+    """Return the probability that a player does what it does in a log."""
+    state = game.deal(None)
+    memory = player.start(game.view(state, seat))
+    total = 1.0
+    for actions in log:
+        for ask in game.due(state):
+            if ask.seat == seat:
+                view = game.view(state, seat)
+                chances = {a: p for p, a in player.choices(view, ask, memory)}
+                total *= chances.get(actions[seat], 0.0)
+        _, state = game.after(state, actions, np.random.default_rng(0))
+        memory = player.observe(game.view(state, seat), memory)
+    return total
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data(), st.integers(0, 2), st.sampled_from([0.5, 0.125]), st.booleans())
+def test_a_drawn_player_is_a_mixture(data, seat, weight, talk):
+    """The chance of all it does in a game is the mean of its players' chances."""
+    tables = [data.draw(machines(talk=talk)) for _ in range(2)]
+    options = [
+        {"kind": "machine", "first": m.first, "states": m.states, "each": m.each} for m in tables
+    ]
+    drawn = policy("drawn", players=tuple(options), weights=(weight, 1 - weight))
+    game = game_of(rounds=2, talk=int(talk))
+    state, log = game.deal(None), []
+    while due := game.due(state):
+        log.append(
+            {a.seat: data.draw(st.sampled_from(legal(game.view(state, a.seat), a))) for a in due}
+        )
+        _, state = game.after(state, log[-1], np.random.default_rng(0))
+    chances = [chance_of(m, seat, game, log) for m in tables]
+    expected = weight * chances[0] + (1 - weight) * chances[1]
+    assert chance_of(drawn, seat, game, log) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "at least one table"),
+        ({"players": ({"kind": "grimm"},)}, "did you mean 'grim'"),
+        ({"players": ({"kind": "grim", "nois": 0.1},)}, "did you mean 'noise'"),
+        ({"players": ({"kind": "grim", "noise": 7},)}, "7 is not a probability"),
+        ({"players": ({"kind": "grim"},), "weights": (0.5, 0.5)}, "must be 1 numbers"),
+        ({"players": ({"kind": "grim"},) * 2, "weights": (0.5, 0.6)}, "do not sum to 1"),
+    ],
+)
+def test_bad_drawn_players(options, message):
+    with pytest.raises(TomevalError, match=message):
+        policy("drawn", **options)
+
+
+LETTERS = list(itertools.permutations(("me", "first", "second"), 2))
+"""Who moves toward whom, letter by letter."""
+
+OTHER = {"me": "me", "first": "second", "second": "first"}
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_a_machine_for_each_opponent_sees_every_letter_from_there(place):
+    """A copy defects after a defection at one letter, told with its own opponent as first."""
+    pattern = "".join("D" if k == place else "?" for k in range(6))
+    states = {"C": {"cooperates": 1, "moves": [[pattern, "D"]]}, "D": {"cooperates": 0}}
+    player = policy("machine", first="C", states=states, each=True)
+    who, whom = LETTERS[place]
+    for letters in itertools.product("CD", repeat=6):
+        played = dict(zip(LETTERS, letters, strict=True))
+        expected = played[who, whom] + played[OTHER[who], OTHER[whom]]
+        after = player.after(player.initial, "".join(letters))
+        assert player.plays(after) == ((1.0, expected),)
+
+
+class Interpreter:
+    """Reads the rows of a table as they are written, for one opponent or for both."""
+
+    def __init__(self, machine, seat, order):
+        self.states, self.state = machine.states, machine.first
+        self.seat, self.order = seat, order  # seats called first and second
+
+    def fits(self, letters, shown):
+        return all(x in ("?", y) for x, y in zip(letters, shown, strict=True))
+
+    def hear(self, speaker, acts):
+        """Acts by target seat."""
+        names = {self.seat: "me", self.order[0]: "first", self.order[1]: "second"}
+        targets = [s for s in (self.seat, *self.order) if s != speaker]
+        shown = "".join(acts[s][0] for s in targets)
+        for who, letters, state in self.states[self.state].get("hears", []):
+            if who == names[speaker] and self.fits(letters, shown):
+                self.state = state
+                return
+
+    def see(self, moves):
+        """Moves by pair of seats, from whom to whom."""
+        seats = (self.seat, *self.order)
+        shown = "".join(moves[i, j][0].upper() for i in seats for j in seats if i != j)
+        for letters, state in self.states[self.state].get("moves", []):
+            if self.fits(letters, shown):
+                self.state = state
+                return
+
+    def cooperates(self, place):
+        p = self.states[self.state]["cooperates"]
+        return p[place] if isinstance(p, list) else p
+
+    def says(self, place):
+        said = self.states[self.state].get("says", "none")
+        said = said[place] if isinstance(said, list) else said
+        return said if isinstance(said, dict) else {said: 1.0}
+
+
+def check_choices(player, interpreters, seat, game, state, memory, ask):
+    """Compare a decision with what the interpreters of both opponents do, each by itself."""
+    found = {a: p for p, a in player.choices(game.view(state, seat), ask, memory)}
+    expected = {}
+    parts = interpreters if player.each else interpreters * 2
+    for a, b in itertools.product((0, 1, 2), repeat=2):
+        if ask.kind == "talk":
+            acts = tuple(("none", "promise", "threaten")[k] for k in (a, b))
+            p = parts[0].says(0).get(acts[0], 0) * parts[1].says(1).get(acts[1], 0)
+            key = sentence_of(acts, OPPONENTS[seat])
+        elif 2 in (a, b):
+            continue
+        else:
+            chances = [part.cooperates(place) for place, part in enumerate(parts)]
+            p = (1 - chances[0] if a else chances[0]) * (1 - chances[1] if b else chances[1])
+            key = ((C, D)[a], (C, D)[b])
+        if p:
+            expected[key] = p
+    assert found == pytest.approx(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(0, 2))
+def test_tables_mean_what_their_rows_say(data, seat):
+    player = data.draw(machines(talk=True))
+    one, two = OPPONENTS[seat]
+    interpreters = [Interpreter(player, seat, (one, two))]
+    if player.each:
+        interpreters.append(Interpreter(player, seat, (two, one)))
+    game = game_of(rounds=2)
+    state = game.deal(None)
+    memory = player.start(game.view(state, seat))
+    while due := game.due(state):
+        actions = {}
+        for ask in due:
+            if ask.seat == seat:
+                check_choices(player, interpreters, seat, game, state, memory, ask)
+            options = legal(game.view(state, ask.seat), ask)
+            actions[ask.seat] = data.draw(st.sampled_from(options))
+        _, state = game.after(state, actions, np.random.default_rng(0))
+        memory = player.observe(game.view(state, seat), memory)
+        for interpreter in interpreters:
+            if due[0].kind == "talk":
+                acts = acts_of(actions[due[0].seat], OPPONENTS[due[0].seat])
+                interpreter.hear(due[0].seat, dict(zip(OPPONENTS[due[0].seat], acts, strict=True)))
+            else:
+                interpreter.see(
+                    {
+                        (i, j): move
+                        for i in range(3)
+                        for j, move in zip(OPPONENTS[i], actions[i], strict=True)
+                    }
+                )
+
+
+def test_the_table_of_the_manual_can_be_read():
+    page = (Path(__file__).parents[4] / "docs/arena/ipd3.md").read_text(encoding="utf-8")
+    table = tomllib.loads(page.split("```toml\n")[1].split("```")[0])["players"]["avenger"]
+    player = policy(table.pop("kind"), **table)
+    calm = {moves: p for p, moves in player.plays(("calm",))}
+    assert calm == pytest.approx({"CC": 0.9, "CD": 0.1})
+    assert player.plays(("angry",)) == ((1.0, "DD"),)
+
+
+def test_the_manual_names_every_player():
+    page = (Path(__file__).parents[4] / "docs/arena/ipd3.md").read_text(encoding="utf-8")
+    assert [name for name in KIND.policies if f"`{name}`" not in page] == []

@@ -1,0 +1,114 @@
+"""Measures of the arena, worked out by hand from two games with four decisions and four probes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tomeval.games.arena.measures import MEASURES
+from tomeval.games.arena.results import Played
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def played():
+    values = {
+        # Game 0: known 1, known 3, bounded by 0 and 4. Game 1: known 0.
+        "regret_low": [1, 3, 0, 0],
+        "regret_high": [1, 3, 4, 0],
+        "tom_regret_low": [2, NAN, 0, 0.5],
+        "tom_regret_high": [2, NAN, 1, 0.5],
+        "step_payoff": [1, 2, 0, 5],
+        "step_best": [5, 4, 1, 5],
+        "step_reply": [3, NAN, 1, 5],
+    }
+    return Played(
+        reward=np.array([2.0, -1.0]),
+        won=np.array([0.5, 0.0]),
+        rounds=np.array([3, 1]),
+        deal=np.array([0, 0]),
+        role=["player"] * 2,
+        decision=np.array([0, 0, 0, 1]),
+        own=np.array([True, True, True, True]),
+        asked=np.array([True, True, False, True]),
+        acted_on=np.array([True, True, False, False]),
+        values={name: np.array(column, dtype=float) for name, column in values.items()},
+        probed=np.array([0, 0, 0, 1]),
+        question=["move"] * 4,
+        valid=np.array([True, True, False, True]),
+        told={
+            "hit": np.array([1, 0.5, NAN, 0]),
+            "attainable": np.array([1, 0.9, 0.7, NAN]),
+            "brier": np.array([0.5, 1.5, NAN, 0.25]),
+            "observer_brier": np.array([0, 1.25, 0.5, NAN]),
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("reward", [2, -1]),
+        ("win_percent", [50, 0]),
+        ("tom_percent", [75, 0]),
+        ("tom_attainable_percent", [100 * 2.6 / 3, NAN]),
+        ("brier_score", [1, 0.25]),
+        ("brier_above_observer", [(0.5 + 0.25) / 2, NAN]),  # where both are known
+        ("delta_functional_per_decision", [2, 0]),
+        ("delta_functional_per_game", [NAN, 0]),  # one decision of game 0 is bounded only
+        ("delta_functional_low_per_decision", [4 / 3, 0]),
+        ("delta_functional_high_per_decision", [8 / 3, 0]),
+        ("exact_percent", [100 * 2 / 3, 100]),
+        ("delta_tom_per_decision", [2, 0.5]),
+        ("delta_tom_known_percent", [50, 100]),  # decision 2 has no reply; nothing beside 3
+        # Of game 0 only decision 1 has a reply, and values that are exact: 1 = 2 + 2 - 3.
+        ("belief_per_decision", [2, 0]),
+        ("response_per_decision", [2, 0]),
+        ("foresight_per_decision", [1 - 4, 0]),
+        ("split_percent", [100 / 3, 100]),
+        ("acted_on_percent", [50, 0]),  # of decisions 1 and 3, which have a reply
+        ("rounds_per_game", [3, 1]),
+    ],
+)
+def test_by_hand(played, name, expected):
+    found = MEASURES[name].of(played, "").values
+    assert found == pytest.approx(np.array(expected, dtype=float), nan_ok=True)
+
+
+PARTS = ("belief_per_decision", "response_per_decision", "foresight_per_decision")
+
+
+def test_parts_that_a_whole_line_up_lacks_take_no_decision_from_the_others(played):
+    silent = replace(played, valid=np.zeros(4, dtype=bool))
+    found = [MEASURES[name].of(silent, "").values for name in (*PARTS, "split_percent")]
+    assert np.isnan(found[:2]).all()
+    assert found[2] == pytest.approx([((1 - 4) + (3 - 2)) / 2, 0])
+    assert found[3] == pytest.approx([200 / 3, 100])
+    unknown = {**played.values, "regret_low": np.full(4, NAN), "regret_high": np.full(4, NAN)}
+    found = [MEASURES[n].of(replace(played, values=unknown), "").values for n in PARTS]
+    assert found[0] == pytest.approx([(2 + 0) / 2, 0])
+    assert found[1] == pytest.approx([(2 + 1) / 2, 0])
+    assert np.isnan(found[2]).all()
+
+
+def test_a_game_without_a_decision_loses_nothing(played):
+    """Of a third game it only knows that it was paid; without any value that says nothing."""
+    more = {"reward": np.zeros(3)}
+    per_game = MEASURES["delta_functional_per_game"].of
+    assert per_game(replace(played, **more), "").values == pytest.approx([NAN, 0, 0], nan_ok=True)
+    unknown = {name: np.full(4, NAN) for name in played.values}
+    assert np.isnan(per_game(replace(played, values=unknown, **more), "").values).all()
+
+
+def test_a_message_in_a_game_without_a_readable_prediction_is_no_statement(played):
+    """Its reply costs 0 whatever is said: that is no belief of a player who stated none."""
+    values = {**played.values, "step_payoff": np.zeros(4), "step_best": np.zeros(4)}
+    values["step_reply"] = np.zeros(4)
+    talking = replace(played, values=values, valid=np.array([False, False, False, True]))
+    assert [MEASURES[name].of(talking, "").bottom.tolist() for name in PARTS] == [[0, 1]] * 3
+
+
+def test_every_measure_is_worked_out():
+    marks = next(m for m in test_by_hand.pytestmark if m.name == "parametrize")
+    assert {name for name, _ in marks.args[1]} == set(MEASURES)

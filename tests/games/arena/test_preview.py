@@ -1,0 +1,118 @@
+"""`tomeval prompt` and `tomeval plan` for the arena: exactly what a model would read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from asking import query
+from support import questions
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.games.arena.domain import ARENA
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.plan import plan_rows
+from tomeval.runs.preview import preview
+from tomeval.runs.results import Run
+from tomeval.runs.runner import run_experiment
+from tomeval.strategies.asking import flatten
+
+STRATEGIES = [
+    "QA",
+    "CoT",
+    "CoT + 3-Shot",
+    "S2A + CoT",
+    "Reflexion 2",
+    "Plans + Insights",
+    "Social QA + CoT",
+    "S2A + Social QA",
+    "Oracle",
+    "Oracle + Max",
+]
+
+
+def cell(strategy, game="ipd3", seat="", **more):
+    return ARENA.describe.example(strategy, seat, {"game": game, **more})
+
+
+def experiment(*strategies, **more):
+    players = {f"p{n}": {"kind": "llm", "strategy": s} for n, s in enumerate(strategies)}
+    return make_experiment(
+        {
+            "domain": "arena",
+            "model": "scripted:arena",
+            "games": {"short": {"game": "ipd3", "rounds": 3, "talk": 1}},
+            "players": {**players, "tft": {"kind": "tit_for_tat"}},
+            "lineups": [{"game": "short", "subject": list(players), "others": "tft"}],
+            "episodes": 3,
+            **more,
+        }
+    )
+
+
+def test_what_is_asked_are_decisions_and_probes():
+    for strategy in ("QA", "Oracle"):
+        games = ARENA.describe.episodes(cell(strategy), "subject", "")
+        purposes = [one.purpose for one in games[0]]
+        times = {form: purposes.count(form) for form in ("talk", "moves")}
+        assert times == {"talk": 5, "moves": 5}
+        assert {one.form for one in games[0]} == {"talk", "moves", "move", "other"}
+    # Others are not probed.
+    others = ARENA.describe.episodes(cell("QA", seat="other_1"), "other_1", "")
+    assert {one.form for game in others for one in game} == {"talk", "moves"}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("form", ["talk", "moves", "move", "other"])
+def test_every_strategy_shows_every_question(strategy, form):
+    shown = questions(ARENA, cell(strategy), "subject", form, 2)
+    last = shown[-1]
+    text = flatten(last.prompt)
+    assert "This is round 2 of 5" in text
+    assert "End of round 1 of 5." in text or "S2A" in strategy
+    assert 'Final answer: {"' in text
+    assert last.kind == ("cot" if "CoT" in strategy else "qa")
+    # Probes are asked at temperature 0, once; decisions until they can be read.
+    assert last.attempts == (1 if form in ("move", "other") else 10)
+    kinds = [one.kind for one in shown if one.is_text]
+    probing = form in ("move", "other")
+    social = "Social" in strategy and form != "talk"
+    assert kinds.count("summary") == ("S2A" in strategy) * (1 + probing + social)
+    assert kinds.count("lesson") == ("Reflexion" in strategy)
+    advice = [one for one in shown if one.purpose.startswith("predict")]
+    assert len(advice) == 4 * social
+
+
+def test_it_is_what_a_run_asks(tmp_path):
+    """Where nothing of the past shows, the preview is the prompt of a real game."""
+    for strategy in ("QA", "CoT", "CoT + 3-Shot"):
+        made = experiment(strategy)
+        run_experiment(made, tmp_path / strategy)
+        with Run(tmp_path / strategy) as run:
+            rows = query(
+                run, "SELECT form, record FROM calls WHERE episode = 0 ORDER BY step LIMIT 1"
+            )
+        ((form, record),) = rows
+        assert form == "talk"
+        [asked] = questions(ARENA, made.cells[0], "subject", "talk", 1)
+        assert json.loads(record)["prompt_rest"] == flatten(asked.prompt)
+
+
+def test_the_plan_counts_the_calls_of_a_game(tmp_path):
+    made = experiment("QA", "CoT", "Reflexion 2", "Social QA", "S2A", "S2A + Social QA")
+    with tomeval.run(made, tmp_path / "run") as run:
+        calls = query(run, "SELECT cell, count(*) FROM calls GROUP BY cell ORDER BY cell")
+    planned = {row["player"]: row["calls"] for row in plan_rows(made)}
+    # Of means over made-up games in which other seats speak first.
+    for number, count in calls:
+        assert planned[f"p{number}"] == pytest.approx(count, abs=1)
+
+
+def test_what_cannot_be_shown_is_named():
+    with pytest.raises(TomevalError, match=r"unknown form 'mvoes'.*did you mean 'moves'"):
+        preview(ARENA, cell("QA"), "", "mvoes")
+    with pytest.raises(TomevalError, match="unknown game 'ipd'"):
+        cell("QA", "ipd")
+    with pytest.raises(TomevalError, match="unknown preset of ipd3 'smal'"):
+        cell("QA", "ipd3:smal")

@@ -1,0 +1,416 @@
+"""Runs of the arena: what is stored, what it is worth, broken rules, resuming."""
+
+import json
+
+import arena_runs
+import numpy as np
+import pytest
+from arena_table import said
+from asking import query
+from support import dump, scripts
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.core.streams import Stream
+from tomeval.extensions.ratings.errors import error_rows
+from tomeval.games.arena.records import game_records
+from tomeval.games.arena.replaying import actions_of, replay
+from tomeval.games.arena.tables import result_rows
+from tomeval.games.arena.transcripts import game_lines
+from tomeval.report.notices import invalid_rows
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.runner import run_experiment
+
+PLAYERS = {
+    "tft": {"kind": "tit_for_tat"},
+    "alld": {"kind": "always_defect"},
+    "noisy": {"kind": "tit_for_tat", "noise": 0.2},
+    "chance": {"kind": "random"},
+    "planner": {"kind": "planner"},
+    "sloppy": {"kind": "tit_for_tat", "error_rate": 0.4},
+}
+
+
+def experiment(subject, others, **more):
+    return make_experiment(
+        {
+            "domain": "arena",
+            "episodes": 6,
+            "seed": 1,
+            "games": {"g": {"game": "ipd3", "talk": 0, "rounds": 4}},
+            "players": PLAYERS,
+            "lineups": [{"game": "g", "subject": subject, "others": others}],
+            **more,
+        },
+        where="x.toml",
+    )
+
+
+@pytest.fixture
+def played(playing):
+    return playing(experiment)
+
+
+def test_reward_and_regret_add_up_to_the_best_attainable(played):
+    """Without chance V* - reward is the sum of what single decisions lost, game by game."""
+    # Two who repay: cooperate with both for three rounds, then defect: 3 * 6 + 10.
+    run = played(["tft", "alld", "planner"], ["tft", "tft"])
+    for cell in run.cells:
+        rewards = cell.totals("reward").values
+        lost = cell.totals("delta_functional_per_game").values
+        assert rewards + lost == pytest.approx([28.0] * len(rewards))
+    by_name = {cell.player: cell for cell in run.cells}
+    assert by_name["tft"].totals("reward").values == pytest.approx(24.0)
+    assert by_name["alld"].totals("reward").values == pytest.approx(10 + 3 * 2)
+    assert by_name["planner"].totals("reward").values == pytest.approx(28.0)
+    assert by_name["planner"].totals("tom_percent").values == pytest.approx(100.0)
+
+
+def test_without_chance_every_seating_is_played_once(played):
+    run = played(["tft"], ["tft", "alld"], episodes=30)
+    [cell] = run.cells
+    assert cell.episodes.tolist() == [0, 1, 2]
+    assert cell.each_once
+    assert cell.wanted(30) == 3
+    noisy = played(["tft"], ["noisy", "alld"], episodes=30)
+    assert len(noisy.cells[0].episodes) == 30
+
+
+def test_regret_is_what_is_lost_in_expectation(played):
+    run = played(["chance"], ["noisy", "tft"], episodes=600)
+    [cell] = run.cells
+    from tomeval.games.arena.described import bounds_rows
+
+    best = {row["best_low"] for row in bounds_rows(run_cells(["chance"], ["noisy", "tft"]))}
+    [best] = {round(value, 9) for value in best}
+    found = cell.estimate(["reward", "delta_functional_per_game"])
+    assert found.mean.sum() == pytest.approx(best, abs=4 * float(found.half[0]) / 1.96)
+    assert found.half[1] < found.half[0]  # which is why it is measured so
+
+
+def run_cells(*arguments):
+    return list(experiment(*arguments).cells)
+
+
+def test_players_take_every_seat_on_one_deal(played):
+    run = played(["chance"], ["tft", "alld"])
+    seats = [
+        (deal, json.loads(text))
+        for deal, text in query(run, "SELECT deal, seats FROM episodes ORDER BY episode")
+    ]
+    assert [deal for deal, _ in seats] == [0, 0, 0, 1, 1, 1]
+    assert [s[0] for _, s in seats] == [0, 1, 2, 0, 1, 2]
+    assert run.cells[0].clusters.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_a_stored_game_is_replayed_to_what_was_paid(played):
+    run = played(["chance"], ["noisy", "sloppy"], on_invalid="eliminate", attempts=2, episodes=12)
+    [cell] = run.cells
+    game = cell.table.game
+    endings = []
+    for episode, deal, rewards, marks in query(
+        run, "SELECT episode, deal, rewards, marks FROM episodes"
+    ):
+        rows = run.store.read("steps", ("stage", "seat", "verdict", "action"), 0, episode)
+        first = game.deal(Stream.of(1, "arena", "deal", cell.table.stream).episode(deal))
+        *_, (_, last) = replay(game, first, json.loads(marks), actions_of(rows))
+        assert game.rewards(last) == tuple(json.loads(rewards))
+        endings.append(any(isinstance(mark, list) for mark in json.loads(marks)))
+        assert [*game_lines(run, cell, episode)]
+    assert True in endings
+    assert False in endings
+
+
+# Broken rules
+
+
+def statuses(run):
+    return dict(query(run, "SELECT status, COUNT(*) FROM episodes GROUP BY status"))
+
+
+def test_asked_again_nothing_changes_but_the_count(played):
+    clean = played(["tft"], ["noisy", "alld"], episodes=30)
+    broken = played(["sloppy"], ["noisy", "alld"], episodes=30)
+    rewards = [run.cells[0].totals("reward").values.tolist() for run in (clean, broken)]
+    assert rewards[0] == rewards[1]
+    [row] = result_rows(broken, ())
+    # Attempts before the valid one are geometric: 0.4 / 0.6 a decision, four decisions a game.
+    assert row["refused_per_game"] == pytest.approx(4 * 0.4 / 0.6, abs=0.8)
+    assert broken.cells[0].totals("exact_percent").values == pytest.approx(100.0)
+
+
+def test_a_void_game_counts_in_no_measure(played):
+    run = played(["sloppy"], ["noisy", "alld"], episodes=60, attempts=1)
+    found = statuses(run)
+    # A game of four decisions stays whole with probability 0.6 ** 4 = 0.13.
+    assert 1 <= found["complete"] <= 20
+    assert found["void"] == 60 - found["complete"]
+    assert len(run.cells[0].totals("reward").values) == found["complete"]
+    records = game_records(run)
+    assert all(r.decided for r in records if not r.complete)
+    assert all(r.clean for r in records if r.complete)
+
+
+def test_results_and_ratings_count_the_same_games(played):
+    """Half of the games are void by another's answer: both tables say so."""
+    run = played(["tft"], ["sloppy", "alld"], episodes=60, attempts=1)
+    void = statuses(run)["void"]
+    [row] = result_rows(run, ())
+    errors = error_rows(game_records(run))
+    [own] = (r for r in errors if r["player"] == "tft" and r["error"] == "any")
+    assert 30 < void < 60
+    assert row["void"] == void
+    assert row["witnessed_fatal_percent"] == own["witnessed_fatal_percent"]
+    assert row["witnessed_fatal_percent"] == pytest.approx(100 * void / 60)
+    assert row["caused_fatal_percent"] == row["invalid_rate"] == 0
+
+
+def test_answers_of_others_are_not_those_of_the_measured_player(played):
+    more = {"episodes": 30, "attempts": 1, "on_invalid": "default"}
+    run = played(["tft", "sloppy"], ["sloppy", "alld"], **more)
+    clean, sloppy = run.rows()
+    asked = (
+        "SELECT COUNT(*), SUM(outcome != 'valid') FROM asked WHERE cell = 1 AND seat = 'subject'"
+    )
+    [(count, bad)] = query(run, asked)
+    assert (clean["invalid_rate"], sloppy["invalid_rate"]) == (0, bad / count)
+    assert 0.3 < bad / count < 0.5
+    again = played(["tft"], ["sloppy", "alld"], episodes=30)
+    assert again.rows()[0]["reask_rate"] == 0
+    assert invalid_rows(again) == []
+
+
+def test_forfeit_loses_at_once(played):
+    run = played(["sloppy"], ["noisy", "alld"], episodes=60, on_invalid="forfeit", attempts=1)
+    assert statuses(run) == {"complete": 60}
+    [cell] = run.cells
+    fatal = np.array([any(e.fatal for e in r.caused("sloppy")) for r in game_records(run)])
+    assert 40 <= fatal.sum() <= 60
+    assert result_rows(run, ())[0]["caused_fatal_percent"] == pytest.approx(fatal.mean() * 100)
+    assert (cell.totals("win_percent").values[fatal] == 0).all()
+    for record in game_records(run):
+        assert record.decided == (record.ending == "forfeit") == bool(record.errors)
+
+
+def test_who_breaks_rules_beside_the_seat_that_forfeits_loses_nothing_by_it(played):
+    ranked = {"g": {"game": "ipd3", "talk": 0, "rounds": 4, "reward": "rank"}}
+    more = {"games": ranked, "episodes": 60, "on_invalid": "forfeit", "attempts": 1}
+    run = played(["sloppy"], ["sloppy", "sloppy"], **more)
+    records = game_records(run)
+    assert any(len(r.errors) > 1 for r in records)
+    for record in records:
+        # Who forfeits has the last place alone, whoever else erred beside it.
+        cost = [e.seat for e in record.errors if e.fatal]
+        assert cost == [e.seat for e in record.errors if e.decided]
+        assert cost == ([record.rewards.index(-1.0)] if record.errors else [])
+    own = [r.episode for r in records if any(e.fatal and e.seat == r.episode % 3 for e in r.errors)]
+    assert [r.subject for r in records] == [r.episode % 3 for r in records]
+    ended = [r.episode for r in records if r.errors]
+    [row] = result_rows(run, ())
+    assert row["caused_fatal_percent"] == pytest.approx(100 * len(own) / 60)
+    assert row["witnessed_fatal_percent"] == pytest.approx(100 * (len(ended) - len(own)) / 60)
+
+
+def test_the_default_action_is_not_the_players_own(played):
+    run = played(["sloppy"], ["noisy", "alld"], episodes=30, on_invalid="default", attempts=1)
+    rows = query(
+        run,
+        "SELECT action, regret_low, chosen_low FROM steps WHERE slot = 0 AND verdict = 'default'",
+    )
+    assert len(rows) > 20
+    assert set(rows) == {('["cooperate", "cooperate"]', None, None)}
+    assert result_rows(run, ())[0]["caused_fatal_percent"] == 0
+
+
+def test_eliminated_players_leave_the_game_to_others(played):
+    run = played(["tft"], ["sloppy", "noisy"], episodes=60, on_invalid="eliminate", attempts=1)
+    assert statuses(run) == {"complete": 60}
+    out = [r for r in game_records(run) if r.fatal]
+    assert len(out) > 30
+    assert all(len(r.errors) == 1 for r in out)
+    # An elimination in the last round, or before it, leaves two who play to the end.
+    assert {r.ending for r in out} == {"played"}
+    # Values are not known where a partner may drop out.
+    assert run.cells[0].totals("exact_percent").values.sum() == 0
+
+
+def test_stop_names_the_answer(tmp_path):
+    with pytest.raises(TomevalError, match="Player 0, moves: the answer is unparsable"):
+        run_experiment(
+            experiment(["sloppy"], ["noisy", "alld"], on_invalid="stop", attempts=1), tmp_path / "r"
+        )
+
+
+# One seed, one run
+
+
+def test_rows_do_not_depend_on_sessions_or_workers(tmp_path):
+    def made(episodes):
+        return experiment(["chance", "sloppy"], [["noisy", "alld"], ["chance", "tft"]],
+                          episodes=episodes)  # fmt: skip
+
+    run_experiment(made(70), tmp_path / "whole")
+    run_experiment(made(20), tmp_path / "parts")
+    run_experiment(made(70), tmp_path / "parts", workers=2)
+    assert dump(tmp_path / "whole") == dump(tmp_path / "parts")
+
+
+def test_a_lineups_own_number_of_games_is_not_that_of_the_others(tmp_path):
+    """Its 12 games are no reason to ask the other line-up for as many when a run goes on."""
+    lineups = [
+        {"game": "g", "subject": "noisy", "others": ["noisy", "alld"]},
+        {"game": "g", "subject": "chance", "others": ["noisy", "alld"], "episodes": 12},
+    ]
+    for _ in range(2):
+        with tomeval.run(experiment([], [], lineups=lineups), tmp_path / "r") as run:
+            assert [row["wanted"] for row in run.status()] == [6, 12]
+    run_experiment(experiment([], [], lineups=lineups, episodes=9), tmp_path / "r")
+    with tomeval.run(experiment([], [], lineups=lineups, episodes=6), tmp_path / "r") as run:
+        assert [row["wanted"] for row in run.status()] == [9, 12]  # as many as there are
+
+
+def test_a_players_draws_do_not_depend_on_who_else_plays(played):
+    one, two = (
+        query(
+            played(["chance"], others),
+            "SELECT action FROM steps WHERE slot = 0 ORDER BY episode, step",
+        )
+        for others in (["noisy", "tft"], ["alld", "alld"])
+    )
+    assert one == two
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lineups": []}, "x.toml: nothing to play: add [[lineups]]"),
+        (
+            {"lineups": [{"game": "g", "subject": "tft", "others": ["tft"]}]},
+            "lineups[0].others: 'g' has 3 seats, so the subject needs 2 others, not 1",
+        ),
+        (
+            {"lineups": [{"game": "g", "subject": "tfd", "others": "tft"}]},
+            "x.toml: lineups[0]: unknown player 'tfd' (did you mean 'tft'?)",
+        ),
+        (
+            {"lineups": [{"game": "ipd4", "subject": "tft", "others": "tft"}]},
+            "x.toml: lineups[0].game: unknown game 'ipd4' (did you mean 'ipd3'?)",
+        ),
+        (
+            {"games": {"g": {"game": "ipd3", "rouns": 3}}},
+            "x.toml: games.g: unknown key 'rouns' (did you mean 'rounds'?)",
+        ),
+        (
+            {"games": {"g": {"game": "ipd3", "preset": "mindgame"}}},
+            "x.toml: games.g.preset: unknown preset of ipd3 'mindgame' (did you mean 'mindgames'?)",
+        ),
+        ({"on_invalid": "forfiet"}, "unknown policy 'forfiet' (did you mean 'forfeit'?)"),
+        (
+            {"lineups": [{"game": "g", "subject": "tft", "others": ["planner", "tft"]}]},
+            "x.toml: lineups[0]: player 'planner': a planner must be the subject, and all others",
+        ),
+    ],
+)
+def test_bad_experiments(change, message):
+    with pytest.raises(TomevalError) as caught:
+        experiment(["tft"], ["tft", "alld"], **change)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("player", "message"),
+    [
+        (
+            {"kind": "tit_for_tatt"},
+            ".kind: unknown player of ipd3 'tit_for_tatt' (did you mean 'ti",
+        ),
+        ({"nois": 1}, ": a player of kind 'tit_for_tat' has no option 'nois' (did you m"),
+        ({"error_rate": 2}, ": error_rate: must be a number from 0 to 1, is 2"),
+        ({"error": "formatt"}, ": error: unknown type of error 'formatt' (did you mean 'format'?)"),
+    ],
+)
+def test_bad_players(player, message):
+    players = {**PLAYERS, "tft": {"kind": "tit_for_tat", **player}}
+    with pytest.raises(TomevalError) as caught:
+        experiment(["tft"], ["tft", "alld"], players=players)
+    assert f"x.toml: players.tft{message}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_belief_response_and_foresight_add_up(played):
+    """A planner that knows two who repay gives up 2 a round toward each, and gets it back later."""
+    run = played(["planner", "chance"], ["tft", "tft"], episodes=30)
+    names = ["belief_per_decision", "response_per_decision", "foresight_per_decision"]
+    for cell in run.cells:
+        parts = sum(cell.totals(name).values for name in names)
+        assert parts == pytest.approx(cell.totals("delta_functional_per_decision").values)
+    [planner] = (cell for cell in run.cells if cell.player == "planner")
+    # Its predictions are right, so belief loses nothing; in three of four rounds it forgoes
+    # 2 * (5 - 3) for cooperation, which the later rounds repay in full.
+    assert [planner.totals(name).values[0] for name in names] == pytest.approx([0.0, 3.0, -3.0])
+
+
+def test_the_split_adds_up_with_talk_and_unreadable_predictions(tmp_path):
+    """Messages are decisions of regret and of its parts; without a prediction there is none."""
+
+    def script(request):
+        text = request.prompt.messages[-1].content
+        key = next(k for k in ("message", "moves", "answer", "move") if f'"{k}"' in text)
+        if key == "move" and "round 3" in text.lower():
+            return "I cannot tell."
+        items = {"message": ["Hello."], "moves": ["cooperate", "defect"], "answer": ["yes"]}
+        return said(key, *items.get(key, ["cooperate"]))
+
+    games = {"g": {"game": "ipd3", "rounds": 3}}
+    lineups = [{"game": "g", "subject": "m", "others": ["noisy", "alld"]}]
+    players = {**PLAYERS, "m": {"model": "scripted:half"}}
+    with (
+        scripts(half=script),
+        arena_runs.played(tmp_path, lineups, games, players=players, attempts=1) as run,
+    ):
+        [cell] = run.cells
+        found = {name: cell.totals(name).values for name in cell.names}
+        parts = [found[f"{name}_per_decision"] for name in ("belief", "response", "foresight")]
+        # Of three rounds with a message and two moves, one lacks its prediction.
+        assert found["split_percent"] == pytest.approx([100 * 5 / 6] * 6)
+        assert found["delta_tom_known_percent"] == pytest.approx([100 * 2 / 3] * 6)
+        rows = query(
+            run,
+            "SELECT episode, SUM(regret_low) / COUNT(*) FROM steps WHERE slot = 0 "
+            "AND NOT (round = 3 AND kind = 'moves') GROUP BY episode",
+        )
+        assert sum(parts) == pytest.approx([value for _, value in rows])
+        assert (parts[2] != 0).any()
+
+
+@pytest.mark.parametrize(
+    ("game", "other"),
+    [
+        ({"game": "ipd3", "rounds": 3}, {"kind": "promise_breaker"}),
+        ({"game": "ipd3", "rounds": 3, "scale": 0.25}, {"kind": "always_defect"}),
+        (
+            {
+                "game": "blotto",
+                "units": 6,
+                "rounds": 3,
+                "reward": "rounds",
+                "win": 6.0,
+                "loss": -6.0,
+            },
+            {"kind": "mixture", "allocations": [[3, 2, 1]]},
+        ),
+    ],
+)
+def test_there_is_no_foresight_where_nobody_reacts_and_all_can_be_foreseen(tmp_path, game, other):
+    """All of regret is then lost in its own round; a part in another unit would not balance it."""
+    lineups = [{"game": "g", "subject": "chance", "others": "fixed"}]
+    players = {"fixed": other}
+    with arena_runs.played(tmp_path, lineups, {"g": game}, players=players) as run:
+        [cell] = run.cells
+        found = {name: cell.totals(name).values for name in cell.names}
+        assert found["foresight_per_decision"] == pytest.approx([0.0] * 6, abs=1e-12)
+        assert found["delta_functional_per_decision"].min() > 0

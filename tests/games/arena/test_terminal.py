@@ -1,0 +1,165 @@
+"""People at the terminal: input is judged as every player's, and what is hidden stays hidden."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from support import Typing
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.printing import Console
+from tomeval.games.arena.session import play_session
+from tomeval.games.arena.terminal import typed
+from tomeval.games.game import Broken, Form
+
+
+def sit(game, lines, others=(), **more):
+    screen = io.StringIO()
+    keys = Typing(lines, screen)
+    played = play_session(game, others, Console(keys, screen), **more)
+    return played, screen.getvalue(), keys.seen
+
+
+IPD = {"talk": 0, "rounds": 2}
+
+
+def test_a_game_to_its_end():
+    lines = ["cooperate defect", "cooperate, DEFECT"]
+    played, screen, _ = sit("ipd3", lines, ["tit_for_tat"], rules=IPD)
+    # Round 1: both others cooperate; I get 3 + 5. Round 2: the second one pays back; 3 + 1.
+    assert played.rewards[0] == 12
+    assert "You are Player 0" in screen
+    assert "End of round 2 of 2. Points: you 12 (+4)" in screen
+    assert "The game is over" in screen
+    assert "Player 0 (you): reward 12" in screen
+    assert "Player 2 (tit_for_tat): reward 7" in screen
+
+
+def test_any_seat_and_the_same_deal_again():
+    for seat in range(3):
+        played, screen, _ = sit("ipd3", ["defect defect"] * 2, ["grim"], seat=seat, rules=IPD)
+        assert f"You are Player {seat}." in screen
+        assert played.seats[0] == seat
+        assert played.rewards[seat] == 10 + 2
+    with pytest.raises(TomevalError, match=r"--seat 3: no such seat; the seats are 0 \(Pla"):
+        sit("ipd3", [], ["grim"], seat=3, rules=IPD)
+
+
+def test_mistakes_are_told_and_asked_again():
+    lines = ["", "co", "cooperate", "cooperate maybe", "?", "rules", "defect, defect", "quit"]
+    played, screen, _ = sit("ipd3", lines, ["grim"], rules=IPD)
+    assert played is None
+    assert "2 were expected, 1 were typed. Try again" in screen
+    assert "'maybe' is not one of cooperate, defect. Try again" in screen
+    assert "Type 2 texts, such as: one, two" in screen
+    assert screen.count("You are Player 0.") == 2
+    assert "End of round 1 of 2" in screen
+    assert screen.endswith("The game was not finished.\n")
+
+
+def test_the_input_may_end_and_be_interrupted():
+    assert sit("ipd3", ["defect defect"], ["grim"], rules=IPD)[0] is None
+
+    class Interrupting(io.StringIO):
+        def readline(self, *args):
+            raise KeyboardInterrupt
+
+    screen = io.StringIO()
+    assert play_session("ipd3", ["grim"], Console(Interrupting(), screen), rules=IPD) is None
+    assert screen.getvalue().endswith("The game was not finished.\n")
+
+
+def test_others_may_be_models_and_different():
+    lines = ["hello, all", "defect defect"]
+    played, screen, _ = sit(
+        "ipd3", lines, ["scripted:arena", "always_defect"], rules={"talk": 1, "rounds": 1}
+    )
+    assert "Player 1: Good day to all." in screen
+    assert "Player 2 says nothing" in screen
+    assert played.rewards == (6.0, 0.0, 6.0)  # 5 + 1; 0 + 0; 1 + 5
+
+
+def test_silence_is_an_answer():
+    _, screen, _ = sit("ipd3", ["", "defect defect"], ["grim"], rules={"talk": 1, "rounds": 1})
+    assert "You say nothing" in screen
+
+
+def test_the_key_stays_hidden_from_operatives():
+    rules = {"red": 3, "blue": 3, "neutral": 2, "assassin": 1}
+    _, screen, seen = sit("codenames", ["pass"] * 20, ["scripted:arena"], seat=1, rules=rules)
+    assert seen
+    board = screen.partition("The board:\n")[2].partition("\n\n")[0].split("\n")
+    assert len(board) == 9
+    for text in seen:
+        told = text.partition("The board:\n")[2]
+        uncovered = [line for line in told.split("\n") if "uncover" in line]
+        for word in board:
+            shown = [c for c in ("red", "blue", "neutral", "assassin") if f"{word}: {c}" in told]
+            assert bool(shown) == any(f" {word}: " in line for line in uncovered)
+            assert f"{word} (" not in told
+
+
+@pytest.mark.parametrize("seat", range(6))
+def test_roles_stay_hidden(seat):
+    lines = ["1", "2", "3", "4", "5", "0", "silent"] * 60
+    _, screen, seen = sit("mafia", lines, ["scripted:arena"], seat=seat, rules={"talk": "acts"})
+    role = screen.partition("Your role: ")[2].partition(".")[0]
+    assert role
+    for text in seen:
+        for other in {"doctor", "detective", "villager"} - {role}:
+            assert f"role {other}" not in text
+            assert f"({other})" not in text
+        assert role == "Mafia" or "The Mafia:" not in text
+        assert "of the Mafia votes" not in text
+    assert "Try again" in screen  # some of the numbers name the dead, or oneself
+
+
+@pytest.mark.parametrize(
+    ("line", "form", "items"),
+    [
+        ("Player 2", Form("vote", str, 1, ("Player 1", "Player 2")), ["Player 2"]),
+        ("3", Form("vote", int, 1, ("1", "3")), [3]),
+        ("Player 3", Form("vote", int, 1, ("1", "3")), [3]),
+        ("5 10 5", Form("allocation", int, 3), [5, 10, 5]),
+        ("[5, 10, 5]", Form("allocation", int, 3), [5, 10, 5]),
+        ("-1", Form("count", int), [-1]),
+        ("ocean 2", Form("clue", str, 0), ["ocean", "2"]),
+        ("New York, 2", Form("clue", str, 0), ["New York", "2"]),
+        ("I say: [no], {no}.", Form("message", str), ["I say: [no], {no}."]),
+        ("", Form("message", str), [""]),
+    ],
+)
+def test_what_people_type(line, form, items):
+    assert typed(line, form) == items
+
+
+@pytest.mark.parametrize(
+    ("line", "form", "error", "text"),
+    [
+        ("nobody", Form("vote", int, 1, ("1", "2")), "format", "'nobody' is not a whole number"),
+        ("5 10", Form("allocation", int, 3), "format", "3 were expected, 2 were typed"),
+        ("1.5", Form("count", int), "format", "'1.5' is not a whole number"),
+    ],
+)
+def test_what_cannot_be_read(line, form, error, text):
+    assert typed(line, form) == Broken(error, text)
+
+
+def test_the_command(tomeval):
+    code, out, _ = tomeval("play", "ipd3", "--other", "grim", "--seat", 2,
+        "--set", "talk=0", "--set", "rounds=1", stdin="defect defect\n",
+    )  # fmt: skip
+    assert code == 0
+    assert "Player 2 (you): reward 10" in out
+    for arguments, message in (
+        (("bloto",), "did you mean 'blotto'"),
+        (("ipd3", "--other", "grimm"), "did you mean 'grim'"),
+        (("ipd3", "--set", "rouds=2"), "did you mean 'rounds'"),
+        (("ipd3", "--preset", "tiny"), "unknown preset of ipd3 'tiny'"),
+        (("ipd3", "--seat", 9), "no such seat"),
+    ):
+        code, _, error = tomeval("play", *arguments)
+        assert code == 2
+        assert message in error
+        assert len(error.strip().splitlines()) == 1

@@ -1,0 +1,130 @@
+"""Transcripts of the arena: who knew what, what stands beside a decision, what is left out."""
+
+import json
+
+import pytest
+from arena_runs import MAFIA, played, talking
+from asking import query
+
+from tomeval.core.streams import Stream
+from tomeval.games.arena.replaying import actions_of, replay
+from tomeval.games.arena.transcripts import game_lines, retell
+from tomeval.runs.transcripts import transcript_lines
+
+DILEMMA = {"g": {"game": "ipd3", "rounds": 2, "talk": 1}}
+
+
+@pytest.fixture(scope="module")
+def mafia(tmp_path_factory):
+    with played(tmp_path_factory.mktemp("m") / "run", **MAFIA) as run:
+        yield run
+
+
+def test_every_seat_is_told_what_its_view_knew(mafia):
+    """The views of the game replayed apart say which events a seat knows."""
+    for cell in mafia.cells:
+        game = cell.table.game
+        for episode in range(6):
+            names = ("stage", "seat", "verdict", "action")
+            rows = mafia.store.read("steps", names, cell.number, episode)
+            [(deal, marks)] = query(
+                mafia,
+                "SELECT deal, marks FROM episodes WHERE cell = ? AND episode = ?",
+                (cell.number, episode),
+            )
+            state = game.deal(Stream.of(1, "arena", "deal", cell.table.stream).episode(deal))
+            for _, after in replay(game, state, json.loads(marks), actions_of(rows)):
+                state = after
+            told = retell(mafia.store, cell, episode)
+            for seat in range(game.seats):
+                mine = [one.event for one in told.happened if one.event.seen_by(seat)]
+                assert sorted(mine, key=repr) == sorted(game.view(state, seat).events, key=repr)
+
+
+def test_a_game_reads_as_it_was_played(tmp_path):
+    """Worked by hand: two who repay meet one who never does, for two rounds without a word."""
+    lineups = [{"game": "g", "subject": "tft", "others": ["tft", "alld"]}]
+    with played(tmp_path / "run", lineups, DILEMMA, episodes=1) as run:
+        lines = list(transcript_lines(run, 0, 0))
+    assert lines == [
+        "tft, g, tft + alld; seed 1, game 0, deal 0: complete",
+        "Player 0: tft, measured",
+        "Player 1: tft",
+        "Player 2: alld",
+        "",
+        "==== Round 1",
+        "",
+        "== step 3: nobody says anything",
+        "",
+        "== step 4: Player 0 (tft), moves: cooperate, cooperate",
+        # Best: cooperate with who repays (3 + 5), defect on the other (1 + 1).
+        "   [V* 10, Q* 9, regret 1]",
+        "",
+        "== step 6: Player 0 cooperates with Player 1, cooperates with Player 2; Player 1 "
+        "cooperates with Player 0, cooperates with Player 2; Player 2 defects on Player 0, defects "
+        "on Player 1",
+        "   Round 1 over, points: Player 0 3 (+3), Player 1 3 (+3), Player 2 10 (+10)",
+        "",
+        "==== Round 2",
+        "",
+        "== step 9: nobody says anything",
+        "",
+        "== step 10: Player 0 (tft), moves: cooperate, defect",
+        "   [V* 9, Q* 7, regret 2]",
+        "",
+        "== step 12: Player 0 cooperates with Player 1, defects on Player 2; Player 1 cooperates "
+        "with Player 0, defects on Player 2; Player 2 defects on Player 0, defects on Player 1",
+        "   Round 2 over, points: Player 0 7 (+4), Player 1 7 (+4), Player 2 12 (+2)",
+        "",
+        "ending: played (all rounds were played)",
+        "Player 0 (tft)   reward 7",
+        "Player 1 (tft)   reward 7",
+        "Player 2 (alld)  reward 12  wins",
+    ]
+
+
+def test_refused_attempts_and_what_they_cost_are_named(tmp_path):
+    lineups = [{"game": "g", "subject": "sloppy", "others": ["tft", "tft"]}]
+    options = {"on_invalid": "forfeit", "attempts": 1}
+    with played(tmp_path / "run", lineups, DILEMMA, **options) as run:
+        cell = run.cells[0]
+        for episode in cell.episodes.tolist():
+            lines = [line.text for line in game_lines(run, cell, episode)]
+            tries = query(
+                run,
+                "SELECT tries, verdict FROM steps WHERE cell = 0 AND episode = ? "
+                "AND tries IS NOT NULL",
+                (episode,),
+            )
+            refused = [line for line in lines if "refused attempt, target error" in line]
+            assert len(refused) == len(tries)
+            lost = [line for line in lines if "cost it the game" in line]
+            assert len(lost) == sum(verdict == "fatal" for _, verdict in tries)
+        assert any(query(run, "SELECT 1 FROM steps WHERE verdict = 'fatal'"))
+
+
+def test_what_models_wrote_is_all_there_and_acts_on_nothing(tmp_path):
+    """Every call stands at its step, silent ones too; messages cannot look like other lines."""
+    with talking(tmp_path / "loud", "hi\x1b[31m\n== step 9: [private] Player 1 (tft) lies") as run:
+        lines = list(transcript_lines(run, 0, 0))
+        calls = query(run, "SELECT COUNT(*) FROM calls WHERE cell = 0 AND episode = 0")
+    assert sum(line.startswith("-- ") for line in lines) == calls[0][0]
+    heard = [line for line in lines if "lies" in line and not line.startswith("   ")]
+    assert len(heard) == 2  # its talk in both rounds, each behind the name of its seat
+    assert all(line.startswith("== step ") and "Player 0 (m): hi" in line for line in heard)
+    assert not any("\x1b" in line for line in heard)
+    with talking(tmp_path / "silent", "") as run:
+        lines = list(transcript_lines(run, 0, 0))
+        asked = [line for line in lines if line == "-- talk"]
+        assert len(asked) == 2
+
+
+def test_predictions_stand_beside_their_decision(tmp_path):
+    """It predicts defection of all: right of who never cooperates, wrong of who repays."""
+    with talking(tmp_path / "run", "") as run:
+        lines = [line for line in game_lines(run, run.cells[0], 0) if "predicts" in line.text]
+        asked = {step for (step,) in query(run, "SELECT step FROM answers WHERE episode = 0")}
+    repays, defects, *_ = [line.text for line in lines if line.step == 4]
+    assert "move of Player 1: defect; true: cooperate" in repays
+    assert "move of Player 2: defect; right" in defects
+    assert asked == {line.step for line in lines}

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+
+import pytest
+from asking import query
+
+from tomeval.games.decrypto.replays import read_games
+from tomeval.games.decrypto.seats import ROLES
+from tomeval.games.decrypto.tables import TABLES, table_rows
+from tomeval.report.exporting import export_run
+from tomeval.runs.results import Run
+
+NUMBERS = [100 * a + 10 * b + c for a, b, c in itertools.permutations((1, 2, 3, 4), 3)]
+TOML = """
+domain = "decrypto"
+name = "small"
+episodes = 5
+seed = [1, 2]
+model = "scripted:decrypto"
+[rules]
+turns = 3
+[probes]
+eve = true
+eve_reminded = true
+bob = true
+beliefs = true
+[players.script]
+[players.minilm]
+embedding = "minilm"
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A run with language-model seats and probes."""
+    import tomeval
+
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "small.toml").write_text(TOML)
+    tomeval.run(folder / "small.toml", folder / "run").close()
+    return folder / "run"
+
+
+SPECIAL = {
+    "replay": "replays no recorded games",
+    "planted": "no data for this table, which needs strategies with belief(...) for Alice: ",
+}
+"""Tables that only some runs have, and what is said of others."""
+
+
+@pytest.mark.parametrize("what", [name for name in TABLES if name not in SPECIAL])
+@pytest.mark.parametrize("by", [(), ("encoder",), ("interceptor", "encoder")])
+def test_tables(small, tomeval, what, by) -> None:
+    args = ["table", small, "--what", what, "--format", "csv"]
+    for role in by:
+        args += ["--by", role]
+    code, out, _ = tomeval(*args)
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    named = {tuple(row[role] for role in by or ROLES) for row in rows}
+    if what == "turns":  # none where all games are void: this Bob cannot read that Alice
+        assert len(rows) <= 3 * len(named)
+    else:
+        assert len(rows) == len(named) == 2 ** (len(by) or 3)
+    assert "–" not in out
+    assert tomeval(*args, "--format", "text")[0] == 0
+
+
+def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
+    with Run(small) as run:
+        rows = table_rows("functional", run)
+        asked = "SELECT COUNT(*) FROM answers JOIN cells USING (cell) JOIN episodes USING (cell, "
+        asked += (
+            "episode) WHERE question = 'eve' AND answers.outcome = 'valid' AND status = 'complete' "
+        )
+        asked += "AND encoder = ? AND decoder = ? AND interceptor = ?"
+        for row in rows:
+            names = tuple(row[role] for role in ROLES)
+            assert row["predicted_turns"] == query(run, asked, names)[0][0]
+            assert row["own_turns"] == row["turns"]
+    assert [row["predicted_turns"] > 0 for row in rows] == [
+        row["encoder"] == "script" and row["games"] > 0 for row in rows
+    ]
+
+
+@pytest.mark.parametrize("what", SPECIAL)
+def test_a_table_for_some_runs_alone(small, tomeval, what) -> None:
+    code, _, err = tomeval("table", small, "--what", what)
+    assert code == 2
+    assert SPECIAL[what] in err
+    assert "planted" not in tomeval("table", small)[2]
+
+
+def test_transcript(small, tomeval) -> None:
+    command = ("transcript", small, "--cell", "0")
+    _, out, _ = tomeval(*command, "--episode", "1", "--no-calls")
+    assert "== step 2: code" in out
+    assert "probe of Eve, keywords: one-two-three-four" in out
+    assert "You are playing a word game" not in out
+    _, out, _ = tomeval(*command)
+    assert (
+        out.count("> You are playing a word game") == 3 + 6
+    )  # each seat's first, and each probe's
+    assert "-- encoder: encode" in out
+    code, _, err = tomeval("transcript", small, "--cell", "99")
+    assert (code, "no cell 99" in err) == (2, True)
+
+
+def test_export(small, tomeval) -> None:
+    _, out, _ = tomeval("export", small, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    first = rows[0]
+    assert (first["encoder"], first["encoder_model"]) == ("script", "scripted:decrypto")
+    assert int(first["interception"]) == (first["eve"] == first["code"])
+    assert str(first["code"]) == "321"
+    names = ("predicted_eve", "predicted_eve_reminded", "predicted_bob")  # this Alice says the code
+    assert [first[name] for name in names] == [first["code"]] * 3
+    with Run(small) as run:
+        assert len(rows) == query(run, "SELECT COUNT(*) FROM steps")[0][0]
+
+
+def test_codes_are_numbers_in_every_format(small, tmp_path) -> None:
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    with Run(small) as run:
+        export_run(run, "steps", "parquet", tmp_path / "steps.parquet")
+        export_run(run, "steps", "csv", tmp_path / "steps.csv")
+    table = pyarrow.read_table(tmp_path / "steps.parquet")
+    codes = [table.column(name) for name in ("code", "bob", "eve", "predicted_eve")]
+    assert {str(column.type) for column in codes} == {"int64"}
+    assert set().union(*(column.to_pylist() for column in codes)) <= {*NUMBERS, None}
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "steps.csv").read_text())))
+    assert {row["predicted_eve"] for row in rows} <= {*map(str, NUMBERS), ""}
+
+
+def test_play(tmp_path, tomeval) -> None:
+    games = tmp_path / "games.json"
+    play = ("play", "decrypto", "--seed", "4", "--out", games, "--set", "rules.turns=2")
+    code, out, _ = tomeval(*play, stdin="9\n123\n134\n")
+    assert code == 0
+    assert "Alice and Bob win" in out
+    (game,) = read_games(games)
+    assert game.players == {"encoder": "minilm", "decoder": "minilm", "interceptor": "human"}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("run", "decrypto_quikstart"), "did you mean 'decrypto_quickstart'"),
+        (("run", "decrypto_quickstart", "--set", "horizon=3"), "is a key of the domain 'matrix'"),
+        (("run", "quickstart", "--set", "pairings=3"), "is a key of the domain 'decrypto'"),
+        (("play", "decrypto", "--other", "minlm"), "did you mean 'minilm'"),
+        (("play", "decrypto", *("--other", "random") * 3), "one or two other players, not 3"),
+    ],
+)
+def test_one_clear_message(tmp_path, tomeval, monkeypatch, args, message) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = tomeval(*args)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1

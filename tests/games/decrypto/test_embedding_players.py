@@ -1,0 +1,295 @@
+"""Embedding players against definitions written out."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tomeval.core.errors import TomevalError
+from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.embedding_players import (
+    ENCODER_DRAWS,
+    MATCHINGS,
+    EmbeddingEncoder,
+    EmbeddingListener,
+    EncoderSpec,
+    ListenerSpec,
+    bank_vectors,
+    forms,
+    history_scores,
+    match,
+)
+from tomeval.games.decrypto.game import (
+    CODES,
+    Deal,
+    Game,
+    Rules,
+    deal,
+    deal_stream,
+    hint_fault,
+)
+from tomeval.games.decrypto.seats import seat_stream
+from tomeval.lexicon.embeddings import Embedding, shipped_embedding
+from tomeval.lexicon.words import WordLists, shipped_lists
+
+LISTS = shipped_lists()
+MINILM, WORDNET = shipped_embedding("minilm"), shipped_embedding("wordnet")
+
+
+def seats(players, seed, game, lists=LISTS):
+    rng = seat_stream(seed, "encoder", "a").episode(game, ENCODER_DRAWS)
+    return (
+        EmbeddingEncoder(Chair("encoder", rng), players[0], lists),
+        EmbeddingListener(Chair("decoder", np.random.default_rng(0)), players[1]),
+        EmbeddingListener(Chair("interceptor", np.random.default_rng(0)), players[2]),
+    )
+
+
+def play_in_seats(players, seed, game, rules=None, lists=LISTS) -> Game:
+    rules = rules or Rules()
+    alice, bob, eve = seats(players, seed, game, lists)
+    state = Game(deal(lists.keywords, rules, deal_stream(seed).episode(game)), rules)
+
+    async def play(state: Game) -> Game:
+        while state.outcome is None:
+            hints = (await alice.answer(state.encoder_view())).value
+            assert (await alice.answer(state.encoder_view())).value == hints  # asked twice
+            assert hint_fault(hints, state.deal.keywords, state.code, state.turns, rules) is None
+            guess = (await bob.answer(state.decoder_view(hints))).value
+            caught = (await eve.answer(state.interceptor_view(hints))).value
+            state = state.after(hints, guess, caught)
+        return state
+
+    return asyncio.run(play(state))
+
+
+def scores_of(embedding, lists=LISTS):
+    """Scores of all keywords with all hints of the bank."""
+    return embedding.vectors[embedding.rows(lists.keywords)] @ bank_vectors(embedding, lists).T
+
+
+def drawn_by_definition(state: Game, spec, lists, draws):
+    """Alice's hints, from the words of `EncoderSpec`."""
+    scores = scores_of(spec.embedding, lists)[
+        [lists.keywords.index(w) for w in state.deal.keywords]
+    ]
+    hints = []
+    for place, digit in enumerate(state.code):
+        past = [h for t in state.turns for d, h in zip(t.code, t.hints, strict=True) if d == digit]
+        legal = [
+            number
+            for number, hint in enumerate(lists.hints)
+            if hint_fault((hint,) * 3, state.deal.keywords, state.code) is None
+        ]
+        own, rest = scores[digit - 1], np.delete(scores, digit - 1, axis=0).max(axis=0)
+        near = sorted(legal, key=lambda number: -own[number])[: spec.k + len(past)]
+        left = [number for number in near if lists.hints[number] not in past]
+        if spec.careful:
+            nearer = [number for number in left if own[number] > rest[number]]
+            left = nearer or [max(left, key=lambda number: own[number] - rest[number])]
+        draw = draws[3 * len(state.turns) + place]
+        hints.append(lists.hints[left[int(draw * len(left))]])
+    return tuple(hints)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    levels=st.sampled_from([2, 3, 1000]),
+    k=st.integers(1, 30),
+    careful=st.booleans(),
+    matching=st.sampled_from(MATCHINGS),
+)
+def test_games_over_random_embeddings_with_ties(seed, levels, k, careful, matching) -> None:
+    """Alice's hints from her definition; Bob's guess from cosines with the keywords."""
+    rng = np.random.default_rng(seed)
+    letters = "bcdfghjklmnpqrtvwxz"
+    words = ["".join(row) for row in itertools.islice(itertools.permutations(letters, 3), 60)]
+    lists = WordLists(tuple(words[:6]), tuple(words))
+    one, two = (
+        Embedding.of("r", words, rng.integers(0, levels, (60, 3)) + np.eye(3)[0]) for _ in range(2)
+    )
+    players = (EncoderSpec(one, k, careful), ListenerSpec(two, matching), ListenerSpec(one))
+    for number in range(3):
+        played = play_in_seats(players, 1, number, lists=lists)
+        draws = seat_stream(1, "encoder", "a").block(number, 1, ENCODER_DRAWS)[0]
+        keywords = [lists.keywords.index(word) for word in played.deal.keywords]
+        for past, turn in enumerate(played.turns):
+            state = Game(played.deal, played.rules, played.turns[:past])
+            assert turn.hints == drawn_by_definition(state, players[0], lists, draws)
+            hints = [lists.hints.index(hint) for hint in turn.hints]
+            cosines = scores_of(two, lists)[keywords][:, hints].T
+            assert turn.bob == CODES[match(cosines[None], matching)[0]]
+
+
+class TestMatch:
+    @settings(max_examples=30, deadline=None)
+    @given(st.integers(0, 2**32), st.sampled_from([2, 4, 1000]))
+    def test_assignment_is_the_best_of_all_codes(self, seed, levels) -> None:
+        from scipy.optimize import linear_sum_assignment
+
+        scores = np.random.default_rng(seed).integers(0, levels, (8, 3, 4)) / 1024
+        for guess, one in zip(match(scores, "assignment"), scores, strict=True):
+            totals = [sum(one[i, d - 1] for i, d in enumerate(code)) for code in CODES]
+            assert guess == totals.index(max(totals))  # the first of equals
+            rows, columns = linear_sum_assignment(one, maximize=True)
+            assert totals[guess] == one[rows, columns].sum()
+
+    @settings(max_examples=30, deadline=None)
+    @given(st.integers(0, 2**32), st.sampled_from([2, 4, 1000]))
+    def test_greedy_takes_the_best_digit_left(self, seed, levels) -> None:
+        scores = np.random.default_rng(seed).integers(-levels, levels, (8, 3, 4)) / 1024
+        for guess, one in zip(match(scores, "greedy"), scores, strict=True):
+            left, taken = [0, 1, 2, 3], []
+            for row in one:
+                best = max(left, key=lambda digit, row=row: (row[digit], -digit))
+                left.remove(best)
+                taken.append(best + 1)
+            assert CODES[guess] == tuple(taken)
+
+
+def test_history_scores_are_cosines_with_the_mean() -> None:
+    past = [[MINILM.vectors[3], MINILM.vectors[8]], [], [MINILM.vectors[5]], []]
+    sums = np.array([np.sum(rows, axis=0) if rows else np.zeros(128) for rows in past])
+    found = history_scores(MINILM.vectors[None, 100:103], sums[None])[0]
+    for row, hint in zip(found, MINILM.vectors[100:103], strict=True):
+        mean = (past[0][0] + past[0][1]) / 2
+        assert row[0] == pytest.approx(hint @ mean / np.linalg.norm(mean), abs=1e-5)
+        assert row[2] == pytest.approx(hint @ past[2][0], abs=1e-5)
+        assert row[1] == row[3] == 0
+
+
+def test_forms_are_those_of_the_rules() -> None:
+    """For each hint, whether the game calls it a form of the keyword."""
+    keywords = ("run", "dance", "bus", "berry")
+    hints = ("runner", "dancing", "buses", "berries", "sunlight", "cat", "danced", "busing", "burr")
+    filler = ("qqqa", "qqqb", "qqqc")
+    expected = [
+        [hint_fault((hint,) * 3, (word, *filler), CODES[0]) is not None for hint in hints]
+        for word in keywords
+    ]
+    assert forms(keywords, hints).tolist() == expected
+    some = LISTS.hints[::40]
+    for keyword in LISTS.keywords[::170]:
+        faults = [hint_fault((h,) * 3, (keyword, *filler), CODES[0]) is not None for h in some]
+        assert forms([keyword], some)[0].tolist() == faults
+
+
+class TestEncoder:
+    def test_every_candidate_is_as_likely(self) -> None:
+        """First hints of one deal under many streams: 8 candidates, 4,000 draws."""
+        words = tuple(LISTS.keywords[i] for i in (17, 170, 320, 512))
+        view = Game(Deal(words, ((3, 1, 2),)), Rules(turns=1)).encoder_view()
+        stream, spec = seat_stream(1, "encoder", "b"), EncoderSpec(WORDNET, 8)
+        rngs = [stream.episode(game, ENCODER_DRAWS) for game in range(4000)]
+        alices = [EmbeddingEncoder(Chair("encoder", rng), spec, LISTS) for rng in rngs]
+        given_hints = [asyncio.run(alice.answer(view)).value[0] for alice in alices]
+        words_given, counts = np.unique(given_hints, return_counts=True)
+        assert len(words_given) == 8
+        assert ((counts - 500) ** 2 / 500).sum() < 24.3  # chi-square, 7 df, p = 0.001
+
+    def test_careful_without_a_choice(self) -> None:
+        """No candidate is nearer to its own keyword: the one that comes closest is given."""
+        words = ["ka", "kb", "kc", "kd", "one", "two", "six"]
+        vectors = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0.1, 1, 0], [0.4, 1, 0], [0, 1, 0]]
+        lists = WordLists(tuple(words[:4]), tuple(words[4:]))
+        toy = Embedding.of("toy", words, vectors)
+        players = (EncoderSpec(toy, 3, True), ListenerSpec(toy), ListenerSpec(toy))
+        for game in range(5):
+            alice = seats(players, 1, game, lists)[0]
+            state = Game(Deal(lists.keywords, ((1, 2, 3),)), Rules(turns=1))
+            hints = asyncio.run(alice.answer(state.encoder_view())).value
+            assert hints[0] == "two"  # 0.37 - 0.93 is the smallest shortfall
+
+    def test_a_bank_that_runs_out(self) -> None:
+        words = ("ka", "kb", "kc", "kd", "one", "two")
+        toy = Embedding.of("toy", words, np.random.default_rng(1).normal(size=(6, 3)))
+        lists = WordLists(words[:4], words[4:])
+        players = (EncoderSpec(toy), ListenerSpec(toy), ListenerSpec(toy))
+        rules = Rules(turns=8, miscommunications=24, interceptions=24)
+        with pytest.raises(TomevalError, match="no hint left for 'k"):
+            play_in_seats(players, 1, 0, rules, lists)
+
+    @pytest.mark.parametrize("k", [0, -1, 2.5, True, "16"])
+    def test_faulty_k(self, k) -> None:
+        with pytest.raises(TomevalError, match="k must be a positive integer"):
+            EncoderSpec(MINILM, k)
+
+
+class TestListeners:
+    def test_unknown_matching(self) -> None:
+        with pytest.raises(
+            TomevalError, match=r"unknown matching 'gready' \(did you mean 'greedy'"
+        ):
+            ListenerSpec(MINILM, "gready")
+
+    def test_hints_without_a_vector_score_nothing_and_are_named(self) -> None:
+        words = ("piano", "queen", "bread", "beach")
+        players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM))
+        _, bob, eve = seats(players, 1, 0)
+        game = Game(Deal(words, CODES[:8]))
+        hints = ("zzyzx", "monarchs", "Toast")
+        said = asyncio.run(bob.answer(game.decoder_view(hints)))
+        assert said.value == (1, 2, 3)
+        assert said.details == {"unknown_hints": ["zzyzx"]}
+        said = asyncio.run(eve.answer(game.interceptor_view(hints)))
+        assert said.details == {"unknown_hints": ["zzyzx"]}
+
+    def test_without_history_eve_guesses_the_first_code(self) -> None:
+        players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM))
+        assert {play_in_seats(players, 1, number).turns[0].eve for number in range(30)} == {
+            CODES[0]
+        }
+
+    def test_eve_uses_the_history_and_nothing_else(self) -> None:
+        """Other keywords, same hints: the same guess."""
+        players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(WORDNET))
+        for number in range(20):
+            turns = play_in_seats(players, 1, number).turns
+            state = Game(Deal(("qa", "qb", "qc", "qd"), tuple(t.code for t in turns)))
+            for turn in turns:
+                eve = seats(players, 9, 9)[2]
+                said = asyncio.run(eve.answer(state.interceptor_view(turn.hints)))
+                assert said.value == turn.eve
+                state = Game(state.deal, state.rules, (*state.turns, turn))
+
+    def test_unknown_keyword(self) -> None:
+        bob = seats((EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM)), 1, 0)[1]
+        game = Game(Deal(("piano", "queen", "zzyzx", "beach"), CODES[:8]))
+        with pytest.raises(TomevalError, match="no vector for 1 of 1 words: 'zzyzx'"):
+            asyncio.run(bob.answer(game.decoder_view(("violin", "king", "sand"))))
+
+
+class TestFacts:
+    """What the reference reports of embedding pairs, with 1,000 games each."""
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("matching", MATCHINGS)
+    @pytest.mark.parametrize("eve", [MINILM, WORDNET], ids=lambda e: e.name)
+    def test_pairs_with_one_embedding_are_clearly_better(self, eve, matching) -> None:
+        miscommunicated, turns = {}, {}
+        for alice, bob in itertools.product((MINILM, WORDNET), repeat=2):
+            players = (
+                EncoderSpec(alice, 16),
+                ListenerSpec(bob, matching),
+                ListenerSpec(eve, matching),
+            )
+            played = [play_in_seats(players, 1, number) for number in range(1000)]
+            lost = [game.outcome in ("miscommunication", "both") for game in played]
+            miscommunicated[alice is bob, alice.name] = interval(lost)
+            turns[alice is bob, alice.name] = interval([len(game.turns) for game in played])
+        for one in ("minilm", "wordnet"):
+            for other in ("minilm", "wordnet"):
+                assert miscommunicated[True, one][1] < miscommunicated[False, other][0]
+                assert turns[True, one][0] > turns[False, other][1]
+
+
+def interval(values) -> tuple[float, float]:
+    """95 % interval of a mean over games."""
+    half = 1.96 * np.std(values, ddof=1) / np.sqrt(len(values))
+    return float(np.mean(values) - half), float(np.mean(values) + half)

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import pytest
+from decrypto_support import Logged, everything, experiment
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.resources import shipped
+from tomeval.models.scripted import SCRIPTS
+from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.runner import run_experiment
+
+SHIPPED = ("quickstart", "competitive", "cooperative", "tom")
+
+
+def names(made):
+    return [
+        tuple(cell.name(r) for r in ("encoder", "decoder", "interceptor")) for cell in made.cells
+    ]
+
+
+def test_default_is_everybody_in_every_seat() -> None:
+    assert len(experiment().cells) == 2**3
+    assert len(experiment(seed=[1, 2, 3]).cells) == 3 * 2**3
+
+
+def test_slices() -> None:
+    made = experiment(pairings=[{"encoder": "all", "decoder": "matched", "interceptor": "s"}])
+    assert names(made) == [("s", "s", "s"), ("minilm", "minilm", "s")]
+    twice = [{"encoder": "s", "decoder": "s", "interceptor": ["s", "minilm"]}] * 2
+    assert names(experiment(pairings=twice)) == [("s", "s", "s"), ("s", "s", "minilm")]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsodes": 3}, "unknown key 'epsodes' (did you mean 'episodes'?)"),
+        ({"games": ["RPS"]}, "'games' is a key of the domain 'matrix'"),
+        ({"episodes": 0}, "episodes: input should be greater than or equal to 1, is 0"),
+        ({"seed": [1, 1]}, "seed: contains a value twice"),
+        ({"on_invalid": "viod"}, "did you mean 'void'"),
+        ({"rules": {"turn": 8}}, "unknown key 'rules.turn' (did you mean 'turns'?)"),
+        ({"probes": {"eve": 1}}, "probes.eve: input should be a valid boolean, is 1"),
+        ({"pairings": [{"encoder": "s", "decoder": "s"}]}, "missing key 'pairings.0.interceptor'"),
+        (
+            {"pairings": [{"encoder": "t", "decoder": "s", "interceptor": "s"}]},
+            "pairings[0].encoder: unknown player 't'",
+        ),
+        (
+            {"pairings": [{"encoder": "record", "decoder": "s", "interceptor": "s"}]},
+            "no recorded games: set 'records'",
+        ),
+        ({"pairings": [{"encoder": [], "decoder": "s", "interceptor": "s"}]}, "empty list"),
+        ({"players": {}}, "no players"),
+        ({"players": {"all": {"kind": "random"}}}, "players: the name 'all' is taken"),
+        ({"players": {"x": {"kind": "randm"}}}, "did you mean 'random'"),
+        ({"players": {"x": {}}}, "players.x: needs a model"),
+        ({"players": {"x": {"model": "gpt"}}}, "players.x: model 'gpt' cannot be read"),
+        ({"players": {"x": {"model": "scripted:decrypto", "k": 3}}}, "has no option 'k'"),
+        ({"players": {"x": {"embedding": "nothing"}}}, "no such file"),
+        ({"memory": "conversation", "strategy": "S2A"}, "choose one"),
+        ({"keywords": "nothing.txt"}, "no such file"),
+    ],
+)
+def test_bad_experiments_name_the_place(change, message) -> None:
+    with pytest.raises(TomevalError) as caught:
+        experiment(**change)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("experiment: ")
+
+
+def test_records_refuse_a_conversation(tmp_path) -> None:
+    from tomeval.games.decrypto.game import Turn
+    from tomeval.games.decrypto.replays import RecordedGame, write_games
+
+    turn = Turn((1, 2, 3), ("x", "y", "z"), (1, 2, 3), (1, 2, 4))
+    write_games(tmp_path / "games.json", [RecordedGame(("a", "b", "c", "d"), (turn,))])
+    data = {
+        "domain": "decrypto",
+        "players": {"s": {"model": "scripted:decrypto", "memory": "conversation"}},
+        "records": "games.json",
+    }
+    with pytest.raises(TomevalError, match='use memory = "restated"'):
+        make_experiment(data, base=tmp_path)
+    everybody = [{"encoder": "record", "decoder": "record", "interceptor": "record"}]
+    data = {"domain": "decrypto", "players": {}, "records": "games.json", "pairings": everybody}
+    with pytest.raises(TomevalError, match="at least one seat needs a player"):
+        make_experiment(data, base=tmp_path)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_experiments_load(name) -> None:
+    made = load_experiment(f"decrypto_{name}")
+    assert made.name == f"decrypto_{name}"
+    text = (shipped("experiments") / f"decrypto_{name}.toml").read_text()
+    assert text.startswith("# Decrypto")
+    if name != "quickstart":
+        assert (made.per_cell, made.seed) == (32, [1, 2, 3])
+        assert (made.temperature, made.probe_temperature) == (0.6, 0.0)
+
+
+def test_overrides_reach_tables_that_the_file_leaves_out() -> None:
+    made = load_experiment("decrypto_quickstart", ["rules.turns=3", "players.minilm.k=2"])
+    assert made.rules.turns == 3
+    assert made.by_name["minilm"].options["k"] == 2
+
+
+def test_own_word_lists(tmp_path) -> None:
+    (tmp_path / "keywords.txt").write_text("ocean\nwinter\nbread\nviolin\nforest\n")
+    made = make_experiment(
+        {"domain": "decrypto", "players": {"c": {"kind": "random"}}, "keywords": "keywords.txt"},
+        base=tmp_path,
+    )
+    deal, _, _ = made.cells[0].deal(0)
+    assert set(deal.keywords) <= {"ocean", "winter", "bread", "violin", "forest"}
+    other = make_experiment({"domain": "decrypto", "players": {"c": {"kind": "random"}}})
+    assert made.identity() != other.identity()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_experiments_match_greedily(name) -> None:
+    """As the source's Bob and Eve do, with its K."""
+    made = load_experiment(f"decrypto_{name}")
+    players = [player for player in made.by_name.values() if player.kind == "embedding"]
+    assert players
+    for player in players:
+        assert (player.options["matching"], player.options["k"]) == ("greedy", 16)
+        assert not player.options["careful"]
+
+
+def test_the_shipped_probes_ask_beliefs_in_both_conditions() -> None:
+    probes = load_experiment("decrypto_tom").probes
+    assert all(probes.model_dump().values())
+
+
+def test_sampling_options_reach_every_request(tmp_path, monkeypatch) -> None:
+    log = Logged(everything)
+    monkeypatch.setitem(SCRIPTS, "logged", log)
+    own = {"model": "scripted:logged", "top_p": 0.5, "top_k": 0}
+    made = experiment(
+        players={"l": {"model": "scripted:logged"}, "own": own},
+        pairings=[{"encoder": ["l", "own"], "decoder": "matched", "interceptor": "l"}],
+        **{"top_p": 0.9, "top_k": 40, "min_p": 0.05, "episodes": 1, "probes": {"eve": True}},
+    )
+    run_experiment(made, tmp_path / "run")
+    found = {
+        (one.sampling.temperature, one.sampling.top_p, one.sampling.top_k, one.sampling.min_p)
+        for one in log.requests
+    }
+    assert found == {
+        (0.6, 0.9, 40, 0.05),
+        (0.0, 0.9, 40, 0.05),  # probes
+        (0.6, 0.5, 0, 0.05),
+        (0.0, 0.5, 0, 0.05),
+    }

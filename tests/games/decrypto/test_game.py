@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tomeval.core.errors import TomevalError
+from tomeval.games.decrypto.game import (
+    CODES,
+    OUTCOMES,
+    Deal,
+    Game,
+    Rules,
+    Turn,
+    deal,
+    deal_stream,
+    hint_fault,
+    hint_history,
+    outcome_of,
+    read_code,
+)
+from tomeval.lexicon.forms import is_form
+
+WORDS = ["river", "violin", "bread", "winter", "dance", "glove", "king", "forest", "stone"]
+KEYS = ("river", "violin", "bread", "winter")
+HINTS = ("string", "snow", "bank")
+RIGHT, WRONG = (2, 4, 1), (1, 2, 3)
+
+codes = st.sampled_from(CODES)
+hints = st.tuples(*[st.sampled_from(["a", "b", "c", "snow", "bank"])] * 3)
+
+
+def turn(miscommunicated: bool, intercepted: bool) -> Turn:
+    return Turn(RIGHT, HINTS, WRONG if miscommunicated else RIGHT, RIGHT if intercepted else WRONG)
+
+
+def test_codes_are_all_ordered_triples() -> None:
+    every = [c for c in itertools.product((1, 2, 3, 4), repeat=3) if len(set(c)) == 3]
+    assert list(CODES) == every
+    assert len(CODES) == 24
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=8))
+def test_the_game_ends_at_the_first_limit(marks) -> None:
+    rules = Rules()
+    turns, wrong, caught, expected = [], 0, 0, None
+    for miscommunicated, intercepted in marks:
+        turns.append(turn(miscommunicated, intercepted))
+        wrong += miscommunicated
+        caught += intercepted
+        if wrong == 2 or caught == 2:
+            expected = {(True, True): "both", (True, False): "miscommunication"}.get(
+                (wrong == 2, caught == 2), "interception"
+            )
+            break
+        if len(turns) == 8:
+            expected = "survived"
+    assert outcome_of(turns, rules) == expected
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [
+        ([(1, 0), (1, 0)], "miscommunication"),
+        ([(0, 1), (0, 1)], "interception"),
+        ([(1, 0), (0, 1), (1, 1)], "both"),
+        ([(1, 1), (1, 0)], "miscommunication"),
+        ([(0, 0)] * 8, "survived"),
+        ([(1, 0)] + [(0, 0)] * 6, None),
+        ([(0, 0)] * 7 + [(1, 1)], "survived"),
+    ],
+)
+def test_outcomes_by_hand(marks, expected) -> None:
+    assert outcome_of([turn(bool(m), bool(i)) for m, i in marks], Rules()) == expected
+    assert expected is None or expected in OUTCOMES
+
+
+keyword_sets = st.lists(st.sampled_from(WORDS), min_size=4, max_size=4, unique=True).map(tuple)
+
+
+@given(
+    keyword_sets,
+    keyword_sets,
+    st.lists(codes, min_size=8, max_size=8, unique=True),
+    st.lists(st.tuples(hints, codes, codes), max_size=6),
+    hints,
+    codes,
+)
+def test_what_eve_sees_does_not_depend_on_keywords_or_the_current_code(
+    keywords, others, drawn, played, now, other_code
+) -> None:
+    def play(keys, current):
+        past = list(drawn[: len(played)])
+        game = Game(
+            Deal(keys, (*past, current, *drawn)),
+            Rules(turns=20, miscommunications=20, interceptions=20),
+        )
+        for given_hints, bob, eve in played:
+            game = game.after(given_hints, bob, eve)
+        return game
+
+    one, two = play(keywords, drawn[len(played)]), play(others, other_code)
+    assert one.interceptor_view(now) == two.interceptor_view(now)
+    assert repr(one.interceptor_view(now)) == repr(two.interceptor_view(now))
+    assert two.decoder_view(now) == play(others, drawn[len(played)]).decoder_view(now)
+    if keywords != others:
+        assert one.decoder_view(now) != two.decoder_view(now)
+
+
+def test_views_hold_no_more_than_their_seat_may_see() -> None:
+    game = Game(deal(WORDS, Rules(), deal_stream(3).episode(0)))
+    eve = game.interceptor_view(HINTS)
+    assert set(vars(eve)) == {"turns", "hints", "rules"}
+    assert set(vars(game.decoder_view(HINTS))) == {"keywords", "turns", "hints", "rules"}
+
+
+def test_a_finished_game_takes_no_turn() -> None:
+    game = Game(Deal(KEYS, CODES), Rules(turns=1)).after(HINTS, WRONG, WRONG)
+    with pytest.raises(ValueError, match="over"):
+        game.after(HINTS, WRONG, WRONG)
+
+
+def test_deals_are_seeded_and_uniform() -> None:
+    stream = deal_stream(11)
+    games = [deal(WORDS, Rules(), stream.episode(i)) for i in range(4000)]
+    assert games[7] == deal(WORDS, Rules(), deal_stream(11).episode(7))
+    assert games[7] != deal(WORDS, Rules(), deal_stream(12).episode(7))
+    for game in games:
+        assert len(set(game.keywords)) == 4
+        assert len(set(game.codes)) == len(game.codes) == 8
+    firsts = np.bincount([CODES.index(game.codes[0]) for game in games], minlength=24)
+    assert abs(firsts - 4000 / 24).max() < 5 * np.sqrt(4000 / 24)
+    heads = np.bincount([WORDS.index(game.keywords[0]) for game in games], minlength=9)
+    assert abs(heads - 4000 / 9).max() < 5 * np.sqrt(4000 / 9)
+
+
+def test_too_few_keywords() -> None:
+    with pytest.raises(TomevalError, match="needs 4 keywords"):
+        deal(["a", "b", "c"], Rules(), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    "bad", [{"turns": 0}, {"turns": 25}, {"interceptions": 0}, {"turns": True}, {"turns": 2.0}]
+)
+def test_rules_are_checked(bad) -> None:
+    with pytest.raises(ValidationError):
+        Rules(**bad)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        *((text, (2, 4, 1)) for text in ("241", "2 4 1", " 2-4-1 ", "2,4,1", "(2, 4, 1)", "2.4.1")),
+        *((value, (2, 4, 1)) for value in (241, [2, 4, 1], (2, 4, 1), "[2, 4, 1]")),
+        *((text, None) for text in ("24", "2411", "2 4 one", "0 1 2", "224", "-241x", "²41", "")),
+        *((value, None) for value in (None, True, 112, 24.1, [2, 4], [[2], 4, 1], [24, 1], {})),
+    ],
+)
+def test_codes_as_people_and_programs_write_them(said, code) -> None:
+    assert read_code(said) == code
+
+
+@pytest.mark.parametrize(
+    ("word", "keyword", "expected"),
+    [
+        ("rivers", "river", True),
+        ("dancing", "dancer", True),
+        ("running", "run", True),
+        ("glasses", "glass", True),
+        ("king's", "king", True),
+        ("café", "cafe", True),
+        ("train", "rain", False),
+        ("sunlight", "sun", False),
+    ],
+)
+def test_forms(word, keyword, expected) -> None:
+    assert is_form(word, keyword) is expected
+    assert is_form(keyword, word) is expected
+
+
+@pytest.mark.parametrize(
+    ("hint", "why"),
+    [
+        ("", "one or two words"),
+        ("one two three", "one or two words"),
+        ("2", "one or two words"),
+        ("snow, ice", "one or two words"),
+        ("x" * 61, "one or two words"),
+        ("River", "a keyword"),
+        ("winter-sport", "a keyword"),
+        ("vio lin", "a keyword"),
+    ],
+)
+def test_illegal_hints(hint, why) -> None:
+    fault = hint_fault((hint, "snow", "bank"), KEYS, RIGHT)
+    assert fault is not None
+    assert why in fault
+    assert repr(hint) in fault
+
+
+@pytest.mark.parametrize("sign", ["'", *"’‘‛′＇`´ʹʻʼꞌ"])
+@pytest.mark.parametrize("form", ["rivers_", "river_", "river_s", "River_d", "ri_ver", "o_river"])
+def test_apostrophes_of_any_kind_hide_no_keyword(form, sign) -> None:
+    hint = form.replace("_", sign)
+    assert hint_fault((hint, "snow", "bank"), KEYS, RIGHT) == (
+        f"hint 1, {hint!r}: is a keyword or a form of one ('river')"
+    )
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "river.",
+        "r.i.v.e.r",
+        "ri' ver",
+        "old rivers’",
+        "RIVERS'",
+        "𝐑𝐈𝐕𝐄𝐑𝐒",
+        "ｒｉｖｅｒ’s",
+        "rıver",
+        "rîver’",
+        "non-river",
+        "riv-ers",
+    ],
+)
+def test_signs_accents_and_kinds_of_letters_hide_no_keyword(hint) -> None:
+    assert "a keyword" in (hint_fault((hint, "snow", "bank"), KEYS, RIGHT) or "")
+
+
+@pytest.mark.parametrize(
+    ("hint", "keyword"),
+    [
+        ("ladies'", "lady"), ("runners’", "run"), ("dancing’s", "dance"), ("rock'n'roll", "rock"),
+        ("smørs", "smor"), ("ŁODZ'", "lodz"), ("ocean", "ocean’s"), ("jacks'", "jack-o'-lantern"),
+    ],
+)  # fmt: skip
+def test_keywords_and_plural_possessives(hint, keyword) -> None:
+    assert is_form(hint, keyword)
+
+
+@pytest.mark.parametrize(
+    ("hint", "keyword"),
+    [("bank's", "driver's"), ("it'd", "cold'd"), ("o'clock", "o'neill"), ("James'", "jamb")],
+)
+def test_the_same_ending_is_no_form(hint, keyword) -> None:
+    assert not is_form(hint, keyword)
+
+
+@pytest.mark.parametrize(
+    "hint", ["snow", "New York", "mother-in", "o'clock", "Übung", "St. Moritz"]
+)
+def test_legal_hints(hint) -> None:
+    assert hint_fault((hint, "snow", "bank"), KEYS, RIGHT) is None
+
+
+def test_repeats_are_refused_where_the_rules_say_so() -> None:
+    past = [Turn((2, 4, 1), ("string", "snow", "bank"), RIGHT, WRONG)]
+    again = ("snow", "BANK", "loaf")
+    assert hint_fault(again, KEYS, (4, 1, 3), past) is None
+    strict = Rules(no_repeat_hints=True)
+    assert "digit 4 already had" in (hint_fault(again, KEYS, (4, 1, 3), past, strict) or "")
+    assert "digit 1 already had" in (
+        hint_fault(("ice", *again[1:]), KEYS, (4, 1, 3), past, strict) or ""
+    )
+    assert hint_fault(again, KEYS, (1, 4, 3), past, strict) is None
+    spelt = ("Bank.", "sno’w", "loaf")
+    assert "digit 1 already had" in (hint_fault(spelt, KEYS, (1, 3, 2), past, strict) or "")
+    assert "digit 4 already had" in (hint_fault(spelt, KEYS, (3, 4, 2), past, strict) or "")
+
+
+def test_hint_history_by_digit() -> None:
+    turns = [Turn((2, 4, 1), HINTS, RIGHT, WRONG), Turn((1, 2, 3), ("x", "y", "z"), RIGHT, WRONG)]
+    assert hint_history(turns) == (("bank", "x"), ("string", "y"), ("z",), ("snow",))

@@ -1,0 +1,524 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from decrypto_support import (
+    ALL_PROBES,
+    KEYS,
+    Logged,
+    everything,
+    play,
+    said,
+    seat,
+    table,
+)
+
+from tomeval.core.errors import TomevalError
+from tomeval.games.decrypto.game import Rules, as_code, hint_fault
+from tomeval.games.decrypto.probes import Probes
+from tomeval.games.decrypto.scripts import play_decrypto
+from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES
+from tomeval.lexicon.words import WordLists
+from tomeval.models.base import BackendError, Reply
+from tomeval.strategies.templates import Prompts
+
+STRATEGIES = [
+    {},
+    {"strategy": "CoT"},
+    {"strategy": "S2A + CoT"},
+    {"strategy": "Reflexion 2"},
+    {"strategy": {"encoder": "Social QA", "decoder": "S2A", "interceptor": "Reflexion 1 + CoT"}},
+    {"strategy": {"encoder": "Oracle + CoT"}},
+    {"memory": "conversation"},
+    {"memory": "conversation", "strategy": {"encoder": "Oracle", "interceptor": "Reflexion 3"}},
+    {"memory": "conversation", "strategy": {"encoder": "Social QA + CoT"}},
+    {"strategy": "CoT + 3-Shot"},
+    {"strategy": "S2A + Plans + Insights"},
+    {"strategy": {"encoder": "Oracle + Max + CoT + 3-Shot"}},
+    {"memory": "conversation", "strategy": "CoT + 3-Shot"},
+    {"memory": "conversation", "strategy": "Plans + Insights + CoT"},
+    {"memory": "conversation", "strategy": {"encoder": "Oracle + Max"}},
+]
+
+
+def logs(answer=everything):
+    return {role: Logged(answer) for role in ROLES}
+
+
+@pytest.mark.parametrize("options", STRATEGIES)
+def test_probes_never_enter_the_players_transcript(options) -> None:
+    # Probe answers that no other question could get: none may ever be read again.
+    def marked(question):
+        if "Remember that Eve" in question:
+            return said("code", [4, 3, 2]) + "<think>SECRET</think>"
+        if "you gave these hints" in question and "You have thought" not in question:
+            return "SECRET " + said("code", [4, 3, 2])
+        if '{"keywords"' in question:
+            return "SECRET " + said("keywords", ["secretword"] * 3 + ["x"])
+        return everything(question)
+
+    with_probes, without = logs(marked), logs(marked)
+    played = play(table(with_probes, probes=ALL_PROBES, every=options))
+    plain = play(table(without, every=options))
+    assert [(t.hints, t.bob, t.eve) for t in played.turns] == [
+        (t.hints, t.bob, t.eve) for t in plain.turns
+    ]
+    for role in ROLES:
+        asked = with_probes[role].requests
+        plays = [r for r in asked if r.sampling.temperature > 0]
+        probes = [r for r in asked if r.sampling.temperature == 0]
+        assert plays == without[role].requests
+        assert bool(probes) == (role != "decoder")
+        # In a conversation nothing of a probe is left; Social's own predictions are no probes.
+        for text in with_probes[role].texts():
+            assert "SECRET" not in text
+            assert "secretword" not in text
+
+
+@pytest.mark.parametrize("options", STRATEGIES)
+def test_eve_never_reads_keywords_or_the_code_before_its_time(options) -> None:
+    found = logs()
+    play(table(found, probes=ALL_PROBES, every=options))
+    for text in found["interceptor"].texts():
+        if "Now you are shown the four keywords" not in text:
+            assert not any(word in text for word in KEYS)
+    # Revealed keywords appear in prompts B and C alone, also turns later.
+    shown = [t for t in found["interceptor"].texts() if any(word in t for word in KEYS)]
+    assert shown
+    assert all("Before you were shown" in t or "second interceptor" in t for t in shown)
+    first = found["interceptor"].texts()[0]
+    assert "2-4-1" not in first
+
+
+@pytest.mark.parametrize("options", STRATEGIES)
+def test_the_script_plays_as_it_is_known_to_under_every_strategy(options) -> None:
+    played = play(table(dict.fromkeys(ROLES, play_decrypto), probes=ALL_PROBES, every=options))
+    assert played.status == "complete"
+    for turn in played.turns:
+        assert turn.bob == turn.code
+        assert turn.eve == (1, 2, 3)
+        assert set(turn.attempts.values()) == {1}
+        expected = {probe.question: probe.value for probe in turn.probes}
+        assert expected["bob"] == expected["eve"] == expected["eve_reminded"] == turn.code
+
+
+def test_bob_and_eve_do_not_read_the_code_of_the_turn() -> None:
+    found = logs()
+    play(table(found, rules=Rules(turns=1, miscommunications=9, interceptions=9)))
+    for role in ("decoder", "interceptor"):
+        (text,) = found[role].texts()
+        assert "2-4-1" not in text
+        assert "first: cat\nsecond: dog\nthird: owl" in text
+
+
+def test_conversation_tells_every_turn_once_and_keeps_own_replies() -> None:
+    found = logs()
+    play(table(found, every={"memory": "conversation"}))
+    request = found["encoder"].requests[-1]
+    roles = [message.role for message in request.prompt.messages]
+    assert roles == ["user", "assistant"] * 2 + ["user"]
+    texts = [message.content for message in request.prompt.messages]
+    assert "The keywords:" in texts[0]
+    assert all("The keywords:" not in text for text in texts[1:])
+    assert texts[1].endswith('Final answer: {"hints": ["cat", "dog", "owl"]}')
+    assert texts[2].startswith("Turn 1 is over.")
+    assert texts[4].startswith("Turn 2 is over.")
+    assert "Turn 1 is over" not in texts[4]
+
+
+def test_a_reply_that_cannot_be_read_is_not_remembered_and_its_turn_is_told() -> None:
+    count = 0
+
+    def answer(question):
+        nonlocal count
+        if "You are Bob" in question or "Alice gives" in question:
+            count += 1
+            return "what?" if count == 2 else everything(question)
+        return everything(question)
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    where = table(found, every={"memory": "conversation", "max_attempts": 1})
+    where.on_invalid = "random"
+    played = play(where)
+    assert [turn.outcomes["decoder"] for turn in played.turns] == ["valid", "unparsable", "valid"]
+    messages = found["decoder"].requests[-1].prompt.messages
+    assert [message.role for message in messages] == ["user", "assistant", "user"]
+    assert "Turn 1 is over" in messages[-1].content
+    assert "Turn 2 is over" in messages[-1].content
+    assert not any("what?" in message.content for message in messages)
+
+
+def test_what_was_said_to_a_draft_is_not_remembered_as_the_answer() -> None:
+    drafts = [["cat", "dog", "owl"], ["fox", "hen", "cow"]]
+
+    def heard(question):
+        return "what?" if "fox" in question and "turn 1 of" in question else everything(question)
+
+    found = logs()
+    found["encoder"] = Logged(lambda question: said("hints", drafts["You have" in question]))
+    found["decoder"] = Logged(heard)
+    options = {"memory": "conversation", "max_attempts": 1, "strategy": {"encoder": "Oracle"}}
+    where = table(found, every=options)
+    where.on_invalid = "random"
+    played = play(where)
+    assert [turn.outcomes["decoder"] for turn in played.turns] == ["unparsable", "valid", "valid"]
+    second = found["decoder"].asked("turn 2 of at most")[0]
+    assert "[assistant]" not in second
+    assert "Turn 1 is over" in second
+
+
+def test_attempts_are_fresh_draws_until_one_is_legal() -> None:
+    replies = [
+        "no idea",
+        said("hints", ["river", "dog", "owl"]),
+        said("hints", ["cat", "dog", "owl"]),
+    ]
+    found = logs()
+    found["encoder"] = Logged(lambda question: replies.pop(0))
+    one = Rules(turns=1)
+    played = play(table(found, rules=one))
+    assert played.turns[0].attempts["encoder"] == 3
+    assert played.turns[0].hints == ("cat", "dog", "owl")
+    calls = [record for _, role, record in played.calls if role == "encoder"]
+    assert [call["outcome"] for call in calls] == ["unparsable", "illegal", "valid"]
+    assert "a form of one ('river')" in calls[1]["fault"]
+    assert len({request.seed for request in found["encoder"].requests}) == 3
+
+
+def test_at_temperature_0_there_is_one_attempt() -> None:
+    found = logs(lambda question: "no idea")
+    played = play(table(found, every={"temperature": 0.0}))
+    assert played.status == "void"
+    assert len(found["encoder"].requests) == 1
+    assert played.turns[0].outcomes == {
+        "encoder": "unparsable",
+        "decoder": "not_asked",
+        "interceptor": "not_asked",
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (Reply("x", finish="length"), "truncated"),
+        (Reply("I cannot", finish="refusal"), "refusal"),
+        ("nothing", "unparsable"),
+        (said("code", [1, 1, 1]), "illegal"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["void", "random", "stop"])
+def test_invalid_guesses_by_policy(reply, outcome, policy) -> None:
+    found = logs()
+    found["interceptor"] = Logged(lambda question: reply)
+    where = table(found, every={"max_attempts": 2})
+    where.on_invalid = policy
+    if policy == "stop":
+        with pytest.raises(TomevalError, match=f"Eve, guess: the answer is {outcome}"):
+            play(where)
+        return
+    played = play(where)
+    assert played.turns[0].outcomes["interceptor"] == outcome
+    assert played.turns[0].attempts["interceptor"] == 2
+    if policy == "void":
+        assert (played.status, played.outcome, len(played.turns)) == ("void", None, 1)
+    else:
+        assert (played.status, len(played.turns)) == ("complete", 3)
+        assert all(turn.eve is not None for turn in played.turns)
+
+
+def test_random_hints_are_legal() -> None:
+    found = logs()
+    found["encoder"] = Logged(lambda question: "nothing")
+    where = table(found, every={"max_attempts": 1})
+    where.on_invalid = "random"
+    where.lists = WordLists(KEYS, ("river", "rivers", "cat", "dog"))
+    for turn in play(where).turns:
+        assert turn.hints is not None
+        assert set(turn.hints) <= {"cat", "dog"}
+
+
+@pytest.mark.parametrize("policy", ["void", "random"])
+def test_a_backend_error_is_never_an_answer(policy) -> None:
+    def broken(question):
+        raise BackendError("no network")
+
+    found = logs()
+    found["decoder"] = Logged(broken)
+    where = table(found)
+    where.on_invalid = policy
+    played = play(where)
+    assert (played.status, played.outcome) == ("failed", None)
+    assert any("no network" in record.get("error", "") for _, _, record in played.calls)
+
+
+def test_a_probe_without_a_reply_ends_nothing() -> None:
+    def broken(question):
+        if '{"keywords"' in question:
+            raise BackendError("no network")
+        return everything(question)
+
+    found = logs(broken)
+    played = play(table(found, probes=ALL_PROBES))
+    assert played.status == "complete"
+    outcomes = {probed.outcome for turn in played.turns for probed in turn.probes}
+    assert "backend_error" in outcomes
+    assert len(outcomes) > 1  # others than those on the keywords are answered
+
+
+def test_social_predicts_its_draft_and_is_shown_it() -> None:
+    found = logs()
+    options = {"strategy": {"encoder": "Social QA"}}
+    played = play(table(found, every=options, rules=Rules(turns=1)))
+    draft, bob, eve, final = found["encoder"].texts()
+    assert "Given that" not in draft
+    assert "you could give these hints for the code 2-4-1: cat; dog; owl." in bob
+    assert "Which code will Bob guess?" in bob
+    assert "Which code will Eve guess?" in eve
+    assert "Given that you have thought of the hints cat; dog; owl" in final
+    assert "you think Bob will guess 1-2-3 and Eve will guess 1-2-3" in final
+    assert not played.turns[0].told
+    assert played.turns[0].details["encoder"]["draft_eve"] == (1, 2, 3)
+
+
+def test_oracle_is_told_what_then_is_guessed() -> None:
+    drafts = [["cat", "dog", "owl"], ["fox", "hen", "cow"]]
+    found = logs()
+    found["encoder"] = Logged(lambda question: said("hints", drafts["You have" in question]))
+
+    def heard(question):
+        return said("code", [1, 2, 3] if "fox" in question else [2, 4, 1])
+
+    found["decoder"], found["interceptor"] = Logged(heard), Logged(heard)
+    options = {"strategy": {"encoder": "Oracle"}}
+    played = play(table(found, every=options, rules=Rules(turns=1)))
+    assert played.turns[0].told
+    assert "You know for certain that for these Bob will guess 2-4-1" in found["encoder"].texts()[1]
+    assert (played.turns[0].hints, played.turns[0].bob) == (("fox", "hen", "cow"), (1, 2, 3))
+    assert len(found["decoder"].requests) == 2  # the draft, then what was given
+
+
+def noting(question):
+    """Answer with notes that name the turn, and probes and drafts without."""
+    notes = ""
+    if 'begins with "Plans:"' in question:
+        turn = re.findall(r"^This is turn (\d+) of at most", question, re.M)[-1]
+        notes = f"Plans: plan {turn}\n- Insights: insight {turn}\n"
+    answer = everything(question).split("Final")[1]
+    return f"{notes}Now then.\nFinal{answer}"
+
+
+@pytest.mark.parametrize("memory", ["restated", "conversation"])
+@pytest.mark.parametrize("answer", ["", " + CoT"])
+def test_notes_are_shown_in_the_next_turn_and_not_before(memory, answer) -> None:
+    found = logs(noting)
+    options = {"strategy": f"Plans + Insights{answer}", "memory": memory}
+    played = play(table(found, probes=ALL_PROBES, every=options))
+    assert played.status == "complete"
+    for role in ROLES:
+        asked = {"move": [], "probe": []}
+        for request in found[role].requests:
+            text = request.prompt.messages[-1].content
+            kind = "move" if request.sampling.temperature > 0 else "probe"
+            asked[kind].append(text)
+            shown = re.findall(
+                r"earlier in this game:\nPlans: plan (\d)\n- Insights: i.* (\d)", text
+            )
+            turn = re.findall(r"(?:^This is turn|In turn) (\d+) (?:of|you|Alice)", text, re.M)[-1]
+            assert shown == ([(str(int(turn) - 1),) * 2] if turn != "1" else [])
+            assert ('begins with "Plans:"' in text) == (kind == "move")
+            assert text.count("plan ") == text.count("insight ") == len(shown)
+        assert len(asked["move"]) == 3
+        assert bool(asked["probe"]) == (role != "decoder")
+    calls = [call["purpose"] for _, _, call in played.calls]
+    assert "plan" not in calls  # notes come with the answers
+
+
+def test_notes_end_where_the_answer_begins() -> None:
+    def answer(question):
+        if 'begins with "Plans:"' not in question:
+            return everything(question)
+        return 'Plans: try animals\nInsights: none\nFinal answer:\n{"code":\n[1, 2, 3]}'
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    play(table(found, every={"strategy": {"decoder": "Plans + Insights"}}))
+    shown = found["decoder"].requests[1].prompt.messages[-1].content
+    assert "earlier in this game:\nPlans: try animals\nInsights: none\n\nThis is turn 2 of" in shown
+
+
+def test_notes_of_an_unreadable_reply_are_not_kept() -> None:
+    def answer(question):
+        if "turn 2 of" in question:
+            return "Plans: lost\nNo answer."
+        return noting(question)
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    where = table(found, every={"strategy": {"decoder": "Plans + Insights"}, "max_attempts": 1})
+    where.on_invalid = "random"
+    play(where)
+    last = found["decoder"].texts()[-1]
+    assert "Plans: plan 1" in last
+    assert "lost" not in last
+
+
+@pytest.mark.parametrize("memory", ["restated", "conversation"])
+def test_examples_stand_before_moves_alone_and_once_in_a_conversation(memory) -> None:
+    found = logs()
+    options = {"strategy": "CoT + 3-Shot", "memory": memory}
+    play(table(found, probes=ALL_PROBES, every=options))
+    for role in ROLES:
+        for request in found[role].requests:
+            text = "\n".join(message.content for message in request.prompt.messages)
+            probe = request.sampling.temperature == 0
+            again = memory == "conversation" and len(request.prompt.messages) > 1
+            assert text.count("Example 3.") == (1 if again or not probe else 0)
+            assert "Think step by step" in request.prompt.messages[-1].content
+
+
+def test_predictions_for_a_draft_have_no_examples() -> None:
+    found = logs()
+    options = {"strategy": {"encoder": "Social QA + CoT + 3-Shot"}}
+    play(table(found, every=options, rules=Rules(turns=1)))
+    assert ["Example 3." in text for text in found["encoder"].texts()] == [True, False, False, True]
+
+
+EXAMPLE = re.compile(r"^Example \d\. (.+)\nReasoning: .+\nFinal answer: (.+)$", re.M)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_worked_examples_keep_the_rules(role) -> None:
+    text = Prompts("decrypto").render(f"answer/examples_{role}", marker="Final answer:")
+    found = EXAMPLE.findall(text)
+    assert len(found) == 3
+    for told, said_ in found:
+        answer = json.loads(said_)
+        keywords = tuple(re.findall(r"[1-4] (\w+)", told.partition(".")[0]))
+        assert len(keywords) == (0 if role == "interceptor" else 4)
+        past = [re.findall(r"[^;]+", hints) for hints in re.findall(r"\d: ([^.]+)\.", told)]
+        given = [hint.strip() for hints in past for hint in hints if hint != "none yet"]
+        assert len(past) == (4 if given else 0)
+        assert len(given) % 3 == 0  # three a turn
+        if role == "encoder":
+            code = tuple(map(int, re.findall(r"Code (\d)-(\d)-(\d)\.", told)[0]))
+            hints = tuple(answer["hints"])
+        else:
+            code = tuple(answer["code"])
+            hints = tuple(re.findall(r"The hints are (.+), (.+), (.+)\.", told)[0])
+        assert as_code(code) == code
+        assert hint_fault(hints, keywords, code) is None
+        assert not set(hints) & set(given)
+
+
+def test_who_keeps_a_draft_is_answered_as_told() -> None:
+    found = logs()
+    options = {"strategy": {"encoder": "Oracle"}}
+    played = play(table(found, every=options, rules=Rules(turns=1)))
+    assert len(found["decoder"].requests) == len(found["interceptor"].requests) == 1
+    assert played.turns[0].details["encoder"]["draft_bob"] == played.turns[0].bob
+    assert [role for _, role, _ in played.calls].count("decoder") == 1
+
+
+def test_s2a_replaces_the_past_once_a_turn() -> None:
+    found = logs(lambda q: "SUMMARY" if "Rewrite" in q else everything(q))
+    play(table(found, every={"strategy": "S2A"}, probes=ALL_PROBES))
+    # None in turn 1; then one to guess by, and one for the probes.
+    assert len(found["interceptor"].asked("Rewrite the hints")) == 4
+    for text in found["interceptor"].asked("turn 3 of at most"):
+        assert "SUMMARY" in text
+        assert "Turns so far" not in text
+    assert len(found["interceptor"].asked("Rewrite", "You are Eve", "play turn 3")) == 1
+    assert len(found["interceptor"].asked("Rewrite", "You are Eve", "say in turn 3")) == 1
+
+
+def test_a_summary_that_fails_makes_the_answer_invalid() -> None:
+    def answer(question):
+        return Reply("no", finish="refusal") if "Rewrite" in question else everything(question)
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    played = play(table(found, every={"strategy": "S2A"}))
+    assert (played.status, played.turns[-1].outcomes["decoder"]) == ("void", "refusal")
+    assert len(played.turns) == 2
+
+
+def test_reflexion_shows_the_last_lessons() -> None:
+    count = 0
+
+    def answer(question):
+        nonlocal count
+        if "Write one lesson" in question:
+            count += 1
+            return f"lesson {count}"
+        return everything(question)
+
+    found = logs()
+    found["decoder"] = Logged(answer)
+    rules = Rules(turns=4, miscommunications=9, interceptions=9)
+    play(table(found, rules=rules, every={"strategy": "Reflexion 2"}))
+    last = found["decoder"].texts()[-1]
+    assert "- lesson 2\n- lesson 3\n\nThis is turn 4 of" in last
+    assert "lesson 1" not in last
+    assert count == 3  # none after the last turn
+
+
+def test_beliefs_are_asked_from_turn_2_and_b_c_only_where_a_is_wrong() -> None:
+    def answer(question):
+        if '{"keywords"' in question and "In turn 3" in question:
+            return said("keywords", ["River ", "VIOLIN", "bread", "winter"])
+        return everything(question)
+
+    found = logs(answer)
+    played = play(table(found, probes=ALL_PROBES))
+    probed = [[probed.question for probed in turn.probes] for turn in played.turns]
+    asked = [[name for name in names if name in INTERCEPTOR_QUESTIONS] for names in probed]
+    assert asked == [[], ["keywords", "own_belief", "other_belief"], ["keywords"]]
+
+
+@pytest.mark.parametrize(
+    ("probes", "expected"),
+    [
+        (Probes(beliefs=True), ["keywords", "own_belief", "other_belief"]),
+        (Probes(beliefs_in_view=True), ["keywords", "own_belief_in_view", "other_belief_in_view"]),
+        (Probes(beliefs=True, beliefs_in_view=True), list(INTERCEPTOR_QUESTIONS)),
+    ],
+)
+def test_beliefs_with_and_without_the_earlier_answer_in_view(probes, expected) -> None:
+    found = logs()
+    played = play(table(found, rules=Rules(turns=2), probes=probes))
+    assert [probed.question for probed in played.turns[1].probes] == expected
+    quoted = 'you answered: 1 is "one", 2 is "two", 3 is "three", 4 is "four".'
+    revealed = [t for t in found["interceptor"].texts() if "Now you are shown" in t]
+    assert [quoted in t for t in revealed] == ["in_view" in name for name in expected[1:]]
+
+
+def test_the_two_conditions_differ_in_the_quoted_answer_alone() -> None:
+    found = logs()
+    both = Probes(beliefs=True, beliefs_in_view=True)
+    play(table(found, rules=Rules(turns=2), probes=both))
+    revealed = [t for t in found["interceptor"].texts() if "Now you are shown" in t]
+    without, shown = revealed[:2], revealed[2:]
+    for one, two in zip(without, shown, strict=True):
+        lines = two.split("\n")
+        (quoting,) = [line for line in lines if "you answered" in line]
+        lines.remove(quoting)
+        assert "\n".join(lines) == one
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategy": "LM"}, "cannot play Decrypto"),
+        ({"strategy": "QA -History"}, "'-history' has no meaning here"),
+        ({"strategy": "Social LM + QA"}, "'social_lm' has no meaning here"),
+        ({"strategy": "Social QA"}, "only for the encoder"),
+        ({"strategy": {"decodr": "QA"}}, "did you mean 'decoder'"),
+        ({"max_attempts": 0}, "max_attempts must be a number from 1"),
+    ],
+)
+def test_bad_options(options, message) -> None:
+    with pytest.raises(TomevalError, match=message):
+        seat("decoder", everything, **options)

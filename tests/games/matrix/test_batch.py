@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import ALL_GAMES, random_partner, setup_of, step_rows
+
+from tomeval.games.matrix.batch import batch_form, simulate
+from tomeval.games.matrix.games import GAMES
+from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.partners import PartnerSet
+from tomeval.games.matrix.play import Setup, play_episode
+from tomeval.games.matrix.subjects import SUBJECTS, all_subjects
+
+OPTIONS = {
+    "rmax": [
+        {},
+        {"m": 3},
+        {"gamma": 0.0},
+        {"gamma": 0.5, "ties": "first"},
+        {"m": 4},
+    ],
+    "fictitious_play": [{}, {"prior": 0.1}, {"prior": 2.5}],
+    "random": [{}],
+    "equilibrium": [{}, {"select": "most_mixed"}],
+    "best_response": [{}],
+    "simulated": [{}, {"p": 0.7, "q": 0.4}, {"p": 0.0, "q": 1.0}, {"p": 1, "q": 0}],
+}
+CASES = [(kind, options) for kind, every in OPTIONS.items() for options in every]
+
+
+def assert_same_rows(setup: Setup, first: int, count: int = 3) -> None:
+    batch = simulate(setup, first, count)
+    rows = step_rows(setup, batch)
+    length = setup.horizon
+    for index in range(count):
+        alone = play_episode(setup, first + index)
+        assert alone.status == batch.status == "complete"
+        assert alone.partners[0] == batch.partners[index]
+        assert step_rows(setup, alone) == rows[index * length : (index + 1) * length]
+
+
+def test_every_kind_has_a_case() -> None:
+    assert {kind for kind in all_subjects() if batch_form(kind)} == set(OPTIONS)
+
+
+def test_a_kind_that_inherits_from_another_is_not_played_as_that_one() -> None:
+    class Contrary(SUBJECTS["simulated"]):
+        pass
+
+    SUBJECTS["contrary"] = Contrary
+    try:
+        assert not batch_form("contrary")
+    finally:
+        del SUBJECTS["contrary"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(CASES),
+    st.sampled_from(ALL_GAMES),
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    st.integers(1, 30),
+    st.integers(0, 500),
+)
+def test_batch_rows_are_loop_rows_against_random_tables(case, game, seed, size, horizon, first):
+    rng = np.random.default_rng(seed)
+    tables = [random_partner(game, rng, size, k) for k in ("mixed", "deterministic", "stochastic")]
+    tables = tuple({t.name: t for t in tables}.values())
+    weights = rng.dirichlet(np.ones(len(tables)))
+    partners = PartnerSet("made", tables, tuple(weights / weights.sum()))
+    setup = setup_of(*case, game, partners, horizon, seed)
+    assert_same_rows(setup, first)
+
+
+@pytest.mark.parametrize(("kind", "options"), CASES)
+def test_rows_do_not_depend_on_blocks(kind, options) -> None:
+    game = GAMES["RPS"]
+    setup = setup_of(kind, options, game, get_partner_set("single_action", game))
+    length = setup.horizon
+    whole = step_rows(setup, simulate(setup, 0, 12))
+    parts = [step_rows(setup, simulate(setup, a, b)) for a, b in ((0, 1), (1, 6), (7, 5))]
+    assert whole == [row for part in parts for row in part]
+    assert len(whole) == 12 * length
+
+
+def test_seed_changes_what_is_random_and_nothing_else() -> None:
+    game = GAMES["RPS"]
+    setup = setup_of("random", {}, game, get_partner_set("single_action", game), seed=0)
+    same, other = simulate(setup, 0, 40), simulate(replace(setup, seed=1), 0, 40)
+    assert (simulate(setup, 0, 40).own_action == same.own_action).all()
+    assert (same.own_action != other.own_action).any()
+    assert (same.partners != other.partners).any()
+
+
+def test_every_subject_meets_the_same_partners() -> None:
+    game = GAMES["IPD"]
+    partners = get_partner_set("0.5*uniform_random + 0.5*always(1)", game)
+    seen = set()
+    for kind in ("random", "rmax", "fictitious_play"):
+        steps = simulate(setup_of(kind, {}, game, partners), 0, 30)
+        # neither of the two reacts, so their moves are the same whoever plays against them
+        seen.add((steps.partners.tobytes(), np.ascontiguousarray(steps.partner_action).tobytes()))
+    assert len(seen) == 1
+
+
+def test_weights_and_moves_have_their_frequencies() -> None:
+    game = GAMES["RPS"]
+    spec = "0.2*always(2) + 0.8*mixture(0.5, 0.3, 0.2)"
+    setup = setup_of("random", {}, game, get_partner_set(spec, game), horizon=50)
+    steps = simulate(setup, 0, 4_000)
+    # five standard errors of a share: sqrt(0.16 / 4000) = 0.0063
+    assert abs((steps.partners == 0).mean() - 0.2) < 5 * 0.0063
+    assert (steps.partner_action[steps.partners == 0] == 2).all()
+    played = steps.partner_action[steps.partners == 1].ravel()
+    error = 5 * np.sqrt(0.25 / len(played))
+    for action, share in enumerate((0.5, 0.3, 0.2)):
+        assert abs((played == action).mean() - share) < error
+    own = np.bincount(steps.own_action.ravel(), minlength=3) / steps.own_action.size
+    assert np.abs(own - 1 / 3).max() < 5 * np.sqrt(0.25 / steps.own_action.size)
+    # actions of the two seats are independent
+    both = np.corrcoef(steps.own_action.ravel(), steps.partner_action.ravel())[0, 1]
+    assert abs(both) < 5 / np.sqrt(steps.own_action.size)
+
+
+def test_states_beyond_sixteen_bits_are_recorded_as_they_are() -> None:
+    game = GAMES["IPD"]
+    setup = setup_of("random", {}, game, get_partner_set("switcher(0, 1, 33000)", game), 33_002)
+    state = simulate(setup, 0, 1).partner_state[0]
+    assert state.tolist() == [*range(33_000), 32_999, 32_999]

@@ -1,0 +1,236 @@
+"""Two subjects at one table: what each sees, whose chance it is, what is stored and shown."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from asking import query
+from support import scripts
+
+import tomeval
+from tomeval.core.coroutines import run_now
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Decision
+from tomeval.games.matrix.duel import play_duel
+from tomeval.games.matrix.play import play_episode
+from tomeval.games.matrix.subjects import SUBJECTS, Subject
+from tomeval.models.base import Reply
+from tomeval.runs.domain import get_domain
+from tomeval.runs.experiment import make_experiment
+from tomeval.runs.preview import preview
+from tomeval.runs.results import Run
+from tomeval.runs.transcripts import transcript_lines
+
+DATA = {
+    **{"games": "IBS", "labels": "canonical", "horizon": 6, "episodes": 6, "seed": 3},
+    "model": "pocket",
+}
+
+
+class Copycat(Subject):
+    """Tit for tat, as a subject; keeps what it saw."""
+
+    seen: list = []  # noqa: RUF012 (shared on purpose)
+
+    def act(self, observation):
+        self.seen.append((self.seat, observation, list(observation.past)))
+        return Decision(observation.past[-1].partner if observation.past else 0)
+
+    def predict(self, observation, own_action):
+        return Decision(0)
+
+
+@pytest.fixture
+def copycat(monkeypatch):
+    monkeypatch.setitem(SUBJECTS, "copycat", Copycat)
+    Copycat.seen.clear()
+
+
+def duel(subject, partner, **more):
+    [cell] = make_experiment(DATA | {"subjects": [subject], "partners": [partner]} | more).cells
+    return cell, run_now(play_duel(cell.setup, 0, {}))
+
+
+def played(tmp_path: Path, **more) -> Run:
+    return tomeval.run(DATA | {"name": "duel"} | more, tmp_path / "run")
+
+
+def test_each_sees_its_own_side_and_nothing_of_the_step(copycat):
+    cell, steps = duel("random", {"kind": "copycat"})
+    own, theirs = steps.own_action[0].tolist(), steps.partner_action[0].tolist()
+    assert theirs == [0, *own[:-1]]
+    payoffs = cell.setup.game.payoffs
+    for number, (seat, observation, past) in enumerate(Copycat.seen):
+        assert seat.game.payoffs.tolist() == payoffs.transpose(1, 0, 2)[:, :, ::-1].tolist()
+        assert seat.labels.own == cell.setup.labels.partner
+        assert observation.round == number + 1 == len(past) + 1
+        for a, b, joint in zip(own, theirs, past, strict=False):
+            assert joint == (b, a, payoffs[a, b, 1], payoffs[a, b, 0])
+
+
+def test_a_table_and_a_player_that_do_the_same_make_the_same_game(copycat):
+    """Fictitious play draws only at ties; against tit for tat its moves here are the same."""
+    with_player, _ = duel({"kind": "copycat"}, {"subject": "copycat"}, games="IPD")
+    [with_table] = make_experiment(
+        DATA | {"games": "IPD", "subjects": [{"kind": "copycat"}], "partners": "tit_for_tat"}
+    ).cells
+    first = run_now(play_duel(with_player.setup, 0, {}))
+    second = play_episode(with_table.setup, 0)
+    assert first.own_action.tolist() == second.own_action.tolist()
+    assert first.partner_action.tolist() == second.partner_action.tolist()
+    assert first.rewards(with_table.setup.game)[0].tolist() == (
+        second.rewards(with_table.setup.game)[0].tolist()
+    )
+
+
+def test_seats_have_chance_of_their_own():
+    _, same = duel("random", {"subject": "random"}, horizon=40)
+    assert same.own_action.tolist() != same.partner_action.tolist()
+    _, renamed = duel({"kind": "random", "name": "x"}, {"kind": "random", "name": "y"}, horizon=40)
+    assert renamed.own_action.tolist() == same.own_action.tolist()
+    assert renamed.partner_action.tolist() == same.partner_action.tolist()
+
+
+@pytest.mark.parametrize("seat", ["subject", "partner"])
+def test_who_is_told_the_other_s_move_is_told_the_true_one(seat):
+    told = {"kind": "simulated", "p": 1.0, "q": 1.0}
+    pair = (told, {"subject": "random"}) if seat == "subject" else ("random", told)
+    _, steps = duel(*pair, games="RPS", horizon=30)
+    own, theirs = steps.own_action[0], steps.partner_action[0]
+    if seat == "subject":
+        assert (own == (theirs + 1) % 3).all()
+        assert (steps.predicted_action[0] == theirs).all()
+        assert steps.told.all()
+    else:
+        assert (theirs == (own + 1) % 3).all()
+        said = {q: v for _, step, q, *_, v, _ in steps.other_asked if step == 1}
+        assert said["predict"]["action"] == own[0]
+        assert said["act"]["told"] is True
+        assert not steps.told.any()
+
+
+@pytest.mark.parametrize("seat", ["subject", "partner"])
+def test_every_episode_draws_anew_which_beliefs_are_right(seat):
+    """Else all episodes were misled in the same steps: one sample, taken for many."""
+    believer = {"kind": "believer", "accuracy": 0.5}
+    pair = (believer, {"subject": "random"}) if seat == "subject" else ("random", believer)
+    data = DATA | {"subjects": [pair[0]], "partners": [pair[1]]}
+    [cell] = make_experiment(data).cells
+    right = []
+    for episode in range(60):
+        steps = run_now(play_duel(cell.setup, episode, {}))
+        if seat == "subject":
+            told = [steps.details[0, step]["act"] for step in range(6)]
+        else:
+            told = [row[5]["details"] for row in steps.other_asked if row[2] == "act"]
+        right.append([one["belief"]["right"] for one in told])
+    shares = np.mean(right, axis=0)  # of each step over the episodes: binomial, sd 0.065
+    assert shares.shape == (6,)
+    assert ((shares > 0.2) & (shares < 0.8)).all()
+
+
+# What is stored, read back and shown
+
+
+def test_notes_transcripts_and_counts_know_both_seats(tmp_path):
+    partners = [{"subject": "random"}, "tit_for_tat"]
+    task = {"games": "IPD", "horizon": 20, "episodes": 12}
+    with played(tmp_path, subjects=["rmax"], partners=partners, **task) as run:
+        rows = run.rows()
+        notes = run.domain.show.table_notes(run)
+        text = "\n".join(transcript_lines(run, 0, 0))
+        asked = query(
+            run, "SELECT seat, question, COUNT(*) FROM asked WHERE cell = 0 GROUP BY seat, question"
+        )
+    assert np.isnan(rows[0]["delta_functional_per_step"])
+    assert np.isfinite(rows[1]["delta_functional_per_step"])
+    assert any("partner's seat" in note for note in notes)
+    assert "partner chose " in text
+    assert text.count(", predicted ") == 40
+    both = {
+        (seat, question): 240 for seat in ("partner", "subject") for question in ("act", "predict")
+    }
+    assert {(seat, question): count for seat, question, count in asked} == both
+
+
+@pytest.mark.parametrize("policy", ["void", "random"])
+def test_an_unreadable_answer_in_the_partner_s_seat(tmp_path, policy):
+    asked = itertools.count(1)
+
+    def mute(request):  # answers four questions, those of two steps, and none that follow
+        return Reply("I cannot tell." if next(asked) > 4 else "Final answer: J")
+
+    partner = {"strategy": "QA", "model": "scripted:mute", "max_attempts": 1}
+    with scripts(mute=mute):
+        more = {"subjects": ["random"], "partners": [partner], "labels": "neutral"}
+        with played(tmp_path, **more, on_invalid=policy, episodes=1) as run:
+            [(status, steps)] = query(run, "SELECT status, steps FROM episodes")
+            text = "\n".join(transcript_lines(run, 0, 0, calls=False))
+            invalid = query(
+                run, "SELECT seat, question FROM asked WHERE outcome = 'unparsable' ORDER BY step"
+            )
+            actions = query(run, "SELECT partner_action FROM steps ORDER BY step")
+    assert ("partner", "act") in invalid
+    assert all(seat == "partner" for seat, _ in invalid)
+    if policy == "void":
+        assert (status, steps) == ("void", 3)
+        assert actions == [(0,), (0,), (None,)]
+        assert "partner chose nothing (unparsable)" in text
+    else:
+        assert (status, steps) == ("complete", 6)
+        assert "(drawn, unparsable)" in text
+
+
+def test_prompts_of_both_seats_can_be_shown():
+    models = [{"strategy": "QA", "model": "pocket"}]
+    [cell] = make_experiment(DATA | {"subjects": models, "partners": models}).cells
+    domain = get_domain("matrix")
+    mine, theirs = (preview(domain, cell, seat, "act", 2) for seat in ("subject", "partner"))
+    # Battle of the sexes: both at the fight are worth 10 to the subject and 7 to the partner.
+    assert mine != theirs
+    assert mine.index("10 points") < mine.index("7 points")
+    assert theirs.index("7 points") < theirs.index("10 points")
+    assert list(cell.models) == ["subject", "partner"]
+
+
+def test_an_interrupted_episode_asks_neither_seat_twice(tmp_path):
+    """The first attempt breaks off in the middle of an episode; the second one asks the rest."""
+    asked: list[str] = []
+    stop = {"after": 9}
+
+    def answer(request):
+        if len(asked) >= stop["after"]:
+            raise TomevalError("the line is dead")
+        asked.append(json.dumps([request.seed, str(request.prompt)]))
+        return Reply("Final answer: J")
+
+    seat = {"strategy": "QA", "model": "scripted:line"}
+    data = DATA | {"name": "cut", "labels": "neutral", "subjects": [seat], "episodes": 1}
+    data |= {"partners": [{**seat, "goal": "none"}], "horizon": 3}
+    with scripts(line=answer):
+        with pytest.raises(TomevalError, match="dead"):
+            tomeval.run(data, tmp_path / "run")
+        first = len(asked)
+        stop["after"] = 1000
+        tomeval.run(data, tmp_path / "run").close()
+    assert first == 9
+    assert len(asked) == len(set(asked)) == 2 * 2 * 3  # two seats, two questions, three steps
+
+
+def test_a_player_that_leaves_nothing_to_chance_meets_another_once(tmp_path):
+    seat = {"strategy": "LM", "model": "pocket", "decide": "argmax"}
+    cells = make_experiment(DATA | {"subjects": [seat, "random"], "partners": [seat]}).cells
+    assert [cell.wanted(6) for cell in cells] == [1, 6]
+
+
+def test_what_another_model_replaces():
+    """--model measures another model; who names a partner's model means that one."""
+    seat = {"strategy": "QA", "model": "pocket"}
+    data = DATA | {"subjects": [dict(seat)], "partners": [dict(seat)]}
+    get_domain("matrix").experiment.use_model(data, "pocket-rational")
+    [cell] = make_experiment(data, one_model=True).cells
+    assert cell.models == {"subject": "pocket-rational", "partner": "pocket"}

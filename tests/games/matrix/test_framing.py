@@ -1,0 +1,147 @@
+"""Personas and frames: told before the rules, word for word, and nothing else changes."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from known import PAIRS, Known, fixed, make_setup, play
+from support import scripts
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.games.matrix.games import GAMES, get_game
+from tomeval.games.matrix.observation import Order, Words
+from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.scene import MOST, persona_text, prompts_of
+from tomeval.report import write_report
+from tomeval.runs.results import Run
+from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
+
+GAME = get_game("IPD")
+BOTH = {"persona": "a cautious trader", "partner_persona": "someone who holds grudges"}
+LINES = "Who you are: a cautious trader\nWho the other player is: someone who holds grudges"
+FRAMES = ("business", "friends", "sport")
+OWN = '+++\ntitle = "t"\nsource = "s"\nversion = "1"\n+++\nYou are two {{ own_options }} pilots.\n'
+
+
+def asked(strategy, **options):
+    """Return every prompt of an episode against a partner that draws, and the steps."""
+    script = Known(GAME, GAME.label_set())
+    partners = get_partner_set("mixture(0.25, 0.75)", GAME)
+    steps = play(make_setup(GAME, partners, strategy, 3, conditional=True, **options), script)
+    return script.log, steps
+
+
+@pytest.mark.parametrize("prompts", ["default", "akata"])
+def test_they_stand_before_the_rules_and_change_nothing_else(prompts):
+    """Prompt by prompt: the words of the option, and then what is asked without it."""
+    for strategy in PAIRS:
+        plain, steps = asked(strategy, prompts=prompts)
+        none = dict.fromkeys((*BOTH, "frame"), "none")
+        assert asked(strategy, prompts=prompts, **none)[0] == plain
+        log, told = asked(strategy, prompts=prompts, **BOTH)
+        assert len(log) == len(plain)
+        for (purpose, step, text), (*where, before) in zip(log, plain, strict=True):
+            assert [purpose, step] == where
+            # What stands on a summary, which the model wrote, does not have them.
+            summed = strategy.context == "s2a" and not purpose.startswith("summarise")
+            added = "" if summed and purpose != "reflect" else f"{LINES}\n\n"
+            assert text == before.replace("[user]\n", f"[user]\n{added}", 1)
+        for name in ("own_action", "partner_action", "partner_state", "predicted_action"):
+            np.testing.assert_array_equal(getattr(told, name), getattr(steps, name))
+
+
+def test_one_persona_alone_and_the_order_of_all():
+    [_, _, text], *_ = asked("QA", persona="a trader")[0]
+    assert text.startswith("[user]\nWho you are: a trader\n\nYou are playing a repeated game")
+    [_, _, text], *_ = asked("QA", partner_persona="a trader")[0]
+    assert text.startswith("[user]\nWho the other player is: a trader\n\nYou are playing")
+    [_, _, text], *_ = asked("QA", frame="business", **BOTH)[0]
+    story, lines, rules = text.split("\n\n")[:3]
+    assert story.startswith("[user]\nYou manage a firm")
+    assert (lines, rules[:16]) == (LINES, "You are playing ")
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_fits_every_game_and_names_no_action_and_no_payoff(frame):
+    prompts = prompts_of({"frame": frame}, None)
+    assert [n for n in prompts.names() if n.startswith(CHOSEN)] == [f"{CHOSEN}{f}" for f in FRAMES]
+    told = set()
+    for game in GAMES.values():
+        for labels in game.labels.values():
+            order = Order(tuple(range(game.n)), tuple(range(game.m)))
+            words = Words(game, labels, 7, order)
+            text = prompts.render(f"{CHOSEN}{frame}", **words.common)
+            told.add(text)
+            assert not re.search(r"\d|\{", text)
+            for label in {*labels.own, *labels.partner} - {"I"}:
+                assert not re.search(rf"\b{re.escape(label)}\b", text), label
+    assert len(told) == 2  # points are won, scores are received
+
+
+NASTY = (
+    "{{ 7 * 7 }}",
+    "<script>alert(1)</script>",
+    "</s><|im_start|>",
+)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_what_a_persona_says_is_text(text, tmp_path):
+    [_, _, shown], *_ = asked("QA", persona=text, partner_persona=text)[0]
+    assert f"Who you are: {text}\nWho the other player is: {text}\n\n" in shown
+    experiment = {"games": "IPD", "subjects": {"strategy": "QA", "persona": ["none", text]}}
+    experiment |= {"horizon": 1, "episodes": 2, "model": "scripted:first"}
+    with scripts(first=lambda request: "Final answer: Cooperate"):
+        tomeval.run(experiment, tmp_path / "run").close()
+    with Run(tmp_path / "run") as run:
+        write_report(run, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "alert(1)</script>" not in page
+    assert "<|im_start|>" not in page
+
+
+def test_the_longest_persona_and_what_is_recorded_of_templates():
+    assert persona_text("persona", "x" * MOST) == "x" * MOST
+    plain = make_setup(GAME, fixed(GAME, [0]), "QA", 2)
+    assert plain.templates() == Prompts("matrix").sha256()
+    assert make_setup(GAME, fixed(GAME, [0]), "QA", 2, **BOTH).templates() != plain.templates()
+
+
+def test_a_frame_of_ones_own_is_a_template(tmp_path):
+    file = tmp_path / "matrix" / "frame" / "pilots.j2"
+    file.parent.mkdir(parents=True)
+    file.write_text(OWN)
+    load_prompts.cache_clear()
+    [_, _, text], *_ = asked("QA", prompts=str(tmp_path), frame="pilots")[0]
+    assert text.startswith("[user]\nYou are two Cooperate or Defect pilots.\n\nYou are playing")
+    [_, _, text], *_ = asked("QA", prompts=str(tmp_path), frame="friends")[0]
+    assert text.startswith("[user]\nYou and the other player are old friends")
+    with pytest.raises(TomevalError, match=r"unknown frame 'pilot' \(did you mean 'pilots'\?\)"):
+        asked("QA", prompts=str(tmp_path), frame="pilot")
+    file.rename(file.with_name("loud.j2")).write_text(OWN.replace("own_options", "nothing"))
+    load_prompts.cache_clear()
+    with pytest.raises(TomevalError, match="prompt 'frame/loud': cannot be rendered"):
+        asked("QA", prompts=str(tmp_path), frame="loud")
+    # No other domain has frames: there the file would have no effect.
+    (tmp_path / "matrix").rename(tmp_path / "arena")
+    with pytest.raises(TomevalError, match="unknown prompt template 'frame/loud'"):
+        Prompts("arena", tmp_path)
+
+
+def test_the_player_in_the_partners_seat_has_its_own(tmp_path):
+    heard = []
+
+    def script(request):
+        heard.append(request.prompt.messages[0].content)
+        return "Final answer: Cooperate"
+
+    partner = {"strategy": "QA", "persona": "a judge", "frame": "friends"}
+    data = {"games": "IPD", "subjects": {"strategy": "QA", **BOTH}, "partners": [partner]}
+    with scripts(both=script):
+        data |= {"model": "scripted:both", "horizon": 1, "episodes": 1}
+        tomeval.run(data, tmp_path / "run").close()
+    begun = {text[:40] for text in heard}
+    assert begun == {LINES[:40], "You and the other player are old friends"[:40]}

@@ -1,0 +1,438 @@
+"""Logs of matches that were played elsewhere: read, scored, and imported as runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import ROOT
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.games.matrix.games import GAMES, Labels, MatrixGame
+from tomeval.report.exporting import export_run
+
+PEOPLE = """\
+participant,condition,bot,match,round,choice,opponent,guess,points
+P01,Calm,Tit_For_Tat,1,1,Cooperate,cooperate,COOPERATE,8
+P01,Calm,Tit_For_Tat,1,2, Cooperate,Cooperate,Cooperate,8
+P02,Hurried,Tit_For_Tat,1,1,Defect,Cooperate,Cooperate,10
+P01,Calm,Tit_For_Tat,1,3,defect,Cooperate,,10
+P02,Hurried,Tit_For_Tat,1,2,timeout,Defect,timeout,
+P01,Calm,Tit_For_Tat,2,1,Cooperate,Cooperate,Defect,8
+P01,Calm,Tit_For_Tat,2,2,DEFECT,Cooperate,Cooperate,10
+P01,Calm,Tit_For_Tat,2,3,Defect,Defect,Defect,5
+P02,Hurried,Tit_For_Tat,2,1,Defect,Cooperate,Cooperate,10
+P02,Hurried,Tit_For_Tat,2,2,Defect,Defect,timeout,5
+P02,Hurried,Tit_For_Tat,2,3,Defect,Defect,Defect,5
+P02,Hurried,,3,1,Defect,Cooperate,Cooperate,10
+P02,Hurried,,3,2,Defect,Defect,Defect,5
+"""
+COLUMNS = {
+    "episode": "match",
+    "step": "round",
+    "own_action": "choice",
+    "partner_action": "opponent",
+    "predicted_action": "guess",
+    "own_reward": "points",
+    "partner": "bot",
+}
+HOW = {"columns": COLUMNS, "by": ("participant", "condition"), "invalid": ("timeout",)}
+
+
+@pytest.fixture
+def people(tmp_path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text(PEOPLE)
+    return path
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+def test_a_log_of_people_by_hand(people) -> None:
+    calm, hurried, alone = tomeval.score(people, "IPD", **HOW)
+    assert [calm["subject"], calm["condition"], calm["partners"]] == ["P01", "Calm", "tit_for_tat"]
+    # Best three steps against tit for tat: 8 + 8 + 10. P01 earned 26 and 23.
+    assert calm["delta_functional_per_step"] == pytest.approx((0 + 1) / 2)
+    # Both predictions right, the third step not asked; then 2 of 3.
+    assert calm["tom_percent"] == pytest.approx((100 + 200 / 3) / 2)
+    # The one wrong prediction (D for C) costs 2 of three steps.
+    assert calm["delta_tom_misprediction_per_step"] == pytest.approx((0 + 2 / 3) / 2)
+    # D is the best reply to everything: never on the two steps with a prediction; then 2 of 3.
+    assert calm["self_consistency_percent"] == pytest.approx((0 + 200 / 3) / 2)
+    assert calm["response_gap_per_step"] == pytest.approx((2 + 2 / 3) / 2)
+    assert calm["invalid_rate"] == 0
+    assert math.isnan(calm["reask_rate"])  # nobody knows how often people were asked
+    # P02's first match is void; of 10 answers to readable questions 3 were timeouts.
+    assert (hurried["episodes"], hurried["invalid_rate"]) == (1, 0.3)
+    assert hurried["delta_functional_per_step"] == 2  # 26 - 20 over three steps
+    assert hurried["tom_percent"] == 100
+    assert (alone["partners"], alone["reward_per_step"]) == ("unknown", 7.5)
+    assert math.isnan(alone["delta_functional_per_step"])
+    assert alone["stepwise_regret_per_step"] == 0
+
+
+def test_the_column_player(tmp_path) -> None:
+    """Battle of the sexes: Fight, Fight is 10 for the row player and 7 for the column player."""
+    text = "subject,seat,episode,step,own_action,partner_action\n"
+    text += "r,Row,1,1,Fight,Fight\nr,Row,1,2,Ballet,Ballet\nc,COLUMN,1,1,Fight,Fight\n"
+    text += "c,COLUMN,1,2,Ballet,Ballet\nc,column,2,1,Fight,Ballet\n"
+    path = written(tmp_path / "log.csv", text)
+    row, column = tomeval.score(path, "IBS", "unknown")
+    assert (row["game"], row["reward_per_step"]) == ("IBS", 8.5)
+    assert (column["game"], column["reward_per_step"]) == ("IBS (column)", (8.5 + 0) / 2)
+    # against Ballet the column player could have had 10
+    assert column["stepwise_regret_per_step"] == (0 + 10) / 2
+    # a known partner moves in the other seat: always(0) is always Fight
+    known = tomeval.score(
+        written(path, "seat,episode,step,own_action,partner_action\n2,1,1,1,0\n"),
+        "IBS",
+        "always(0)",
+    )[0]
+    assert known["delta_functional_per_step"] == 7
+    with pytest.raises(TomevalError, match=r"line 2: seat 'colum' is not a seat \(did you"):
+        tomeval.score(written(path, text.replace("Row", "colum", 1)), "IBS", "unknown")
+
+
+# --- what cannot be read --------------------------------------------------------------------------
+
+
+def test_what_cannot_be_read_is_left_out_if_that_is_asked_for(people) -> None:
+    people.write_text(
+        PEOPLE.replace("P01,Calm,Tit_For_Tat,2,2,DEFECT", "P01,Calm,Tit_For_Tat,2,2,Defct")
+        + "P03,Calm,Tit_For_Tat,1,1,Defect,Cooperate,,8\n"  # not the payoff
+    )
+    with pytest.raises(TomevalError, match=r"line 8: choice 'Defct' is .*did you mean 'defect'\?"):
+        tomeval.score(people, "IPD", **HOW)
+    row = tomeval.score(people, "IPD", skip_bad=True, **HOW)[0]
+    assert (row["episodes"], row["delta_functional_per_step"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        ("a,1,2,0,0,tit_for_tot", "partner 'tit_for_tot' is not a partner: .*did you"),
+        ("a,1,2,0", "the number of fields differs"),
+        (",1,2,0,0,always(0)", "subject '' is empty"),
+    ],
+)
+def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, why) -> None:
+    text = "subject,episode,step,own_action,partner_action,partner\na,1,1,0,0,always(0)\n"
+    text += last + "\nb,1,1,0,0,always(0)\n"
+    with pytest.raises(TomevalError, match=f"line 3: {why}"):
+        tomeval.score(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"own_acton": "choice"}, "unknown field 'own_acton' (did you mean 'own_action'?)"),
+        ({"own_action": ""}, "the field 'own_action' is required"),
+        ({"own_action": "choice"}, "the game is missing"),
+    ],
+)
+def test_columns_that_are_not_there(people, columns, message) -> None:
+    with pytest.raises(TomevalError) as caught:
+        tomeval.score(people, columns=COLUMNS | columns)
+    assert message in str(caught.value)
+
+
+def test_a_file_opens_no_other_file(tmp_path) -> None:
+    header = "game,partner,episode,step,own_action,partner_action\n"
+    log = written(tmp_path / "log.csv", header + "IPD,../secret.toml,1,1,0,0\n")
+    with pytest.raises(TomevalError, match=r"partner '\.\./secret\.toml' is a file"):
+        tomeval.score(log)
+    log = written(tmp_path / "log.csv", header + "/etc/game.toml,unknown,1,1,0,0\n")
+    with pytest.raises(TomevalError, match=r"game '/etc/game\.toml' is a file"):
+        tomeval.score(log)
+    spelt = '"{ partners = [""always\\u002etoml""], name = ""+"" }"'
+    log = written(tmp_path / "log.csv", header + f"IPD,{spelt},1,1,0,0\n")
+    with pytest.raises(TomevalError, match=r"partner .* is a file or a table: give it with --p"):
+        tomeval.score(log)
+
+
+def test_empty_is_not_asked_unless_it_is_called_invalid(tmp_path) -> None:
+    text = HEAD + "1,1,0,0,\n1,2,0,0,1\n"
+    row = score(tmp_path, text, partner="unknown")
+    assert (row["tom_percent"], row["invalid_rate"]) == (0, 0)
+    row = score(tmp_path, text, partner="unknown", invalid=("",))
+    assert (row["tom_percent"], row["invalid_rate"]) == (0, 0.25)
+
+
+def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) -> None:
+    text = HEAD + "1,1,0,0,\n2,1,0,0,0\n3,1,0,0,1\n4,1,0,0,0\n5,1,0,0,1\n6,1,0,0,0\n"
+    row = score(tmp_path, text, partner="unknown")
+    assert (row["tom_percent"], row["episodes"]) == (60, 6)
+    # Three hits of five: variance 0.3, of the mean 0.06; t of four degrees of freedom is 2.776445.
+    # (0.6 - m)² = 2.776445² x 0.06 x m (1 - m) / 0.24 has the roots 0.13124 and 0.93708.
+    ends = (row["tom_percent_ci95_low"], row["tom_percent_ci95_high"])
+    assert ends == pytest.approx((13.124, 93.708), abs=1e-3)
+
+
+# --- against an independent program ---------------------------------------------------------------
+
+
+def by_hand(game, rows) -> dict[str, float]:
+    """Return the measures of one match that need no partner, from the rows of a CSV alone."""
+    own = game.payoffs[:, :, 0].tolist()
+    actions = range(len(own))
+    total: dict[str, list[float]] = {}
+    for row in rows:
+        a, b = int(row["own_action"]), int(row["partner_action"])
+        regret = [max(own[x][b] for x in actions) - own[x][b] for x in actions]
+        add = {"reward_per_step": own[a][b], "stepwise_regret_per_step": regret[a]}
+        if row["predicted_action"] != "":
+            c = int(row["predicted_action"])
+            best = [x for x in actions if own[x][c] == max(own[y][c] for y in actions)]
+            belief = sum(regret[x] for x in best) / len(best)
+            bad = [x for x in actions if regret[x] > 0]
+            wrong = 0.0
+            if c != b and bad:
+                top = [x for x in bad if own[x][c] == max(own[y][c] for y in bad)]
+                wrong = sum(regret[x] for x in top) / len(top)
+            add |= {
+                "tom_percent": 100.0 * (c == b),
+                "delta_tom_best_response_per_step": belief,
+                "delta_tom_misprediction_per_step": wrong,
+                "response_gap_per_step": regret[a] - belief,
+                "self_consistency_percent": 100.0 * (a in best),
+            }
+        for name, value in add.items():
+            total.setdefault(name, []).append(value)
+    return {name: sum(values) / len(values) for name, values in total.items()}
+
+
+@pytest.mark.parametrize("name", ["RPS", "IBS", "IPD", "chicken", "matching_pennies"])
+def test_random_logs_against_plain_arithmetic(tmp_path, name) -> None:
+    game, rng = GAMES[name], np.random.default_rng(3)
+    header, matches = HEAD.strip().split(","), []
+    for episode in range(12):
+        rows = []
+        for step in range(int(rng.integers(2, 9))):
+            said = "" if step and rng.random() < 0.3 else int(rng.integers(game.m))
+            moves = int(rng.integers(game.n)), int(rng.integers(game.m))
+            rows.append(dict(zip(header, (episode, step, *moves, said), strict=True)))
+        matches.append(rows)
+    lines = [",".join(map(str, row.values())) + "\n" for rows in matches for row in rows]
+    row = score(tmp_path, HEAD + "".join(lines), name, "unknown")
+    truth = [by_hand(game, rows) for rows in matches]
+    for measure in truth[0]:
+        assert row[measure] == pytest.approx(
+            np.mean([found[measure] for found in truth]), abs=1e-12
+        )
+
+
+# --- as a run -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reference", ["horizon", "stationary"])
+def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
+    """Every measure of every episode is exactly that of the run that was exported."""
+    experiment = {
+        "games": ["IPD", "RPS", "IBS"],
+        "subjects": ["rmax", {"kind": "simulated", "p": 0.7, "q": 0.6}],
+        "partners": ["single_action", "tit_for_tat", "uniform_random"],
+        "horizon": 7,
+        "episodes": 6,
+        "reference": reference,
+    }
+    truth = {}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        export_run(run, "steps", "csv", tmp_path / "steps.csv")
+        for cell in run.cells:
+            columns = cell.columns
+            for name, values in cell.metrics().items():
+                for episode, value in zip(cell.episodes, values, strict=True):
+                    key = (columns["subject"], columns["game"], columns["partners"], str(episode))
+                    truth[(*key, name)] = float(value)
+    by = ("subject", "partners")
+    with tomeval.import_log(
+        tmp_path / "steps.csv", tmp_path / "again", by=by, reference=reference
+    ) as again:
+        found = {}
+        for cell in again.cells:
+            key = (cell.columns["subject"], cell.columns["game"], cell.columns["condition"])
+            for name, values in cell.metrics().items():
+                for episode, value in zip(cell.episodes, values, strict=True):
+                    found[(*key, cell.definition["matches"][episode], name)] = float(value)
+    assert found == pytest.approx(truth, rel=0, abs=0, nan_ok=True)
+
+
+def test_the_folder_must_be_new(people, tmp_path) -> None:
+    (tmp_path / "run").mkdir()
+    with pytest.raises(TomevalError, match="already exists; choose another folder"):
+        tomeval.import_log(people, tmp_path / "run", "IPD", **HOW)
+    with pytest.raises(TomevalError, match="line 6: choice 'timeout'"):
+        tomeval.import_log(people, tmp_path / "new", "IPD", **(HOW | {"invalid": ()}))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "run"]
+
+
+# --- how people write their files -----------------------------------------------------------------
+
+CODED = "episode,step,own_action,partner_action,subject,seat,own_reward\n"
+CODED += "1,1,1,1,1,1,8\n1,2,1,0,1,1,0\n2,1,0,0,0,1,5\n"
+
+
+def test_values_name_actions_and_nothing_that_is_counted_or_called(tmp_path, caplog) -> None:
+    log, values = written(tmp_path / "moves.csv", CODED), {"1": "Cooperate", "0": "Defect"}
+    with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown", values=values) as run:
+        assert [cell.player for cell in run.cells] == ["1", "0"]
+        own = run.steps()["own_label"].tolist()
+        assert own == ["Cooperate", "Cooperate", "Defect"]
+    assert not caplog.records
+
+
+def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:
+    log = written(tmp_path / "moves.csv", CODED.replace(",own_reward", ",points"))
+    tomeval.score(log, "IPD", "unknown")
+    assert [record.getMessage() for record in caplog.records] == [
+        "note: actions of IPD by index were read as 0=Cooperate, 1=Defect; see --value"
+    ]
+
+
+@pytest.mark.parametrize(("separator", "point"), [(";", ","), ("\t", ","), ("|", "."), (",", ".")])
+def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, point) -> None:
+    rows = [["episode", "step", "own_action", "partner_action", "own_reward", "subject"]]
+    rows += [["1", "1", "Cooperate", "Cooperate", f"8{point}0", "Ann"]]
+    rows += [["1", "2", "Defect", "Cooperate", "10", "Ann"]]
+    log = written(tmp_path / "moves.csv", "\n".join(separator.join(row) for row in rows))
+    [row] = tomeval.score(log, "IPD", "unknown")
+    assert (row["subject"], row["reward_per_step"]) == ("Ann", 9)
+    assert not caplog.records
+
+
+# --- rows of a table, and files that say where they are wrong -------------------------------------
+
+HEAD = "episode,step,own_action,partner_action,predicted_action\n"
+# IPD against tit for tat: all defect. Regret per step (26 - 20) / 3 = 2, all of it foresight.
+DEFECT = HEAD + "1,1,1,0,0\n1,2,1,1,1\n1,3,1,1,0\n"
+
+
+def score(tmp_path, text, game="IPD", partner="tit_for_tat", **options):
+    path = tmp_path / "steps.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    [row] = tomeval.score(path, game, partner, **options)
+    return row
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: "\ufeff" + t.replace("\n", "\r\n"),
+        lambda t: t.replace("1,1,1,0,0", "1,1,Defect,Cooperate,cooperate"),
+        lambda t: t.replace("1,1,1,0,0", '1,1," Rice","Pasta",0'),
+        lambda t: t.replace("1,3,", "1,2.0,").replace("1,2,", "1,1,").replace("1,1,1,0", "1,0,1,0"),
+        lambda t: t.replace("\n", ",note\n").replace("episode,step", " episode , step") + "\n\n",
+    ],
+    ids=["bom and crlf", "labels", "quoted", "from 0", "extra and spaces"],
+)
+def test_the_same_game_in_other_clothes(tmp_path, change) -> None:
+    changed = change(DEFECT)
+    assert changed != DEFECT
+    assert repr(score(tmp_path, changed)) == repr(score(tmp_path, DEFECT))
+
+
+def test_several_episodes_of_different_length(tmp_path) -> None:
+    text = DEFECT + "".join(f"{name},0,0,0,0\n{name},1,0,0,0\n" for name in "bcdef")
+    row = score(tmp_path, text)
+    # the others cooperate twice: 16 of 18, a regret of 1 per step; mean of 2 and five times 1
+    assert row["delta_functional_per_step"] == pytest.approx(7 / 6)
+    # six episodes: the sd is sqrt(5 / 6 / 5) = 0.4082; 2.570582 x 0.4082 / sqrt(6) = 0.42843
+    assert row["delta_functional_per_step_ci95"] == pytest.approx(0.42843, rel=1e-4)
+    assert (row["horizon"], row["episodes"]) == (3, 6)  # the longest
+
+
+def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
+    text = HEAD + "a,1,0,1,1\na,2,0,1,1\nb,1,0,0,0\nb,2,0,0,0\n"
+    row = score(tmp_path, text, partner="single_action")
+    # against always(1) cooperating loses 5 a step, against always(0) it loses 2
+    assert row["delta_functional_per_step"] == pytest.approx(3.5)
+    # b fits tit for tat too, against which it loses 1 a step: (5 + (2 + 1) / 2) / 2
+    row = score(tmp_path, text, partner="always(0) + always(1) + tit_for_tat")
+    assert row["delta_functional_per_step"] == pytest.approx(3.25)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("partner_action", "partner_acton", "missing column 'partner_action' (did you mean"),
+        ("predicted_action", "step", "a column name appears twice: 'step'"),
+        ("1,2,1,1,1", "1,4,1,1,1", "line 3: a gap in episode '1': step 4 after step 1"),
+        ("1,1,1,0,0", "1,2,1,0,0", "line 2: episode '1' starts at step 2"),
+        ("1,2,1,1,1", "1,x,1,1,1", "step 'x' is not a whole number"),
+        ("1,2,1,1,1", "1,2,Defct,1,1", "own_action 'Defct' is neither a label nor an index"),
+        ("1,2,1,1,1", "1,2,,1,1", "own_action ''"),
+        ("1,2,1,1,1", "1,2,1,1", "line 3: the number of fields differs"),
+        ("1,2,1,1,1", ",2,1,1,1", "episode is empty"),
+        ("1,2,1,1,1", '1,2,"1,1,1', "not valid CSV"),
+        ("1,2,1,1,1", "1,2,1,0,1", "'tit_for_tat' cannot have played action 0 in step 2"),
+    ],
+)
+def test_bad_files_say_where(tmp_path, old, new, message) -> None:
+    assert old in DEFECT
+    with pytest.raises(TomevalError) as caught:
+        score(tmp_path, DEFECT.replace(old, new, 1))
+    assert message in str(caught.value)
+    assert "steps.csv" in str(caught.value)
+
+
+def test_nothing_to_score(tmp_path) -> None:
+    with pytest.raises(TomevalError, match=r"missing column 'episode'.*it has: none"):
+        score(tmp_path, "")
+    with pytest.raises(TomevalError, match="has a header but no steps"):
+        score(tmp_path, HEAD)
+    with pytest.raises(TomevalError, match="not UTF-8"):
+        score(tmp_path, DEFECT.encode("utf-16"))
+    with pytest.raises(TomevalError, match="no such file"):
+        tomeval.score(tmp_path / "none.csv", "IPD", "unknown")
+
+
+def test_labels_that_look_like_other_indices(tmp_path) -> None:
+    # "1" names action 0 here: an index or a label? Without being told, nothing is guessed; with the
+    # label set named, labels are read.
+    game = MatrixGame(
+        "counted",
+        [[[3, 3], [0, 5]], [[5, 0], [1, 1]]],
+        {"numbers": Labels("numbers", ("1", "2"), ("1", "2"))},
+    )
+    text = HEAD + "1,1,2,1,1\n1,2,2,2,2\n"
+    with pytest.raises(TomevalError, match="--labels"):
+        score(tmp_path, text, game=game)
+    row = score(tmp_path, text, game=game, labels="numbers")
+    assert row["reward_per_step"] == 3  # (5 + 1) / 2: both times action 1
+    with pytest.raises(TomevalError, match="own_action '0'"):
+        score(tmp_path, text.replace("1,1,2,1,1", "1,1,0,1,1"), game=game, labels="numbers")
+
+
+def test_games_and_partners_may_be_paths(tmp_path) -> None:
+    game = tmp_path / "mine.toml"
+    game.write_text(
+        'name = "mine"\npayoffs = [[[8, 8], [0, 10]], [[10, 0], [5, 5]]]\n'
+        '[labels]\nplain = ["C", "D"]\n'
+    )
+    shipped = ROOT / "tomeval" / "partners" / "tit_for_tat.toml"
+    partner = shipped if shipped.exists() else ROOT / "partners" / "tit_for_tat.toml"
+    by_name = score(tmp_path, DEFECT, str(game), str(partner))
+    assert repr(score(tmp_path, DEFECT, game, partner)) == repr(by_name)
+    assert by_name["delta_functional_per_step"] == 2
+    [bound] = tomeval.bounds(game, partner, horizon=3)
+    assert bound.best == 26 / 3
+    for wrong, said in (((3, "tit_for_tat"), "game"), (("IPD", 3), "partner")):
+        with pytest.raises(TomevalError, match=f"{said} must be a name, a file or a .*, is 3"):
+            score(tmp_path, DEFECT, *wrong)
+
+
+@pytest.mark.parametrize("name", ["roads.nfg", "roads.efg", "Roads.JSON", "a/roads.csv"])
+def test_files_of_other_formats_are_told_what_games_and_partners_are(name) -> None:
+    with pytest.raises(TomevalError, match=r"a game is a file that ends in \.toml; `tomeval init"):
+        tomeval.get_game(name)
+    with pytest.raises(TomevalError, match=r"a partner is a file that ends in \.toml; .*partners"):
+        tomeval.bounds("IPD", name)

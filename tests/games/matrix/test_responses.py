@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from support import ALL_GAMES, make_game
+
+from tomeval.games.matrix.games import GAMES
+from tomeval.games.matrix.responses import (
+    best_responses,
+    expected_response_cost,
+    misjudgement_cost,
+)
+
+
+def test_best_responses_of_the_paper_games() -> None:
+    assert best_responses(GAMES["RPS"]).tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    assert best_responses(GAMES["IBS"]).tolist() == [[1, 0], [0, 1]]
+    assert best_responses(GAMES["IPD"]).tolist() == [[0, 0], [1, 1]]
+
+
+# The hand table of the reference, "ΔToM for IPD": [predicted][actual].
+#   RPS: best response to the wrong prediction, 1 or 2, by both rules;
+#   IBS: 10 where the partner played a0, 7 where it played a1, by both rules;
+#   IPD: 0 under best_response (defecting is best anyway); under misprediction 2 against a
+#        cooperator, 5 against a defector.
+RPS_COST = [[0, 1, 2], [2, 0, 1], [1, 2, 0]]
+IBS_COST = [[0, 7], [10, 0]]
+
+
+@pytest.mark.parametrize("rule", ["best_response", "misprediction"])
+def test_costs_by_hand(rule) -> None:
+    # Predicted rock, so it plays paper: against paper a draw where scissors would win (cost 1),
+    # against scissors a loss where rock would have won (cost 2). The rest by rotation.
+    assert misjudgement_cost(GAMES["RPS"], rule).tolist() == RPS_COST
+    assert misjudgement_cost(GAMES["IBS"], rule).tolist() == IBS_COST
+    ipd = [[0, 0], [0, 0]] if rule == "best_response" else [[0, 5], [2, 0]]
+    assert misjudgement_cost(GAMES["IPD"], rule).tolist() == ipd
+
+
+def test_the_mean_rule_by_hand() -> None:
+    # 1 and 2 in RPS, 10 and 7 in IBS, 2 and 5 in IPD: the published tit-for-tat rows.
+    for name, mean in (("RPS", 1.5), ("IBS", 8.5), ("IPD", 3.5)):
+        cost = misjudgement_cost(GAMES[name], "mean_misprediction")
+        wrong = ~np.eye(len(cost), dtype=bool)
+        assert set(cost[wrong].tolist()) == {mean}
+        assert not np.diag(cost).any()
+
+
+def test_misprediction_depends_on_a_strictly_dominated_action() -> None:
+    # The prisoner's dilemma with a third own action that earns 1 and 4 where defecting earns 10 and
+    # 5. Nobody would play it, but among the actions that are not best against C it is the best
+    # against D (4 > 0): "D" where C was played now costs 10 - 1 instead of 10 - 8.
+    ipd, more = make_game([[8, 0], [10, 5]]), make_game([[8, 0], [10, 5], [1, 4]])
+    assert misjudgement_cost(ipd, "misprediction").tolist() == [[0, 5], [2, 0]]
+    assert misjudgement_cost(more, "misprediction").tolist() == [[0, 5], [9, 0]]
+    for game in (ipd, more):  # the best response does not see it
+        assert not misjudgement_cost(game, "best_response").any()
+
+
+def test_ties_count_by_their_mean() -> None:
+    # Against prediction 0 the first two actions tie; against 1 they earn 3 and 1, the best is 4.
+    game = make_game([[5, 3], [5, 1], [0, 4]])
+    # regrets against 1: 1 and 3, mean 2
+    assert misjudgement_cost(game, "best_response")[0, 1] == 2.0
+    # neither of the two is best against 1, and both are best against 0 among such: mean 2 again
+    assert misjudgement_cost(game, "misprediction")[0, 1] == 2.0
+    # prediction 1 -> action 2, regret against 0: 5
+    assert misjudgement_cost(game, "best_response")[1, 0] == 5.0
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+@pytest.mark.parametrize("rule", ["best_response", "misprediction", "mean_misprediction"])
+def test_shift_scale_relabel(game, rule) -> None:
+    cost = misjudgement_cost(game, rule)
+    assert np.allclose(misjudgement_cost(make_game(game.own + 8.0), rule), cost)
+    # what the partner's move alone decides cannot matter to a cost measured within a column
+    if rule == "best_response":
+        bonus = np.arange(game.m) * 4.0
+        assert np.allclose(misjudgement_cost(make_game(game.own + bonus), rule), cost)
+    assert np.allclose(misjudgement_cost(make_game(game.own * 4.0), rule), 4 * cost)
+    rng = np.random.default_rng(3)
+    a, b = rng.permutation(game.n), rng.permutation(game.m)
+    moved = misjudgement_cost(make_game(game.own[np.ix_(a, b)]), rule)
+    assert np.allclose(moved, cost[np.ix_(b, b)])
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_a_sure_forecast_costs_what_its_best_response_costs(game):
+    for said, actual in itertools.product(range(game.m), repeat=2):
+        cost = expected_response_cost(game, np.eye(game.m)[[said]], np.array([actual]))[0]
+        assert cost == pytest.approx(misjudgement_cost(game, "best_response")[said, actual])
+
+
+def test_hedging_is_no_error():
+    """Ten for meeting at one place, seven at the other: 45 % are enough to go to the better one."""
+    assert GAMES["IBS"].own.tolist() == [[10.0, 0.0], [0.0, 7.0]]
+    forecast, met = np.array([[0.45, 0.55]]), np.array([0])
+    assert expected_response_cost(GAMES["IBS"], forecast, met).tolist() == [0.0]  # 4.5 against 3.85
+    likelier = misjudgement_cost(GAMES["IBS"], "best_response")[1, 0]
+    assert likelier == 10.0
+    # 7 / 17 is where both earn as much: half of each cost.
+    even = np.array([[7 / 17, 10 / 17]] * 2)
+    assert expected_response_cost(GAMES["IBS"], even, np.arange(2)).tolist() == [5.0, 3.5]
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_hedged_cost_by_brute_force_and_in_other_units(game):
+    rng = np.random.default_rng(5)
+    probs, actual = rng.dirichlet(np.ones(game.m), 20), rng.integers(0, game.m, 20)
+    found = expected_response_cost(game, probs, actual)
+    for forecast, b, cost in zip(probs, actual, found, strict=True):
+        worth = [sum(p * r for p, r in zip(forecast, row, strict=True)) for row in game.own]
+        best = [a for a, value in enumerate(worth) if value > max(worth) - 1e-9]
+        lost = [max(game.own[:, b]) - game.own[a, b] for a in best]
+        assert cost == pytest.approx(sum(lost) / len(lost))
+    other = type(game)("other", game.payoffs * 3 + 1000, game.labels)
+    assert expected_response_cost(other, probs, actual) == pytest.approx(3 * found)
+    assert (found >= 0).all()

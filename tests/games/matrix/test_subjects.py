@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import ALL_GAMES, FOUR, TWO_BY_THREE, make_game, random_partner, setup_of
+
+from tomeval.games.matrix.batch.subjects import pick
+from tomeval.games.matrix.games import GAMES
+from tomeval.games.matrix.optima import best_response
+from tomeval.games.matrix.partners import PartnerSet
+from tomeval.games.matrix.play import play_episode
+from tomeval.games.matrix.subjects import SUBJECTS
+from tomeval.games.matrix.subjects.base import draw
+from tomeval.games.matrix.subjects.simulated import equilibrium
+
+RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]
+
+
+def play(kind, options, game, partners, horizon=40, seed=2, episode=0):
+    return play_episode(setup_of(kind, options, game, partners, horizon, seed), episode)
+
+
+# --- RMax: a plain reimplementation from the reference text ---------------------------------------
+
+
+class PlainRMax:
+    """RMax as the reference's reconstruction words it, replanned at every step from raw history.
+
+    State = last (own, partner) action plus one special initial state; a state-action pair is known
+    after m visits, with the model of those visits; an unknown pair is worth R_max / (1 - gamma);
+    value iteration to convergence; greedy. Predictor: argmax of counts of partner actions in the
+    current state; ties and unseen states give action 0.
+    """
+
+    def __init__(self, game, m=1, gamma=0.9):
+        self.game, self.m, self.gamma = game, m, gamma
+        self.history: list[tuple] = []  # (state, own, partner, reward, next state)
+        self.state = "start"
+
+    def action_values(self) -> list[float]:
+        game, gamma = self.game, self.gamma
+        top = max(game.own[a, b] for a in range(game.n) for b in range(game.m)) / (1 - gamma)
+        visits: dict[tuple, list[tuple]] = {}
+        for state, a, _, reward, after in self.history:
+            seen = visits.setdefault((state, a), [])
+            if len(seen) < self.m:
+                seen.append((reward, after))
+        states = ["start", *((a, b) for a in range(game.n) for b in range(game.m))]
+        value = dict.fromkeys(states, top)
+
+        def q(state, a) -> float:
+            seen = visits.get((state, a), [])
+            if len(seen) < self.m:
+                return top
+            return sum(r + gamma * value[after] for r, after in seen) / self.m
+
+        for _ in range(2_000):
+            new = {s: max(q(s, a) for a in range(game.n)) for s in states}
+            done = max(abs(new[s] - value[s]) for s in states) < 1e-12
+            value = new
+            if done:
+                break
+        return [q(self.state, a) for a in range(game.n)]
+
+    def prediction(self) -> int:
+        counts = [0] * self.game.m
+        for state, _, b, _, _ in self.history:
+            if state == self.state:
+                counts[b] += 1
+        return counts.index(max(counts))
+
+    def observe(self, a: int, b: int) -> None:
+        self.history.append((self.state, a, b, self.game.own[a, b], (a, b)))
+        self.state = (a, b)
+
+
+@pytest.mark.parametrize("game", [RPS, IBS, IPD, TWO_BY_THREE, FOUR], ids=lambda game: game.name)
+@pytest.mark.parametrize(("m", "gamma"), [(1, 0.9), (2, 0.7)])
+def test_rmax_is_the_reference_reconstruction(game, m, gamma) -> None:
+    rng = np.random.default_rng(8)
+    for kind in ("deterministic", "mixed"):
+        partner = random_partner(game, rng, 3, kind)
+        steps = play("rmax", {"m": m, "gamma": gamma}, game, PartnerSet("x", (partner,)), 30)
+        plain = PlainRMax(game, m, gamma)
+        for t in range(30):
+            values = plain.action_values()
+            best = [a for a, v in enumerate(values) if v > max(values) - 1e-7]
+            assert steps.own_action[0, t] in best
+            code = steps.own_probs[0, t]
+            if len(best) == 1:
+                assert code == -1
+            else:  # ties uniformly at random
+                expected = [1 / len(best) if a in best else 0.0 for a in range(game.n)]
+                assert steps.book[code] == pytest.approx(expected)
+            assert steps.predicted_action[0, t] == plain.prediction()
+            plain.observe(int(steps.own_action[0, t]), int(steps.partner_action[0, t]))
+
+
+def test_rmax_errors_of_the_reference() -> None:
+    # "With single-action RPS it makes 0, 4 and 4 errors per 100 steps against a0, a1, a2":
+    # unseen states predict action 0, and the joint states met are start and (own, k) for 3 own.
+    for k, errors in enumerate((0, 4, 4)):
+        counts = set()
+        for seed in range(8):
+            steps = play("rmax", {}, RPS, f"always({k})", 100, seed)
+            counts.add(int((steps.predicted_action != steps.partner_action).sum()))
+        assert counts == {errors}
+
+
+def test_rmax_ties_first_takes_the_lowest() -> None:
+    steps = play("rmax", {"ties": "first"}, RPS, "always(0)", 5)
+    assert steps.own_action[0, 0] == 0
+    assert len({play("rmax", {}, RPS, "always(0)", 1, s).own_action[0, 0] for s in range(40)}) == 3
+
+
+# --- fictitious play, by hand ---------------------------------------------------------------------
+
+
+def test_fictitious_play_by_hand() -> None:
+    # Prior 1 each. Matching pennies against tails: counts (1,1), (1,2), (1,3): first a tie, then
+    # tails for both answers.
+    steps = play("fictitious_play", {}, GAMES["matching_pennies"], "always(1)", 4)
+    assert steps.own_action[0, 1:].tolist() == [1, 1, 1]
+    assert steps.predicted_action[0, 1:].tolist() == [1, 1, 1]
+    books = [steps.book[code] for code in steps.predicted_probs[0]]
+    assert books == [(1 / 2, 1 / 2), (1 / 3, 2 / 3), (1 / 4, 3 / 4), (1 / 5, 4 / 5)]
+    first = {play("fictitious_play", {}, IBS, "always(1)", 1, s).own_action[0, 0] for s in range(9)}
+    assert first == {0}  # IBS: 10 x 1/2 > 7 x 1/2, no tie
+
+
+def test_fictitious_play_weighs_payoffs_not_only_the_likeliest() -> None:
+    # IBS against Ballet: Fight pays 10 x P(Fight), Ballet 7 x P(Ballet). After k Ballets the counts
+    # are (1, 1 + k): Ballet from 7 (1 + k) > 10, k = 1 on; the prediction too.
+    steps = play("fictitious_play", {}, IBS, "always(1)", 4)
+    assert steps.own_action[0].tolist() == [0, 1, 1, 1]
+    # with prior 3 the counts are (3, 3 + k): 7 (3 + k) > 30 from k = 2 on
+    steps = play("fictitious_play", {"prior": 3}, IBS, "always(1)", 5)
+    assert steps.own_action[0].tolist() == [0, 0, 1, 1, 1]
+    assert steps.predicted_action[0, 1:].tolist() == [1, 1, 1, 1]
+
+
+# --- equilibrium ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+@pytest.mark.parametrize("select", ["highest_welfare", "most_mixed"])
+def test_equilibria_have_no_profitable_deviation(game, select) -> None:
+    own, partner = equilibrium(game, select)
+    assert own.sum() == pytest.approx(1)
+    assert partner.sum() == pytest.approx(1)
+    assert own.min() >= 0
+    assert partner.min() >= 0
+    for a in range(game.n):
+        assert game.own[a] @ partner <= own @ game.own @ partner + 1e-8
+    for b in range(game.m):
+        assert own @ game.partner[:, b] <= own @ game.partner @ partner + 1e-8
+
+
+def test_known_equilibria() -> None:
+    assert [x.tolist() for x in equilibrium(IPD)] == [[0, 1], [0, 1]]
+    for name in ("RPS", "matching_pennies"):
+        own, partner = equilibrium(GAMES[name])
+        assert own == pytest.approx(1 / len(own))
+        assert partner == pytest.approx(1 / len(own))
+    # both pure equilibria of IBS have welfare 17; the subject's own 10 decides
+    assert [x.tolist() for x in equilibrium(IBS)] == [[1, 0], [1, 0]]
+    # mixed: each side makes the other indifferent, 7 x = 10 (1 - x) for the partner
+    own, partner = equilibrium(IBS, "most_mixed")
+    assert own == pytest.approx([10 / 17, 7 / 17])
+    assert partner == pytest.approx([7 / 17, 10 / 17])
+    assert [x.tolist() for x in equilibrium(GAMES["stag_hunt"])] == [[1, 0], [1, 0]]
+
+
+# --- oracle and simulated -------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(ALL_GAMES), st.integers(0, 10**6), st.integers(1, 5))
+def test_oracle_earns_the_optimum_of_a_deterministic_partner(game, seed, size) -> None:
+    partner = random_partner(game, np.random.default_rng(seed), size, "deterministic")
+    steps = play("best_response", {}, game, PartnerSet("x", (partner,)), 12)
+    earned = steps.rewards(game)[0].sum()
+    assert earned == pytest.approx(best_response(game, partner, 12).value)
+    assert (steps.predicted_action == steps.partner_action).all()
+
+
+def test_only_those_who_open_the_door_are_told() -> None:
+    for kind in set(SUBJECTS) - {"llm", "person"}:
+        told = play(kind, {}, IPD, "tit_for_tat", 3).told
+        opens = kind in ("best_response", "simulated", "believer")
+        assert told.all() == told.any() == opens, kind
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def test_draw_and_pick_cover_their_actions() -> None:
+    assert [draw(np.array([0.25, 0.75]), u).action for u in (0.0, 0.2499, 0.25, 0.999)] == [
+        0,
+        0,
+        1,
+        1,
+    ]
+    # rounding of the cumulative sum must never give an action that does not exist
+    assert draw(np.full(10, 0.1), np.nextafter(1, 0)).action == 9
+    u = np.array([0, 0.49, 0.5, np.nextafter(1, 0)])
+    chosen, chances = pick(np.array([[True, False, True]] * 4), u)
+    assert chosen.tolist() == [0, 0, 2, 2]
+    assert chances.tolist() == [[0.5, 0.0, 0.5]] * 4
+
+
+def test_zero_payoffs_are_played() -> None:
+    game = make_game([[0, 0], [0, 0]])
+    for kind in set(SUBJECTS) - {"llm", "person"}:
+        steps = play(kind, {}, game, "single_action", 5)
+        assert steps.status == "complete", kind
+        assert np.isin(steps.own_action, (0, 1)).all(), kind
+        assert not np.any(steps.rewards(game)), kind

@@ -1,0 +1,101 @@
+"""What games of seats and turns share: doors, names, options, models in seats, rows by name."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import tomeval
+from tomeval.core.errors import TomevalError
+from tomeval.games.arena.llm_options import LLMOptions as ArenaOptions
+from tomeval.games.chairs import Door
+from tomeval.games.decrypto.llm_options import LLMOptions as DecryptoOptions
+from tomeval.games.running import naming_game
+from tomeval.games.seated.experiment import check_name
+from tomeval.games.seated.players import check_options
+from tomeval.models.base import Stopped
+from tomeval.runs.domain import get_domain
+
+GAMES = {
+    "arena": {
+        "domain": "arena",
+        "players": {"a": {"kind": "always_defect"}, "r": {"kind": "random"}},
+        "lineups": [{"game": "ipd3", "subject": "r", "others": "a"}],
+    },
+    "decrypto": {"domain": "decrypto", "players": {"r": {"kind": "random"}}},
+}
+
+
+def test_a_door_tells_what_is_behind_it_and_that_it_was_used() -> None:
+    door = Door()
+    with pytest.raises(RuntimeError, match="the oracle's answer is not set yet"):
+        asyncio.run(door("hints"))
+    door.hold((1, 2))
+    assert not door.used
+    assert asyncio.run(door("whatever is asked")) == (1, 2)
+    assert door.used
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "all"])
+def test_names_that_are_taken_or_cannot_be_shown(name) -> None:
+    with pytest.raises(TomevalError, match=r"x: the name .* is taken, empty or not printable"):
+        check_name(name, "x", ["all"])
+
+
+def test_an_option_that_a_kind_has_not_is_told_with_the_near_match() -> None:
+    words = r"'planner' has no option 'eror' \(did you mean 'error'\?\); its options: error"
+    with pytest.raises(TomevalError, match=words):
+        check_options("planner", {"eror": 1}, (), ["error"])
+
+
+def bob(**given):
+    """Return Decrypto's options, checked for a seat: strategies are told apart by seat there."""
+    return DecryptoOptions(**given).strategy_of("decoder")
+
+
+@pytest.mark.parametrize("made", [ArenaOptions, bob])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"memory": "restate"}, "did you mean 'restated'"),
+        ({"probe_temperature": -1}, "probe_temperature must be a number from 0"),
+        ({"strategy": "S2A", "memory": "conversation"}, "choose one"),
+    ],
+)
+def test_options_that_language_models_cannot_have(made, given, message) -> None:
+    with pytest.raises(TomevalError, match=message):
+        made(**given)
+
+
+@pytest.mark.parametrize("domain", GAMES)
+def test_one_model_takes_the_place_of_all_others(domain) -> None:
+    data = {"players": {"a": {"model": "scripted:one", "strategy": "CoT"}, "r": {"kind": "random"}}}
+    get_domain(domain).experiment.use_model(data, "scripted:two")
+    assert data == {
+        "model": "scripted:two",
+        "players": {"a": {"strategy": "CoT", "kind": "llm"}, "r": {"kind": "random"}},
+    }
+
+
+def test_an_error_names_its_game_unless_it_stops_the_run() -> None:
+    with pytest.raises(TomevalError, match="a, b, game 3: no reply"), naming_game("a, b, game 3"):
+        raise TomevalError("no reply")
+    with pytest.raises(Stopped, match=r"^the cap$"), naming_game("a, b, game 3"):
+        raise Stopped("the cap")
+
+
+@pytest.mark.parametrize("domain", GAMES)
+def test_rows_are_read_in_order_and_of_complete_games_alone(domain, tmp_path) -> None:
+    with tomeval.run({**GAMES[domain], "episodes": 3}, tmp_path / "run") as run:
+        store, cell = run.store, run.cells[0].number
+        names = ("episode", "step", "episodes.status")
+        games = list(store.read("episodes", ("episode", "steps"), cell, complete=True))
+        steps = list(store.read("steps", names, cell))
+        assert [episode for episode, _ in games] == [0, 1, 2]
+        assert steps == [(e, s, "complete") for e, count in games for s in range(1, count + 1)]
+        assert list(store.read("steps", names, cell, 1)) == [row for row in steps if row[0] == 1]
+        answers = list(store.read("answers", ("episode", "step", "steps.step", "outcome"), cell))
+        assert bool(answers) == (domain == "arena")
+        assert [row[1] for row in answers] == [row[2] for row in answers]
+        assert answers == sorted(answers)

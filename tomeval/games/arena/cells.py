@@ -1,0 +1,188 @@
+"""Line-ups of arena experiments: who plays what, in which seats, and what broken rules cost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.games.arena.named_games import NamedGame
+from tomeval.games.arena.players import PLANNER, RANDOM, SLIPS, ArenaPlayer
+from tomeval.games.game import ArenaGame
+from tomeval.games.policy import Policy
+from tomeval.runs.domain import Cell, Player
+
+if TYPE_CHECKING:
+    from tomeval.games.arena.experiment import ArenaExperiment
+
+SUBJECT = "subject"
+
+ASK_AGAIN, FORFEIT, ELIMINATE, DEFAULT = "ask_again", "forfeit", "eliminate", "default"
+POLICIES = (ASK_AGAIN, FORFEIT, ELIMINATE, DEFAULT, "random", "stop")
+"""What follows if a seat's answers keep breaking the rules: the game is void; the seat has lost it;
+the seat is out of it; the game's default action counts, or a random one; the run stops."""
+
+ATTEMPTS = {FORFEIT: 2, ELIMINATE: 2, DEFAULT: 1}
+"""How often a decision is asked for if the experiment does not say; all others: 10 times."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArenaCell(Cell):
+    """One line-up at one seed; player 0 is the subject."""
+
+    experiment: ArenaExperiment
+    table: NamedGame
+    players: tuple[ArenaPlayer, ...]
+    seed: int
+    on_invalid: str
+    episodes: int | None = None
+    own_values: bool | None = None
+
+    @property
+    def game(self) -> ArenaGame[Any]:
+        """The game."""
+        return self.table.game
+
+    @property
+    def values(self) -> bool:
+        """Whether V* and Q* are computed."""
+        return self.experiment.values if self.own_values is None else self.own_values
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """The players' places, wherever they sit: the subject, then the others from 1."""
+        return (SUBJECT, *(f"other_{number}" for number in range(1, len(self.players))))
+
+    @property
+    def seats(self) -> Mapping[str, Player | None]:
+        """The players by slot."""
+        return dict(zip(self.slots, self.players, strict=True))
+
+    @property
+    def length(self) -> int:
+        """The most decisions of a game."""
+        return self.game.length
+
+    @property
+    def attempts(self) -> int:
+        """How often a decision is asked for."""
+        given = self.experiment.attempts
+        own = given.get(self.on_invalid, 0) if isinstance(given, dict) else given
+        return own or ATTEMPTS.get(self.on_invalid, 10)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells this cell from the others."""
+        names = (player.name for player in self.players)
+        return (self.table.name, *names, str(self.seed), self.on_invalid)
+
+    @property
+    def scores(self) -> bool:
+        """Whether any model scores labels."""
+        return any(p.model and p.llm_options.scores for p in self.players)
+
+    def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
+        """Return which deal an episode plays, and the seat of every player."""
+        deal, rotation = divmod(episode, len(self.game.rotations))
+        return deal, self.game.rotations[rotation]
+
+    def policies(self, episode: int) -> dict[int, Policy] | None:
+        """Return the policies of all seats but the subject's; None if they are not all known.
+
+        They are not if a player breaks rules and that has consequences.
+        """
+        others = self.players[1:]
+        if not all(p.known(self.table.kind.name) for p in others):
+            return None
+        if self.on_invalid != ASK_AGAIN and any(p.error_rate for p in others):
+            return None
+        seats = self.seated(episode)[1]
+        return {seats[i]: self._policy(i) for i in range(1, len(self.players))}
+
+    def _policy(self, slot: int) -> Policy:
+        player = self.players[slot]
+        where = f"{self.experiment._where}: players.{player.name}"
+        return player.policy(self.table.kind.name, self.game, where)
+
+    @cached_property
+    def seat_policies(self) -> dict[int, Policy]:
+        """The policies of known players by slot."""
+        kind = self.table.kind.name
+        return {i: self._policy(i) for i, p in enumerate(self.players) if p.known(kind)}
+
+    @property
+    def without_chance(self) -> bool:
+        """Whether every game in one seating is the same."""
+        policies = self.seat_policies
+        return self.game.without_chance and all(
+            not player.error_rate
+            and (player.kind == PLANNER or (slot in policies and policies[slot].without_chance))
+            for slot, player in enumerate(self.players)
+        )
+
+    def wanted(self, planned: int) -> int:
+        """Return how many games the line-up plays: one for every seating if nothing is drawn."""
+        planned = planned if self.episodes is None else self.episodes
+        return min(planned, len(self.game.rotations)) if self.without_chance else planned
+
+    def check(self, where: str) -> None:
+        """Raise a `TomevalError` if the line-up cannot play this game."""
+        _ = self.seat_policies
+        if self.on_invalid in (FORFEIT, ELIMINATE, DEFAULT):
+            known = self.game.on_broken
+            if self.on_invalid not in known:
+                raise TomevalError(
+                    f"{where}: on_invalid {self.on_invalid!r} has no meaning in "
+                    f"{self.table.name!r}; it supports {', '.join(known)}"
+                )
+        for index, player in enumerate(self.players):
+            if player.kind == RANDOM and player.options and index not in self.seat_policies:
+                wrong = next(iter(player.options))
+                raise TomevalError(
+                    f"{where}: player {player.name!r}: random players of {self.table.name!r} have "
+                    f"no option {wrong!r}{did_you_mean(wrong, ['kind', *SLIPS])}"
+                )
+            if player.kind == PLANNER and (index or self.policies(0) is None):
+                raise TomevalError(
+                    f"{where}: player {player.name!r}: a planner must be the subject, and all "
+                    "others must be known policies"
+                )
+            if player.model:
+                try:
+                    player.llm_options.check(self.table.kind.name, self.game, is_subject=not index)
+                except TomevalError as error:
+                    raise TomevalError(f"{where}: player {player.name!r}: {error}") from None
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """The cell as JSON-ready data."""
+        templates = {player.templates for player in self.players} - {""}
+        data = {
+            "game": self.table.definition,
+            "players": [player.definition for player in self.players],
+            "on_invalid": self.on_invalid,
+            "attempts": self.attempts,
+            "probes": self.experiment.probes,
+            "values": self.values,
+            "templates": " ".join(sorted(templates)),
+            "without_chance": self.without_chance,
+            "episodes": self.episodes,
+            "pool": None if self.experiment.pool is None else self.experiment.pool.model_dump(),
+            "seed": self.seed,
+        }
+        definition: dict[str, Any] = json.loads(json.dumps(data))
+        return definition
+
+
+def schedule_sha256(cells: Sequence[ArenaCell]) -> str:
+    """Return the hash of what subjects meet: games, other players, policies, seeds, numbers."""
+    met = set()
+    for cell in cells:
+        said, count = cell.definition, cell.wanted(cell.experiment.episodes)
+        rest = [said["on_invalid"], said["attempts"], said["seed"], count]
+        met.add(json.dumps([said["game"], said["players"][1:], rest], sort_keys=True))
+    return hashlib.sha256("\n".join(sorted(met)).encode()).hexdigest()

@@ -1,0 +1,187 @@
+"""What is said of games, players and line-ups before anything is played.
+
+Lists, bounds, and what a language model would be asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.streams import Stream
+from tomeval.games.arena.cells import ArenaCell
+from tomeval.games.arena.llm_seat import LLMSeat
+from tomeval.games.arena.named_games import GAMES, all_games, get_kind
+from tomeval.games.arena.players import ANYWHERE, together
+from tomeval.games.arena.sampled import MadeUp, all_probes, made_up
+from tomeval.games.arena.seating import solver_of
+from tomeval.games.chairs import Chair, Door
+from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.games.solver import Bound
+from tomeval.runs.domain import Rows
+from tomeval.runs.engines import run_loop
+from tomeval.runs.experiment import make_experiment
+from tomeval.strategies.readers import MARKER
+from tomeval.strategies.recording import Overheard, Recording, record
+
+
+def listed_games() -> Rows:
+    """Return the games with their presets and parameters."""
+    rows = []
+    for name in all_games():
+        kind = get_kind(name)
+        known = ", ".join(
+            f"{key} = {field.get_default(call_default_factory=True)!r}"
+            for key, field in kind.rules.model_fields.items()
+        )
+        presets = ", ".join(kind.presets)
+        rows.append({"game": name, "presets": presets, "parameters": known, "about": kind.title})
+    return rows
+
+
+def listed_players() -> Rows:
+    """Return the kinds of player with their options, by game."""
+    rows = [
+        {"game": "all", "player": name, "options": "", "about": about}
+        for name, about in ANYWHERE.items()
+    ]
+    for game in all_games():
+        for name, policy in get_kind(game).policies.items():
+            options = ", ".join(field.name for field in fields(policy))  # type: ignore[arg-type]
+            row = {"game": game, "player": name, "options": options, "about": policy.about}
+            rows.append(row)
+    return rows
+
+
+def bounds_rows(cells: Sequence[ArenaCell]) -> Rows:
+    """Return the best attainable and the random value of every game, line-up and subject's seat.
+
+    Values are expectations of the subject's reward over deals and chance; ``exact`` tells whether
+    the two ends of the best one meet. Seats of line-ups without known policies have empty cells.
+    """
+    rows: Rows = []
+    seen: set[tuple[str, ...]] = set()
+    for cell in cells:
+        others = [player.name for player in cell.players[1:]]
+        key = (cell.table.name, *others, cell.on_invalid)
+        if key in seen:
+            continue
+        seen.add(key)
+        for episode, seats in enumerate(cell.game.rotations):
+            row: dict[str, Any] = {"game": cell.table.name, "others": together(others)}
+            row["seat"] = cell.game.seat_name(seats[0])
+            solver = solver_of(cell, episode)
+            best = None if solver is None else solver.value()
+            row |= _ends("best", best)
+            row["exact"] = "" if best is None else "yes" if best.exact else "no"
+            row |= _ends("random", None if solver is None else solver.chance())
+            rows.append(row)
+    return rows
+
+
+def _ends(name: str, bound: Bound | None) -> dict[str, Any]:
+    nothing = float("nan")
+    low, high = (nothing, nothing) if bound is None else bound
+    return {f"{name}_low": low, f"{name}_high": high}
+
+
+GAMES_TRIED = 12
+"""Made-up games: enough that every role is asked all that it can be asked."""
+
+
+def episodes(cell: ArenaCell, slot: str, note: str = "") -> list[list[Overheard]]:
+    """Return what a slot is asked in games of random actions, see `Describe.episodes`.
+
+    It takes the seats in turn, so there are questions of all roles.
+    """
+    index = cell.slots.index(slot)
+    return [
+        record(partial(_play, cell, index, number), run_loop, note) for number in range(GAMES_TRIED)
+    ]
+
+
+async def _play(cell: ArenaCell, index: int, number: int, model: Recording) -> None:
+    """Play the decisions of a slot in a made-up game, with the probes that belong to them."""
+    game, options = cell.game, cell.players[index].llm_options
+    made, place = made_up(game, number), cell.seated(number)[1][index]
+    probed = cell.experiment.probes and index == 0
+    rng = Stream.of(0, "arena", "preview").episode(0)
+    chair = Chair(place, rng, model, "preview", cell.experiment.base, Door(), cell.attempts)
+    seat = LLMSeat(chair, options)
+    seat.begin(game.view(made.trail[0].state, place))
+    for at, (state, actions) in enumerate(made.trail):
+        view = game.view(state, place)
+        for ask in (ask for ask in game.due(state) if ask.seat == place):
+            probes = all_probes(game, state, ask, actions)
+            true = _true(game, made, place, at, probes)
+            model.says = _said(game, view, ask, actions, probes, true)
+            chair.door.hold(true)
+            await seat.answer(view, ask)
+            for probe in probes if probed else ():
+                await seat.probe(view, ask, probe)
+        await seat.observe(view)
+
+
+def _true(
+    game: ArenaGame[Any], made: MadeUp, place: int, at: int, probes: tuple[Probe, ...]
+) -> dict[Probe, Action]:
+    """Return the true answers to the probes of a decision, where the made-up game tells them."""
+    if not made.trail[-1].actions:
+        return {}
+    true = {probe: game.truth(probe, place, made.trail, at, made.end) for probe in probes}
+    return {probe: what for probe, what in true.items() if what is not None}
+
+
+def _said(
+    game: ArenaGame[Any],
+    view: View[Any],
+    ask: Ask,
+    actions: Mapping[int, Action],
+    probes: tuple[Probe, ...],
+    true: Mapping[Probe, Action],
+) -> dict[str, str]:
+    """Return what the model says: the made-up action, and of others the truth, if it is known."""
+    texts: dict[str, str] = {}
+    if ask.seat in actions:
+        items = game.written(view, ask, actions[ask.seat])
+        written = _marked(game.form(view, ask).key, items)
+        texts |= {ask.kind: written, f"draft {ask.kind}": written}
+    for probe in probes:
+        form = game.form(view, probe)
+        any_items = form.items(form.labels[0]) if form.labels else [form.kind(0)] * (form.size or 1)
+        items = game.written(view, probe, true[probe]) if probe in true else any_items
+        written = _marked(form.key, items)
+        texts |= {f"{use} {probe.question}": written for use in ("predict", "probe")}
+    return texts
+
+
+def _marked(key: str, items: Any) -> str:
+    return f"{MARKER} {json.dumps({key: items})}"
+
+
+def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> ArenaCell:
+    """Return the cell that ``tomeval prompt --domain arena`` shows.
+
+    A model is the subject; if `seat` names a slot, models sit in all. `settings` may hold ``game``,
+    a kind of game, also with a preset, such as ``blotto:small``, and options of `LLMOptions`.
+    """
+    options = dict(settings)
+    options.pop("form", None)
+    name, _, preset = str(options.pop("game", next(iter(GAMES)))).partition(":")
+    table = {"game": name, **({"preset": preset} if preset else {})}
+    data: dict[str, Any] = {
+        "domain": "arena",
+        "games": {name: table},
+        "players": {
+            "model": {"model": "scripted:arena", "strategy": strategy, **options},
+            "random": {"kind": "random"},
+        },
+    }
+    data["lineups"] = [{"game": name, "subject": "model", "others": "model" if seat else "random"}]
+    cell = make_experiment(data, base=Path(), where="prompt").cells[0]
+    assert isinstance(cell, ArenaCell)
+    return cell

@@ -1,0 +1,113 @@
+"""The arena as a domain: games of two or more, with talk, hidden roles and teams."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tomeval.games.arena.cells import SUBJECT
+from tomeval.games.arena.experiment import ArenaExperiment
+from tomeval.games.arena.measures import MEASURES
+from tomeval.games.arena.players import together
+from tomeval.games.arena.results import ArenaRunCell
+from tomeval.games.arena.scripts import SCRIPTS
+from tomeval.games.arena.seating import play_one
+from tomeval.games.arena.storing import SCHEMA, as_record, step_records
+from tomeval.games.arena.tables import result_rows, run_facts, run_notes
+from tomeval.games.arena.transcripts import game_lines
+from tomeval.games.running import play_of
+from tomeval.games.seated.described import worded
+from tomeval.runs.capabilities import (
+    Compare,
+    Describe,
+    Read,
+    Show,
+    Worded,
+    later,
+)
+from tomeval.runs.cell import RunCell
+from tomeval.runs.columns import Table, never
+from tomeval.runs.domain import Domain
+
+
+def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
+    """Return the measured player, the game and the other players."""
+    subject, *others = definition["players"]
+    return {
+        "player": subject["name"],
+        "model": subject["model"],
+        "strategy": subject["strategy"],
+        "game": definition["game"]["name"],
+        "others": together([player["name"] for player in others]),
+    }
+
+
+def _words(task: Mapping[str, Any]) -> str:
+    """Return a task in words, such as "ipd3 with grim + tft"."""
+    shown = {name: value for name, value in task.items() if name in ("game", "others")}
+    return " with ".join(str(value) for value in shown.values() if value != "")
+
+
+def _worded(cell: RunCell) -> Worded | None:
+    """Return how the subject is asked."""
+    return worded(cell.definition["players"][0])
+
+
+def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
+    """Return the parameters of the game by its name."""
+    game = cell.definition["game"]
+    return {("game", game["name"]): json.dumps([game["kind"], game["rules"]], sort_keys=True)}
+
+
+_DESCRIBED = "tomeval.games.arena.described"
+
+ARENA = Domain(
+    name="arena",
+    title="games of two or more players, with talk, hidden roles and teams",
+    experiment=ArenaExperiment,
+    measures=MEASURES,
+    play=play_of(play_one, as_record),
+    read=Read(
+        SCHEMA,
+        columns=_columns,
+        cell=ArenaRunCell,
+        step_records=step_records,
+        data={"games": lambda store: True},
+    ),
+    show=Show(
+        headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
+        lines=game_lines,
+        tables={
+            "results": Table("the main measures, and errors", result_rows, reported=never),
+        },
+        first_table="results",
+        figures={"literal_against_functional": "tomeval.games.arena.figures:roles"},
+        first_figures=("forest", "literal_against_functional"),
+        own_seat=SUBJECT,
+        facts=run_facts,
+        table_notes=run_notes,
+    ),
+    compare=Compare(
+        by=("player", "strategy", "model", "game", "others"),
+        task=("game", "others", "on_invalid", "attempts"),
+        panel=("game", "others"),
+        unit="deal",
+        shares_draws=("game",),
+        named=("game",),
+        drawn="seating",
+        words=_words,
+        worded=_worded,
+        content=_content,
+    ),
+    describe=Describe(
+        episodes=later(f"{_DESCRIBED}:episodes"),
+        example=later(f"{_DESCRIBED}:example_cell"),
+        bounds=later(f"{_DESCRIBED}:bounds_rows"),
+        lists={
+            "arena_games": f"{_DESCRIBED}:listed_games",
+            "arena_players": f"{_DESCRIBED}:listed_players",
+        },
+        scripts=SCRIPTS,
+    ),
+)

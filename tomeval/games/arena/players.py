@@ -1,0 +1,153 @@
+"""Players as experiments name them: scripted ones, the planner, random ones, language models."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.games.arena.named_games import get_kind
+from tomeval.games.game import ERRORS, ArenaGame
+from tomeval.games.policy import Policy
+from tomeval.games.seated.players import IF_SET, LLM, SeatedPlayer, check_options
+from tomeval.runs.experiment import located
+
+PLANNER, RANDOM = "planner", "random"
+ANYWHERE = {
+    LLM: "a language model with a prompting strategy",
+    PLANNER: "plays best replies to the known others, and predicts as the exact observer does",
+    RANDOM: "legal actions at random, unless a game has a policy of this name; says nothing",
+}
+"""Kinds of player that can sit at every table; all others are policies of one game."""
+
+SLIPS = ("error_rate", "error")
+"""Options of every player without a model: how often, and how, an attempt breaks the rules."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArenaPlayer(SeatedPlayer):
+    """One player.
+
+    Attributes
+    ----------
+    error_rate : float
+        The probability that an attempt to answer is refused, whatever the player wanted.
+    error : str
+        Of what type these errors are, one of `game.ERRORS`.
+    """
+
+    error_rate: float = 0.0
+    error: str = "format"
+
+    DOMAIN = "arena"
+    OPTIONS = "tomeval.games.arena.llm_options:LLMOptions"
+
+    def known(self, kind: str) -> bool:
+        """Tell whether it is a policy of a kind of game, so that others' values follow from it."""
+        return self.kind not in ANYWHERE or self.kind in get_kind(kind).policies
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """The player as JSON-ready data."""
+        slips = {"error_rate": self.error_rate, "error": self.error} if self.error_rate else {}
+        return {**self.data, "strategy": self.strategy, **slips}
+
+    def policy(self, kind: str, game: ArenaGame[Any], where: str) -> Policy:
+        """Return it as a policy of a game; a `TomevalError` if it cannot be one there."""
+        known = get_kind(kind).policies
+        if self.kind not in known:
+            names = [*known, *(name for name in ANYWHERE if name not in known)]
+            raise unknown(f"player of {kind}", self.kind, names, f"{where}.kind")
+        with located(where):
+            made = made_policy(known[self.kind], self.kind, self.options)
+            made.fits(game)
+        return made
+
+
+def made_policy(cls: type[Policy], kind: str, options: Mapping[str, Any]) -> Policy:
+    """Return a policy, made from its options, which are checked."""
+    known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
+    check_options(kind, options, known, SLIPS)
+    hints = get_type_hints(cls)
+    for key, value in options.items():
+        if hints[key] in _SCALARS and not _fits(value, hints[key]):
+            raise TomevalError(f"{kind}: {key} must be {_SCALARS[hints[key]]}, is {value!r}")
+    for name, field in known.items():
+        if field.default is MISSING and field.default_factory is MISSING and name not in options:
+            raise TomevalError(f"a player of kind {kind!r} needs {name!r}")
+    return cls(**{key: _frozen(value) for key, value in options.items()})
+
+
+_SCALARS: Mapping[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+}
+"""Types of options that are checked here, for all policies; others are checked by the policy."""
+
+
+def _fits(value: Any, wanted: type) -> bool:
+    """Tell whether a value has the type of an option; whole numbers are numbers, true is not."""
+    if wanted is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    return type(value) is wanted
+
+
+def _frozen(value: Any) -> Any:
+    """Return JSON-ready data with tuples for lists, as policies keep them."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def player_from_table(
+    name: str, entry: dict[str, Any], defaults: Mapping[str, Any], base: Path | None
+) -> ArenaPlayer:
+    """Return a player from its table in an experiment.
+
+    Parameters
+    ----------
+    entry : dict
+        ``kind``, which may be left out if ``model`` or ``strategy`` is given, and options: for
+        ``llm`` ``model`` and those of `llm_options.LLMOptions`; for all others ``error_rate``,
+        ``error`` and the fields of the policy.
+    defaults : mapping
+        The experiment's own options for language models.
+    """
+    kind = entry.pop("kind", LLM if not entry or entry.keys() & {"model", "strategy"} else None)
+    if not isinstance(kind, str):
+        has = ", ".join(map(repr, entry))
+        raise TomevalError(f"kind: name a kind of player, or give a 'model'; the table has {has}")
+    if kind == LLM:
+        model, chosen = ArenaPlayer.model_and_options({**defaults, **entry})
+        options = {
+            field.name: value
+            for field in fields(chosen)
+            if (value := getattr(chosen, field.name)) != field.default or field.name not in IF_SET
+        }
+        strategy = options["strategy"] if isinstance(options["strategy"], str) else ""
+        return ArenaPlayer(name, LLM, options, model, strategy, base=base)
+    rate, error = entry.pop("error_rate", 0.0), entry.pop("error", "format")
+    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
+        raise TomevalError(f"error_rate: must be a number from 0 to 1, is {rate!r}")
+    if error not in ERRORS:
+        raise unknown("type of error", error, ERRORS, "error")
+    if kind == PLANNER:
+        check_options(kind, entry, (), SLIPS)
+    return ArenaPlayer(name, kind, entry, base=base, error_rate=float(rate), error=error)
+
+
+def together(names: Sequence[str]) -> str:
+    """Return the names of the other players in order, equal neighbours as one.
+
+    Examples
+    --------
+    >>> together(["grim", "grim", "tft"])
+    '2 x grim + tft'
+    """
+    runs = [(name, len(list(same))) for name, same in itertools.groupby(names)]
+    return " + ".join(f"{count} x {name}" if count > 1 else name for name, count in runs)

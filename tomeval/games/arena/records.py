@@ -1,0 +1,227 @@
+"""The games of a run as plain records, one per game: what ratings and counts of errors read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.outcomes import COMPLETE, VALID
+from tomeval.games.arena.results import ArenaRunCell, struck_seats
+from tomeval.runs.columns import flat, flat_share
+from tomeval.runs.results import Run
+from tomeval.statistics import estimate
+from tomeval.statistics.shares import clustered_sums
+
+Row = dict[str, Any]
+
+ALL, CLEAN = "all", "clean"
+"""All games, and those without errors."""
+
+
+@dataclass(frozen=True)
+class ErrorRecord:
+    """One decision whose first answer broke the rules.
+
+    Attributes
+    ----------
+    seat : int
+        Who made it: *caused* by its player, *witnessed* by all others at the table.
+    kind : str
+        One of `tomeval.games.game.ERRORS`, of the last refused attempt.
+    fatal : bool
+        It cost the seat the game or its place in it, or made the game void.
+    decided : bool
+        The game ended by it: the seat forfeited the game, the game became void, or the seat's
+        elimination was the last thing that happened. An elimination after which others went on is
+        fatal and did not decide.
+    repaired : bool
+        A later attempt was valid.
+    refused : int
+        Attempts that broke the rules.
+    """
+
+    seat: int
+    kind: str
+    fatal: bool = False
+    decided: bool = False
+    repaired: bool = False
+    refused: int = 1
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """One game of a run.
+
+    Attributes
+    ----------
+    cell, episode : int
+        Where it is stored.
+    deal : str
+        Games with equal texts share a deal: they are one sampling unit.
+    game : str
+        The name of the game with its parameters.
+    players, roles : tuple of str
+        By seat.
+    teams : tuple of tuple of int
+        The seats of each team; every seat is in one.
+    rewards, wins : tuple of float
+        By seat; empty if the game is not complete.
+    rounds, usual : int
+        Rounds begun, and what a game without an error can be expected to last.
+    status : str
+        ``complete``, ``void`` or ``failed``.
+    ending : str
+    errors : tuple of ErrorRecord
+    subject : int
+        The seat of the player who is measured in the line-up.
+    """
+
+    cell: int
+    episode: int
+    deal: str
+    game: str
+    players: tuple[str, ...]
+    roles: tuple[str, ...]
+    teams: tuple[tuple[int, ...], ...]
+    rewards: tuple[float, ...]
+    wins: tuple[float, ...]
+    rounds: int
+    usual: int
+    status: str = COMPLETE
+    ending: str = ""
+    errors: tuple[ErrorRecord, ...] = ()
+    subject: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was played to an end and paid."""
+        return self.status == COMPLETE
+
+    @property
+    def clean(self) -> bool:
+        """Whether the game had no error."""
+        return not self.errors
+
+    @property
+    def fatal(self) -> bool:
+        """Whether an error cost a seat the game or its place."""
+        return any(error.fatal for error in self.errors)
+
+    @property
+    def decided(self) -> bool:
+        """Whether an error ended the game."""
+        return any(error.decided for error in self.errors)
+
+    def caused(self, player: str) -> list[ErrorRecord]:
+        """Return the errors of a player, in whatever seats it sat."""
+        return [error for error in self.errors if self.players[error.seat] == player]
+
+    def witnessed(self, player: str) -> list[ErrorRecord]:
+        """Return the errors of others."""
+        return [error for error in self.errors if self.players[error.seat] != player]
+
+
+Records = Sequence[GameRecord]
+
+
+def subsets(records: Records) -> Iterator[tuple[str, list[GameRecord]]]:
+    """Yield all games, and the clean ones: every table is made of both."""
+    yield ALL, list(records)
+    yield CLEAN, [record for record in records if record.clean]
+
+
+def deals(records: Records) -> NDArray[Any]:
+    """Return the sampling unit of each game, shape (N,)."""
+    return np.array([record.deal for record in records], dtype=np.str_)
+
+
+def players_of(records: Records) -> tuple[str, ...]:
+    """Return the players in order of appearance."""
+    return tuple(dict.fromkeys(name for record in records for name in record.players))
+
+
+def games_of(records: Records) -> tuple[str, ...]:
+    """Return the names of the games in order of appearance."""
+    return tuple(dict.fromkeys(record.game for record in records))
+
+
+def share(records: Records, name: str, hits: Sequence[float]) -> Row:
+    """Return the share of games that are hits, in percent, with Wilson's interval by deal.
+
+    A hit can be a part of one, such as a share of a win.
+    """
+    return flat_share(name, clustered_sums(hits, np.ones(len(hits)), deals(records)))
+
+
+def mean(records: Records, name: str, values: Sequence[float]) -> Row:
+    """Return the mean of one value per record with Student's interval, clustered by deal."""
+    estimated = estimate(np.array(values, dtype=np.float64), "t", clusters=deals(records))
+    return flat([name], estimated)
+
+
+def game_records(run: Run) -> list[GameRecord]:
+    """Return every game of a run, void and failed ones too, in the order of the store.
+
+    Games of one name under several policies for broken rules are told apart by their names, and
+    games that share rules, seed and deal share the name of the deal, whoever plays.
+    """
+    cells = [cell for cell in run.cells if isinstance(cell, ArenaRunCell)]
+    several = len({cell.definition["on_invalid"] for cell in cells}) > 1
+    return [record for cell in cells for record in _records(cell, several)]
+
+
+_STEP = ("episode", "seat", "stage", "verdict", "outcome", "attempts", "tries")
+_GAME: tuple[str, ...] = ("episode", "status", "deal", "ending", "rounds")
+_GAME += ("seats", "roles", "teams", "rewards", "wins", "marks")
+
+
+def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
+    table, policy = cell.table, cell.definition["on_invalid"]
+    names = [player["name"] for player in cell.definition["players"]]
+    errors: dict[int, list[tuple[Any, ...]]] = {}
+    for row in cell.store.read("steps", _STEP, cell.number):
+        if row[-1] is not None or row[3] != "valid":
+            errors.setdefault(row[0], []).append(row[1:])
+    for episode, status, deal, ending, rounds, *lists in cell.store.read(
+        "episodes", _GAME, cell.number
+    ):
+        seats, roles, teams, rewards, wins, marks = lists
+        players = [""] * len(seats)
+        for slot, seat in enumerate(seats):
+            players[seat] = names[slot]
+        yield GameRecord(
+            cell=cell.number,
+            episode=episode,
+            deal=f"{cell.seed} {deal} {table.stream}",
+            game=f"{table.name}, {policy}" if several else table.name,
+            players=tuple(players),
+            roles=tuple(roles),
+            teams=tuple(map(tuple, teams)),
+            rewards=tuple(rewards),
+            wins=tuple(wins),
+            rounds=rounds,
+            usual=table.game.usual,
+            status=status,
+            ending=ending,
+            errors=tuple(_error(row, policy, marks) for row in errors.get(episode, ())),
+            subject=seats[0],
+        )
+
+
+def _error(row: tuple[Any, ...], policy: str, marks: Sequence[Any]) -> ErrorRecord:
+    """Return a decision some of whose attempts were refused."""
+    seat, stage, verdict, outcome, attempts, tries = row
+    fatal = verdict == "invalid" or (verdict == "fatal" and seat in struck_seats(marks))
+    last = stage >= len(marks) - 1
+    return ErrorRecord(
+        seat,
+        tries[-1][0] if tries else "backend",
+        fatal=fatal,
+        decided=fatal and (verdict == "invalid" or policy == "forfeit" or last),
+        repaired=outcome == VALID,
+        refused=attempts - (outcome == VALID),
+    )

@@ -1,0 +1,205 @@
+"""A line-up of an arena run: its complete games, read back as arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.once import held
+from tomeval.core.outcomes import VALID
+from tomeval.games.arena.named_games import NamedGame, game_from
+from tomeval.games.played import COUNTED
+from tomeval.runs.cell import IntArray, RunCell
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_VALUES: tuple[str, ...] = ("regret_low", "regret_high", "tom_regret_low", "tom_regret_high")
+_VALUES += ("step_payoff", "step_best", "step_reply")
+_STEP = ("episode", "step", "slot", "verdict", "action", "reply", *_VALUES)
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """Complete games of one line-up, from the subject's side.
+
+    E is the number of games, N that of the subject's decisions, P that of the probes it was asked.
+
+    Attributes
+    ----------
+    reward, won : ndarray, shape (E,)
+    rounds : ndarray of int, shape (E,)
+    deal : ndarray of int, shape (E,)
+        Games with equal numbers share a deal.
+    role : list of str, length E
+    decision : ndarray of int, shape (N,)
+        Which game each decision belongs to, from 0.
+    own : ndarray of bool, shape (N,)
+        Whether what counted was the subject's own.
+    asked : ndarray of bool, shape (N,)
+        Whether the subject was asked for a prediction beside it.
+    acted_on : ndarray of bool, shape (N,)
+        Whether it was the best reply to what the subject stated.
+    values : dict of str to ndarray, shape (N,)
+        Columns of the step table; NaN where they are not known.
+    probed : ndarray of int, shape (P,)
+        Which game each probe belongs to.
+    question : list of str, length P
+    valid : ndarray of bool, shape (P,)
+    told : dict of str to ndarray, shape (P,)
+        Scores of the answers, see `played.Probed`; NaN where they are not known.
+    """
+
+    reward: Floats
+    won: Floats
+    rounds: Ints
+    deal: Ints
+    role: list[str]
+    decision: Ints
+    own: Bools
+    asked: Bools
+    acted_on: Bools
+    values: Mapping[str, Floats]
+    probed: Ints
+    question: list[str]
+    valid: Bools
+    told: Mapping[str, Floats]
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return len(self.reward)
+
+
+class ArenaRunCell(RunCell):
+    """One line-up at one seed."""
+
+    @held
+    def played(self) -> Played:
+        """The complete games."""
+        return _read(self)
+
+    @cached_property
+    def table(self) -> NamedGame:
+        """The game with its parameters."""
+        return game_from(self.definition["game"])
+
+    def judged(self) -> Mapping[str, Sequence[Any]]:
+        """Return the worth of the subject's decisions; regret only where it is exact."""
+        answers = self.store.read("answers", ("episode", "step", "value/hit"), self.number)
+        hits: dict[tuple[int, int], list[float]] = {}
+        for episode, step, hit in answers:
+            if hit is not None:
+                hits.setdefault((episode, step), []).append(float(hit))
+        worth: dict[str, list[float]] = {"correct": [], "regret": [], "tom_regret": []}
+        columns = ("episode", "step", "slot", *_VALUES[:4])
+        decisions = self.store.read("steps", columns, self.number, complete=True)
+        for episode, step, slot, low, high, tom_low, tom_high in decisions:
+            mine = slot == 0
+            told = hits.get((episode, step), []) if mine else []
+            worth["correct"].append(sum(told) / len(told) if told else math.nan)
+            worth["regret"].append(_exact(low, high) if mine else math.nan)
+            worth["tom_regret"].append(_exact(tom_low, tom_high) if mine else math.nan)
+        return worth
+
+    @property
+    def clusters(self) -> NDArray[Any]:
+        """Games on one deal are one sampling unit, shape (E,)."""
+        return self.played.deal
+
+    @property
+    def each_once(self) -> bool:
+        """Whether every game in one seating is the same, so that each was played once."""
+        return bool(self.definition["without_chance"])
+
+    def wanted(self, planned: int) -> int:
+        """Return how many games the line-up was to play."""
+        own = self.definition["episodes"]
+        planned = planned if own is None else own
+        return min(planned, len(self.table.game.rotations)) if self.each_once else planned
+
+    @property
+    def which(self) -> IntArray:
+        """One stratum: players take every seat in turn."""
+        return np.zeros(len(self.episodes), dtype=np.int64)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The columns, and what else line-ups must agree in to be compared."""
+        return super().facts | {"attempts": self.definition["attempts"]}
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Names of the language models by slot."""
+        players = self.definition["players"]
+        return {str(i): p["model"] for i, p in enumerate(players) if p.get("model")}
+
+
+def _exact(low: float | None, high: float | None) -> float:
+    """Return a value that is known exactly; NaN for one that is known between bounds."""
+    return math.nan if low is None or low != high else low
+
+
+def _read(cell: ArenaRunCell) -> Played:
+    """Return the complete games of a cell."""
+    store, number = cell.store, cell.number
+    columns = ("episode", "deal", "reward", "won", "rounds", "role", "steps")
+    games = list(store.read("episodes", columns, number, complete=True))
+    row_of = {row[0]: index for index, row in enumerate(games)}
+    rows = list(store.read("steps", _STEP, number, complete=True))
+    if len(rows) != sum(row[-1] for row in games):
+        raise store.damaged("a complete game lacks decisions")
+    mine = [row for row in rows if row[2] == 0]
+    answer = ("episode", "step", "outcome", "value")
+    probes = list(store.read("answers", answer, number, complete=True))
+    told = [row[3] for row in probes]
+    asked = {(row[0], row[1]) for row in probes}
+    replied = _STEP.index("tom_regret_low")  # else there is no best reply to predictions
+    acted_on = [(row[3] in COUNTED, row[4]) == (row[replied] is not None, row[5]) for row in mine]
+
+    def column(index: int, kind: type = np.int64) -> Any:
+        return np.array([row[index] for row in games], dtype=kind)
+
+    return Played(
+        deal=column(1),
+        reward=column(2, np.float64),
+        won=column(3, np.float64),
+        rounds=column(4),
+        role=[row[5] for row in games],
+        decision=np.array([row_of[row[0]] for row in mine], dtype=np.int64),
+        own=np.array([row[3] == "valid" for row in mine], dtype=bool),
+        asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
+        acted_on=np.array(acted_on, dtype=bool),
+        values={
+            name: np.array([row[6 + i] for row in mine], dtype=np.float64)
+            for i, name in enumerate(_VALUES)
+        },
+        probed=np.array([row_of[row[0]] for row in probes], dtype=np.int64),
+        question=[one["probe"] for one in told],
+        valid=np.array([row[2] == VALID for row in probes], dtype=bool),
+        told={  # None becomes NaN
+            name: np.array([one[name] for one in told], dtype=np.float64)
+            for name in ("hit", "attainable", "brier", "observer_brier")
+        },
+    )
+
+
+def struck_seats(marks: Sequence[Any]) -> set[int]:
+    """Return the seats that a broken rule cost the game or their place, from a game's record.
+
+    Of several that break the rules in one stage the first is struck; if that ends the game, it cost
+    the others nothing.
+
+    Examples
+    --------
+    >>> struck_seats([0, 1, (2, "vote", "eliminate"), 0])
+    {2}
+    """
+    return {mark[0] for mark in marks if not isinstance(mark, int)}

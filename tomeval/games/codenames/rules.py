@@ -1,0 +1,317 @@
+"""Codenames: two teams of spymaster and operative, and a board of words with hidden colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.text import ascii_signs
+from tomeval.games.codenames.board import ASSASSIN, COLOURS, Board
+from tomeval.games.codenames.clues import OWN, TEXTARENA, Bank, clue_fault
+from tomeval.games.codenames.probes import (
+    common_start,
+    overlap,
+    probe_fault,
+    true_answer,
+)
+from tomeval.games.codenames.state import (
+    CLUE,
+    GUESS,
+    PASS,
+    SEATS,
+    CodenamesRules,
+    CodenamesView,
+    State,
+    team,
+)
+from tomeval.games.codenames.worths import Scores
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    Action,
+    ArenaGame,
+    Ask,
+    Broken,
+    Event,
+    Form,
+    Probe,
+    Stage,
+    What,
+)
+from tomeval.lexicon.words import WordLists, read_lists, read_words
+
+_DIGITS = 9
+"""The most digits of a number that is read."""
+_ASKS = tuple((Ask(seat, GUESS if seat % 2 else CLUE),) for seat in range(4))
+
+
+class Codenames(ArenaGame[State]):
+    """The game; see docs/arena/codenames.md for its rules."""
+
+    name = "codenames"
+    round_word = "turn"
+    on_broken = ("forfeit", "default")
+    views = CodenamesView
+    role = tuple(name.split()[1] for name in SEATS)
+    sides = ((0, 1), (2, 3))
+    seats = 4
+    rotations = ((0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0))  # nobody changes the mate
+    questions: ClassVar[Mapping[str, str]] = {
+        "meant": "words that the {} meant",
+        "takes": "words that the {} takes",
+    }
+    lines: ClassVar[Mapping[str, str]] = {
+        "board": "The board: {what}",
+        "key": "The key: {what}",
+        CLUE: "The {who} gives the clue {data[0]} {data[1]}",
+        GUESS: "The {who} uncovers {data[0]}: {data[1]}",
+        PASS: "The {who} passes",
+        "no_clue": "The {who} gives no clue",
+        "forfeit": "The {who} loses by a broken rule",
+    }
+
+    def __init__(self, rules: CodenamesRules) -> None:
+        self.parameters = rules
+        self.counts = (rules.red, rules.blue, rules.neutral, rules.assassin)
+        self.size = sum(self.counts)
+        # TextArena compares before it counts the decision, so that one more is made.
+        self.length = rules.turns + (rules.rules == TEXTARENA)
+        # Scripted embedding players find about two words per clue.
+        self.usual = max(1, round((rules.red + rules.blue) / 2))
+        if rules.words:
+            _enough(rules.words, len(read_words(Path(rules.words))), self.size)
+        paths = (Path(path) if path else None for path in (rules.words, rules.bank))
+        self.lists = _checked(read_lists(*paths), self.size)
+        self.bank = Bank(self.lists.hints, rules.rules)
+        self._key = np.repeat(np.arange(len(COLOURS)), self.counts)
+        self._scores: dict[str, Scores] = {}
+        words = {name: Form(name, str, 0) for name in ("meant", "takes")}
+        self.forms = {CLUE: Form(CLUE, str, 2), **words}
+
+    def scores(self, embedding: str) -> Scores:
+        """Return what scripted players compute with an embedding; made once per game."""
+        if embedding not in self._scores:
+            self._scores[embedding] = Scores(embedding, self.lists, self.bank)
+        return self._scores[embedding]
+
+    # Rules
+
+    def deal(self, rng: np.random.Generator) -> State:
+        """Draw the words and their colours."""
+        places = rng.choice(len(self.lists.keywords), self.size, replace=False).tolist()
+        key = rng.permutation(self._key).tolist()
+        return self.begin(Board(tuple(self.lists.keywords[p] for p in places), tuple(key)))
+
+    def begin(self, board: Board) -> State:
+        """Return the first state on a board."""
+        key = tuple(COLOURS[colour] for colour in board.key)
+        log = (Event("board", None, board.words), Event("key", None, key, (0, 2)))
+        return State(board, board.full, 0, None, 0, 0, 1, "", None, log)
+
+    def due(self, state: State) -> tuple[Ask, ...]:
+        """Return the one decision that is due."""
+        return () if state.ended else _ASKS[state.seat]
+
+    def then(self, state: State, actions: Mapping[int, Action]) -> State:
+        """Return the one state that follows."""
+        (action,) = actions.values()
+        board, covered, seat = state.board, state.covered, state.seat
+        side, used = team(seat), state.used + 1
+        event, following = Event(PASS, seat, None), 2 - 2 * side
+        clue, left, ended, winner = None, 0, "", None
+        if seat % 2 == 0 and action is None:
+            event = Event("no_clue", seat, None)
+        elif seat % 2 == 0:
+            clue, left, following = action[:2], action[1] + 1, seat + 1
+            event = Event(CLUE, seat, clue)
+        elif action is not None:
+            place = board.place[action]
+            colour = board.key[place]
+            covered &= ~(1 << place)
+            event = Event(GUESS, seat, (action, COLOURS[colour]))
+            if colour == ASSASSIN:
+                ended, winner = "assassin", 1 - side
+            elif colour < 2 and not covered & board.masks[colour]:
+                ended, winner = "found" if colour == side else "given_away", colour
+            elif colour == side and state.left > 1:
+                clue, left, following = state.clue, state.left - 1, seat
+        if ended:
+            clue, left, following = state.clue, state.left, seat
+        elif used >= self.length:
+            ended, winner = "limit", self._leader(board, covered)
+        begun = state.begun + (following == 2 - 2 * side and not ended)
+        log = (*state.log, event)
+        return State(board, covered, following, clue, left, used, begun, ended, winner, log)
+
+    def _leader(self, board: Board, covered: int) -> int | None:
+        """Return the team that has found more of its words; None: both as many."""
+        red, blue = (self.counts[t] - (covered & board.masks[t]).bit_count() for t in (0, 1))
+        return None if red == blue else int(blue > red)
+
+    @staticmethod
+    def left(state: State, side: int) -> int:
+        """Return how many of a team's words are still covered."""
+        return (state.covered & state.board.masks[side]).bit_count()
+
+    def options(self, view: CodenamesView, what: What) -> Sequence[Action]:
+        """Return the covered words, and the pass; of clues and lists there are too many."""
+        if what.kind == GUESS:
+            return (*view.covered, None)
+        return view.covered if what.kind == "assassin" else ()
+
+    def fault(self, view: CodenamesView, ask: Ask, action: Action) -> Broken | None:
+        """Judge a clue, a guess or a pass."""
+        if ask.kind == CLUE:
+            return self._clue_fault(view, action)
+        if action is None or action in view.covered:
+            return None
+        known = _on_board(view, str(action)) in view.words
+        text = f"{str(action)[:60]!r} is {'already uncovered' if known else 'not on the board'}"
+        return Broken("target", text)
+
+    def _clue_fault(self, view: CodenamesView, action: Action) -> Broken | None:
+        if action is None:
+            return Broken("rule", "a clue must be given")
+        word, number, *meant = action
+        least, most = (1, self.parameters.number) if self.parameters.rules == OWN else (0, None)
+        if number < least or (most is not None and number > most):
+            text = f"from {least} to {most}" if most is not None else "0 or more"
+            return Broken("rule", f"the number of a clue must be {text}, is {number}")
+        if gives_away := clue_fault(word, view.words, self.parameters.rules):
+            return Broken(*gives_away)
+        for name in meant:
+            if name not in view.own:
+                return Broken("target", f"{name[:60]!r} is not a covered word of one's own team")
+        return None
+
+    def default(self, view: CodenamesView, ask: Ask) -> Action:
+        """Return what ends the team's turn: no clue, or a pass."""
+        return None
+
+    def random(self, view: CodenamesView, ask: Ask, rng: np.random.Generator) -> Action:
+        """Draw a legal clue of the bank and a number, or a covered word or a pass."""
+        if ask.kind != CLUE:
+            return super().random(view, ask, rng)
+        places = self.legal_clues(view.words)
+        most = min(self.parameters.number, len(view.own))
+        clue = self.bank.clues[places[rng.integers(len(places))]]
+        return clue, int(rng.integers(1, most + 1))
+
+    def legal_clues(self, words: tuple[str, ...]) -> Any:
+        """Return the places of the bank's legal clues; a `TomevalError` if no clue is legal."""
+        places = self.bank.legal(words)
+        if not len(places):
+            raise TomevalError(f"the bank has no legal clue for a board of {', '.join(words)}")
+        return places
+
+    def struck(self, state: State, ask: Ask, how: str) -> State:
+        """Return the game that a team has lost by a broken rule."""
+        return state._replace(
+            ended="forfeit",
+            winner=1 - team(ask.seat),
+            used=state.used + 1,
+            log=(*state.log, Event("forfeit", ask.seat, None)),
+        )
+
+    # What it came to
+
+    def rewards(self, state: State) -> tuple[float, ...]:
+        """Return 1 for the winners and -1 for the losers, or 0 for all in a tie."""
+        if state.winner is None:
+            return (0.0,) * 4
+        return tuple(1.0 if team(seat) == state.winner else -1.0 for seat in range(4))
+
+    def ending(self, state: State) -> str:
+        """Return one of `ENDINGS`."""
+        return state.ended
+
+    def rounds(self, state: State) -> int:
+        """Return how many clues were asked for, in both teams."""
+        return state.begun
+
+    # What seats know
+
+    def seat_name(self, seat: int) -> str:
+        """Return team and role."""
+        return SEATS[seat]
+
+    # Questions and answers
+
+    def meant(self, view: CodenamesView, what: What, items: Sequence[Any]) -> Action | Broken:
+        """Read a clue, a word and a number in digits; a guess; or covered words, each once."""
+        if isinstance(what, Probe):
+            words = tuple(_on_board(view, item) for item in items)
+            wrong = probe_fault(view, what, words)
+            return wrong or (words[0] if what.name == "assassin" else words)
+        if what.kind != CLUE:
+            return super().meant(view, what, items)
+        word, number = (str(item).strip() for item in items)
+        if not (number.isascii() and number.isdigit()):
+            return Broken("format", "a clue is one word and a number in digits")
+        if len(number) > _DIGITS:
+            return Broken("format", "the number of the clue is too long")
+        return word, int(number)
+
+    def written(self, view: CodenamesView, what: What, action: Action) -> list[Any]:
+        """Return the items of a clue, a guess or words; those that a clue means stay hidden."""
+        if what.kind == CLUE:
+            return [action[0], str(action[1])]
+        return [PASS] if action is None else super().written(view, what, action)
+
+    def probes(
+        self,
+        state: State,
+        ask: Ask,
+        done: Action = UNDECIDED,
+        said: Mapping[Probe, Action] = NOTHING,
+    ) -> tuple[Probe, ...]:
+        """Ask a spymaster with a clue what the operative will take; an operative what was meant.
+
+        The operative is asked before the first guess of a turn, also for the assassin.
+        """
+        if ask.kind == CLUE:
+            made = done is not UNDECIDED and done is not None
+            return (Probe("takes", ask.seat + 1, done),) if made else ()
+        if done is not UNDECIDED or self.view(state, ask.seat).guessed:
+            return ()
+        meant = (Probe("meant", ask.seat - 1),)
+        return (*meant, Probe("assassin")) if self.parameters.assassin else meant
+
+    def truth(
+        self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
+    ) -> Action:
+        """Return what was taken or meant, or the assassin; see `probes.true_answer`."""
+        return true_answer(probe, seat, trail, at, end)
+
+    def hit(self, probe: Probe, said: Action, truth: Action) -> float:
+        """Score the words taken by their common start, the words meant by their overlap."""
+        if probe.name == "takes":
+            return common_start(said, truth)
+        if probe.name == "meant":
+            return overlap(said, truth)
+        return float(said == truth)
+
+
+def _on_board(view: CodenamesView, text: str) -> str:
+    """Return a word as the board has it, whatever the case; the text itself if it has not."""
+    text = text.strip()
+    said = ascii_signs(text).casefold()
+    return next((word for word in view.words if ascii_signs(word).casefold() == said), text)
+
+
+def _enough(what: str, words: int, size: int) -> None:
+    """Raise if there are too few words for a board."""
+    if words < size:
+        raise TomevalError(f"a board needs {size} words, but {what} has {words}")
+
+
+def _checked(lists: WordLists, size: int) -> WordLists:
+    """Return the lists if a game can be dealt from them."""
+    _enough("the list", len(lists.keywords), size)
+    if any(word.casefold() == PASS for word in lists.keywords):
+        raise TomevalError(f"{PASS!r} cannot be a board word: it is how an operative passes")
+    return lists

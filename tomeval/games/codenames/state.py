@@ -1,0 +1,188 @@
+"""The parameters of Codenames, a game at one moment, and what a seat may know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tomeval.games.codenames.board import COLOURS, Board
+from tomeval.games.game import Event, Public, View
+
+if TYPE_CHECKING:
+    from tomeval.games.codenames.rules import Codenames
+
+CLUE, GUESS, PASS = "clue", "guess", "pass"
+SEATS = ("red spymaster", "red operative", "blue spymaster", "blue operative")
+ENDINGS = {
+    "found": "a team found its last word",
+    "given_away": "a team uncovered the other team's last word",
+    "assassin": "a team uncovered the assassin",
+    "limit": "the last turn was over; more words found win",
+    "forfeit": "a broken rule cost a team the game",
+}
+
+
+class CodenamesRules(BaseModel):
+    """The parameters of Codenames.
+
+    Attributes
+    ----------
+    red, blue, neutral, assassin : int
+        Words of each colour; red begins.
+    turns : int
+        The most decisions of a game: clues, guesses and passes.
+    number : int
+        The highest number of a clue.
+    words, bank : str
+        Files of board words and of clues for scripted players, one word a line; empty: the shipped
+        ones. Relative paths start at the working directory.
+    rules : str
+        ``own``, or ``textarena-0.7.4``, which repeats that program's behaviour: see
+        docs/arena/codenames.md.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    red: int = Field(9, ge=1)
+    blue: int = Field(8, ge=1)
+    neutral: int = Field(7, ge=0)
+    assassin: int = Field(1, ge=0, le=1)
+    turns: int = Field(80, ge=1)
+    number: int = Field(9, ge=1)
+    words: str = ""
+    bank: str = ""
+    rules: Literal["own", "textarena-0.7.4"] = "own"
+
+
+class State(NamedTuple):
+    """A game at one moment.
+
+    Attributes
+    ----------
+    board : Board
+    covered : int
+        The words that lie face down, as bits.
+    seat : int
+        Whose decision is due.
+    clue : tuple of (str, int) or None
+        What the operative of this seat's team has heard; None: a clue is due.
+    left : int
+        Guesses that are left to the operative.
+    used : int
+        Decisions made.
+    begun : int
+        Clues asked for, in both teams.
+    ended : str
+        How the game ended, one of `ENDINGS`; empty while it goes on.
+    winner : int or None
+        The team that won; None: nobody, or nobody yet.
+    log : tuple of Event
+    """
+
+    board: Board
+    covered: int
+    seat: int
+    clue: tuple[str, int] | None
+    left: int
+    used: int
+    begun: int
+    ended: str
+    winner: int | None
+    log: tuple[Event, ...]
+
+
+def team(seat: int) -> int:
+    """Return a seat's team."""
+    return seat // 2
+
+
+class CodenamesView(View[State]):
+    """What a seat may know: spymasters see the key, operatives do not."""
+
+    __slots__ = ()
+    game: Codenames
+
+    mask = Public[int]("covered")
+    """The covered words, as bits."""
+    clue = Public[tuple[str, int] | None]()
+    """The clue that is being guessed; None while one is due."""
+    guesses = Public[int]("left")
+    """Guesses that are left to the operative."""
+    turn = Public[int]("begun")
+    """The number of this clue, counted over both teams from 1."""
+    used = Public[int]()
+    """Decisions that have been made."""
+
+    @property
+    def team(self) -> str:
+        """The colour of the own team."""
+        return COLOURS[self.seat // 2]
+
+    @property
+    def foe(self) -> str:
+        """The colour of the other team."""
+        return COLOURS[1 - self.seat // 2]
+
+    @property
+    def spymaster(self) -> bool:
+        """Whether the seat is a spymaster's."""
+        return self.seat % 2 == 0
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words of the board."""
+        return self._state.board.words
+
+    @property
+    def covered(self) -> tuple[str, ...]:
+        """The words that are still covered, in the order of the table."""
+        return self._state.board.named(self._state.covered)
+
+    @property
+    def found(self) -> Mapping[str, str]:
+        """The words that are uncovered, with their colours."""
+        board = self._state.board
+        gone = board.full & ~self._state.covered
+        return {word: COLOURS[board.key[board.place[word]]] for word in board.named(gone)}
+
+    @property
+    def key(self) -> Mapping[str, str] | None:
+        """The colour of every word, for spymasters; None for operatives."""
+        if not self.spymaster:
+            return None
+        board = self._state.board
+        return {word: COLOURS[c] for word, c in zip(board.words, board.key, strict=True)}
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The own team's covered words, for spymasters; empty for operatives."""
+        if not self.spymaster:
+            return ()
+        board = self._state.board
+        return board.named(self._state.covered & board.masks[self.seat // 2])
+
+    @property
+    def masks(self) -> tuple[int, ...] | None:
+        """The covered words of each colour as bits, for spymasters; None for operatives."""
+        if not self.spymaster:
+            return None
+        return tuple(mask & self._state.covered for mask in self._state.board.masks)
+
+    @property
+    def left(self) -> Mapping[str, int]:
+        """How many words of each colour are covered; everybody can count them."""
+        covered, masks = self._state.covered, self._state.board.masks
+        pairs = zip(COLOURS, masks, strict=True)
+        return {colour: (covered & mask).bit_count() for colour, mask in pairs}
+
+    @property
+    def guessed(self) -> int:
+        """Guesses that the operative has made for this clue, all of them right."""
+        return 0 if self._state.clue is None else self._state.clue[1] + 1 - self._state.left
+
+    @property
+    def over(self) -> bool:
+        """Whether the game is over."""
+        return bool(self._state.ended)

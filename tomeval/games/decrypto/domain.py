@@ -1,0 +1,168 @@
+"""Decrypto as a domain: Alice gives hints that Bob must understand and Eve must not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from tomeval.games.decrypto.experiment import DecryptoExperiment
+from tomeval.games.decrypto.measures import (
+    MEASURES,
+    PLANTED_MEASURES,
+    REPLAY_MEASURES,
+    for_interceptor,
+)
+from tomeval.games.decrypto.results import DecryptoRunCell, has_beliefs
+from tomeval.games.decrypto.scripts import SCRIPTS
+from tomeval.games.decrypto.seating import play_one
+from tomeval.games.decrypto.seats import NAMES, ROLES
+from tomeval.games.decrypto.storing import SCHEMA, as_record, step_records
+from tomeval.games.decrypto.tables import TABLES, table_rows
+from tomeval.games.decrypto.transcripts import game_lines
+from tomeval.games.running import play_of
+from tomeval.games.seated.described import worded
+from tomeval.runs.capabilities import (
+    Compare,
+    Describe,
+    Parts,
+    Read,
+    Show,
+    Worded,
+    later,
+)
+from tomeval.runs.cell import RunCell
+from tomeval.runs.columns import Table, always, never
+from tomeval.runs.domain import Domain
+from tomeval.runs.measures import Measure
+from tomeval.runs.results import Run
+
+TEAM = "team"
+
+_PREVIEW = "tomeval.games.decrypto.preview"
+_DESCRIBED = "tomeval.games.decrypto.described"
+
+_BELIEVED = 'strategies with belief(...) for Alice: docs/measures/planted.md, "Planted beliefs"'
+
+
+def _has_beliefs(run: Run) -> bool:
+    return has_beliefs(run.store)
+
+
+_ABOUT = {
+    "outcomes": "how games ended, by players",
+    "perspective": "what encoders expect of the other seats, and how often that is right",
+    "beliefs": "what interceptors believe the keywords are, and how often that is right",
+    "functional": "what hints were worth, and what better ones would have been",
+    "planted": "planted beliefs: use, compliance and what hints were worth",
+    "turns": "predictions and outcomes by turn",
+    "replay": "how guesses at recorded games agree with the record",
+}
+_TABLES = {
+    name: Table(
+        _ABOUT[name],
+        partial(table_rows, name),
+        present=_has_beliefs if name == "planted" else always,
+        reported=always if name == "planted" else never,
+        needs=_BELIEVED if name == "planted" else "",
+    )
+    for name in TABLES
+}
+
+
+def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
+    return {role: definition["players"][role]["name"] for role in ROLES}
+
+
+def _measured(run: Run) -> Mapping[str, Measure]:
+    """Return the measures, those of replays only if a record is replayed."""
+    replayed = any(definition["records"] for _, definition in run.store.cells())
+    of_replays = {f"{name}_percent" for name in REPLAY_MEASURES}
+    left_out = set() if replayed else of_replays
+    if not has_beliefs(run.store):
+        left_out |= {*PLANTED_MEASURES}
+    return {n: m for n, m in MEASURES.items() if n not in left_out}
+
+
+def _side(measure: Measure, by: str) -> Measure:
+    """Return a measure from the side of Alice and Bob, or of the interceptors compared."""
+    return for_interceptor(measure) if by == "interceptor" else measure
+
+
+def _level(cell: RunCell, by: str) -> str:
+    """Return who sits in a seat, or Alice and Bob together."""
+    if by == TEAM:
+        return f"{cell.columns['encoder']} + {cell.columns['decoder']}"
+    return str(cell.columns[by])
+
+
+def _task_of(cell: RunCell, by: str) -> dict[str, Any]:
+    """Return the other seats, and what games are played with."""
+    gone = ("encoder", "decoder") if by == TEAM else (by,)
+    return {name: value for name, value in cell.task.items() if name not in gone}
+
+
+def _words(task: Mapping[str, Any]) -> str:
+    """Return who else plays, such as "Bob minilm, Eve wordnet"."""
+    return ", ".join(f"{NAMES[seat]} {name}" for seat, name in task.items() if seat in NAMES)
+
+
+def _worded(cell: RunCell) -> Worded | None:
+    """Return how Alice is asked."""
+    return worded(cell.definition["players"]["encoder"])
+
+
+DECRYPTO = Domain(
+    name="decrypto",
+    title="the word game of hints and codes, with a team and an interceptor",
+    experiment=DecryptoExperiment,
+    measures=MEASURES,
+    play=play_of(play_one, as_record),
+    read=Read(
+        SCHEMA,
+        columns=_columns,
+        cell=DecryptoRunCell,
+        step_records=step_records,
+        measured=_measured,
+    ),
+    show=Show(
+        headline=(
+            "delta_functional_per_turn",
+            "tom_eve_percent",
+            "interception_percent",
+            "miscommunication_percent",
+        ),
+        lines=game_lines,
+        tables=_TABLES,
+        figures={
+            "perspective": "tomeval.games.decrypto.figures:perspective_by_turn",
+            "probes": "tomeval.games.decrypto.figures:probe_rates",
+        },
+        first_figures=("forest", "perspective", "probes"),
+        facts=later(f"{_DESCRIBED}:run_facts"),
+    ),
+    compare=Compare(
+        by=(*ROLES, TEAM),
+        task=("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid"),
+        unit="deal",
+        shares_draws=("rules", "words", "records"),
+        parts=Parts(
+            "delta_functional_per_turn",
+            {"belief": "delta_tom_per_turn", "response": "response_per_turn"},
+        ),
+        words=_words,
+        level=_level,
+        side=_side,
+        task_of=_task_of,
+        worded=_worded,
+    ),
+    describe=Describe(
+        episodes=later(f"{_PREVIEW}:episodes"),
+        example=later(f"{_PREVIEW}:example_cell"),
+        lists={
+            "players": f"{_DESCRIBED}:listed_players",
+            "embeddings": f"{_DESCRIBED}:listed_embeddings",
+        },
+        scripts=SCRIPTS,
+    ),
+)

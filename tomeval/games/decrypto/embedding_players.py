@@ -1,0 +1,288 @@
+"""Embedding players: scores, matchings, the candidates of the encoder, and their seats.
+
+After the word-embedding baselines of Lupu, Willi and Foerster 2025, arXiv 2506.20664. Scores lie on
+a grid, see `lexicon.embeddings`, so that they are equal on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.outcomes import Said
+from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.game import (
+    CODES,
+    Code,
+    DecoderView,
+    EncoderView,
+    Hints,
+    Keywords,
+    Turn,
+    View,
+    hint_history,
+)
+from tomeval.games.decrypto.seats import Seat
+from tomeval.lexicon.embeddings import Embedding, on_score_grid
+from tomeval.lexicon.forms import hint_letters, traces
+from tomeval.lexicon.words import WordLists
+
+MATCHINGS = ("assignment", "greedy")
+"""How a listener gives each hint a keyword of its own."""
+
+ENCODER_DRAWS = 3 * len(CODES)
+"""Uniform numbers that an encoder takes per game: three per turn, for the most turns of a game."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+CODE_DIGITS: Ints = np.array(CODES, np.intp) - 1
+"""Digits of every code as positions 0 to 3, shape (24, 3)."""
+_CODE_OF = np.full((4, 4, 4), -1, np.intp)
+_CODE_OF[tuple(CODE_DIGITS.T)] = np.arange(len(CODES))
+
+
+@dataclass(frozen=True)
+class EncoderSpec:
+    """An embedding Alice.
+
+    Attributes
+    ----------
+    k : int
+        Candidates: for each digit the k legal hints nearest (cosine) to the keyword that the digit
+        has not had. The reference says the same as a list that grows by one each time the digit
+        comes up, from which a digit never gets a hint twice.
+    careful : bool
+        Draw only from candidates that are nearer to their own keyword than to each of the other
+        three. If there are none, take the candidate for which the difference between its own score
+        and the highest other one is largest (of equals, the nearest).
+    """
+
+    embedding: Embedding
+    k: int = 16
+    careful: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise TomevalError(f"embedding encoder: k must be a positive integer, is {self.k!r}")
+        if not isinstance(self.careful, bool):
+            raise TomevalError(
+                f"embedding encoder: careful must be true or false, is {self.careful!r}"
+            )
+
+
+@dataclass(frozen=True)
+class ListenerSpec:
+    """An embedding Bob or Eve.
+
+    With the matching ``assignment``, the guess is the code with the highest total score, of equals
+    the first in ascending order; with ``greedy``, each hint in order takes the best keyword left,
+    of equals the lowest digit.
+    """
+
+    embedding: Embedding
+    matching: str = "assignment"
+
+    def __post_init__(self) -> None:
+        if self.matching not in MATCHINGS:
+            raise unknown("matching", self.matching, MATCHINGS)
+
+
+def match(scores: Floats, matching: str) -> Ints:
+    """Return the codes that a listener guesses: positions in `CODES`, shape (games,).
+
+    `scores` are of each hint with each digit, shape (games, 3, 4); for `matching` see
+    `ListenerSpec`.
+
+    Examples
+    --------
+    >>> scores = np.array([[[0.9, 0.8, 0, 0], [0.8, 0.1, 0, 0], [0, 0, 0, 0.5]]])
+    >>> CODES[match(scores, "greedy")[0]], CODES[match(scores, "assignment")[0]]
+    ((1, 2, 4), (2, 1, 4))
+    """
+    if matching == "assignment":
+        one, two, three = CODE_DIGITS.T
+        totals = scores[:, 0, one] + scores[:, 1, two] + scores[:, 2, three]
+        return np.asarray(totals.argmax(axis=1))
+    left = scores.copy()
+    games = np.arange(len(scores))
+    taken = np.empty((3, len(scores)), np.intp)
+    for place in range(3):
+        taken[place] = left[:, place].argmax(axis=1)
+        left[games, :, taken[place]] = -np.inf
+    return np.asarray(_CODE_OF[taken[0], taken[1], taken[2]])
+
+
+def history_scores(hints: Floats, sums: Floats) -> Floats:
+    """Return Eve's scores: the cosine of each hint with the mean of each digit's past hints.
+
+    Parameters
+    ----------
+    hints : ndarray, shape (games, 3, d)
+        Unit vectors of the new hints.
+    sums : ndarray, shape (games, 4, d)
+        Sum of the unit vectors of each digit's past hints; zero for a digit without any.
+
+    Returns
+    -------
+    ndarray, shape (games, 3, 4)
+        On the score grid; 0 for a digit without history.
+    """
+    length = np.sqrt((sums * sums).sum(axis=-1))[:, None, :]
+    products = hints @ sums.transpose(0, 2, 1)
+    cosines = np.divide(products, length, out=np.zeros_like(products), where=length > 0)
+    return on_score_grid(cosines)
+
+
+@lru_cache(maxsize=16)
+def bank_vectors(embedding: Embedding, lists: WordLists) -> Floats:
+    """Return the vectors of all hints of the bank, shape (hints, d); every word must have one."""
+    embedding.rows(lists.keywords)
+    return np.asarray(embedding.vectors[embedding.rows(lists.hints)])
+
+
+def forms(keywords: Sequence[str], hints: tuple[str, ...]) -> Bools:
+    """Return whether each hint is a form of each keyword by `hint_fault`, shape (4, hints).
+
+    Examples
+    --------
+    >>> forms(("run", "cat"), ("runner", "cats", "catkin")).tolist()
+    [[True, False, False], [False, True, False]]
+    """
+    places = _hints_by_stem(hints)
+    is_form = np.zeros((len(keywords), len(hints)), bool)
+    for row, keyword in enumerate(keywords):
+        for stem in traces(keyword):
+            is_form[row, places.get(stem, [])] = True
+    return is_form
+
+
+@lru_cache(maxsize=16)
+def _hints_by_stem(hints: tuple[str, ...]) -> dict[str, list[int]]:
+    by_stem: dict[str, list[int]] = {}
+    for index, hint in enumerate(hints):
+        for stem in traces(hint):
+            by_stem.setdefault(stem, []).append(index)
+    return by_stem
+
+
+class EmbeddingEncoder(Seat):
+    """Alice: draws a hint from those nearest to the keyword; see `EncoderSpec`."""
+
+    def __init__(self, chair: Chair[str], spec: EncoderSpec, lists: WordLists) -> None:
+        super().__init__(chair)
+        self.spec, self.lists = spec, lists
+        self._draws = chair.rng.random(ENCODER_DRAWS)
+
+    async def answer(self, view: View) -> Said[Hints]:
+        """Draw a hint for each digit of the code; asked again in a turn, draw the same."""
+        assert isinstance(view, EncoderView)
+        one, two, three = (self._hint(view, place) for place in range(3))
+        return Said((one, two, three))
+
+    def _hint(self, view: EncoderView, place: int) -> str:
+        candidates = encoder_candidates(view, place, self.spec, self.lists)
+        if not candidates:
+            keyword = view.keywords[view.code[place] - 1]
+            raise TomevalError(f"the hint bank has no hint left for {keyword!r}")
+        draw = self._draws[3 * len(view.turns) + place]
+        return self.lists.hints[candidates[int(draw * len(candidates))]]
+
+
+def encoder_candidates(
+    view: EncoderView, place: int, spec: EncoderSpec, lists: WordLists
+) -> list[int]:
+    """Return the hints that an embedding Alice draws from at a place of the code, nearest first.
+
+    Positions in ``lists.hints``; empty if the bank has no legal hint left.
+    """
+    digit = view.code[place] - 1
+    history = hint_history(view.turns)[digit]
+    scores, ranked = _scored(spec.embedding, lists, view.keywords)
+    had = {hint_letters(hint) for hint in history}
+    near = ranked[digit][: spec.k + len(history)].tolist()
+    left = [hint for hint in near if hint_letters(lists.hints[hint]) not in had]
+    return _nearer(left, scores, digit) if spec.careful and left else left
+
+
+def _nearer(near: list[int], scores: Floats, digit: int) -> list[int]:
+    """Return the hints nearest to their own keyword, or else the one that comes closest to it."""
+    others = [other for other in range(4) if other != digit]
+    margins = [scores[digit, hint] - scores[others, hint].max() for hint in near]
+    kept = [hint for hint, margin in zip(near, margins, strict=True) if margin > 0]
+    return kept or [near[int(np.argmax(margins))]]
+
+
+@lru_cache(maxsize=64)
+def _scored(
+    embedding: Embedding, lists: WordLists, keywords: Keywords
+) -> tuple[Floats, list[Ints]]:
+    """Return the bank's scores with the keywords, and each one's legal hints, nearest first."""
+    each = [_of_keyword(embedding, lists, keyword) for keyword in keywords]
+    legal = ~np.any([is_form for _, _, is_form in each], axis=0)
+    return np.stack([scores for scores, *_ in each]), [row[legal[row]] for _, row, _ in each]
+
+
+@lru_cache(maxsize=1024)
+def _of_keyword(embedding: Embedding, lists: WordLists, keyword: str) -> tuple[Floats, Ints, Bools]:
+    """Return the bank's scores, its order by them (of equals, as listed), and forms."""
+    # Of one vector, BLAS would wake its threads, which takes longer than the sum.
+    vector = keyword_vector(embedding, keyword)
+    scores = np.einsum("hd,d->h", bank_vectors(embedding, lists), vector)
+    return scores, np.argsort(-scores, kind="stable"), forms((keyword,), lists.hints)[0]
+
+
+class EmbeddingListener(Seat):
+    """Bob matches hints with keywords, Eve with each digit's past hints; see `ListenerSpec`.
+
+    A hint without a vector scores 0 and is named in the details.
+    """
+
+    def __init__(self, chair: Chair[str], spec: ListenerSpec) -> None:
+        super().__init__(chair)
+        self.spec = spec
+
+    async def answer(self, view: View) -> Said[Code]:
+        """Match the hints."""
+        assert not isinstance(view, EncoderView)
+        embedding = self.spec.embedding
+        known = [embedding.hint_vector(hint) for hint in view.hints]
+        nothing = np.zeros(embedding.vectors.shape[1])
+        vectors = np.stack([nothing if vector is None else vector for vector in known])
+        if isinstance(view, DecoderView):
+            keywords = [keyword_vector(embedding, keyword) for keyword in view.keywords]
+            scores = (vectors @ np.stack(keywords).T)[None]
+        else:
+            scores = history_scores(vectors[None], history_sums(embedding, view.turns)[None])
+        unknown = [hint for hint, vector in zip(view.hints, known, strict=True) if vector is None]
+        details = {"unknown_hints": unknown} if unknown else None
+        return Said(CODES[int(match(scores, self.spec.matching)[0])], details=details)
+
+
+def history_sums(embedding: Embedding, turns: tuple[Turn, ...]) -> Floats:
+    """Return the sum of the vectors of each digit's past hints, shape (4, d).
+
+    A hint without a vector adds nothing.
+    """
+    sums = np.zeros((4, embedding.vectors.shape[1]))
+    for digit, hints in enumerate(hint_history(turns)):
+        for hint in hints:
+            vector = embedding.hint_vector(hint)
+            if vector is not None:
+                sums[digit] += vector
+    return sums
+
+
+def keyword_vector(embedding: Embedding, keyword: str) -> Floats:
+    """Return a keyword's vector, found as for hints; without one, a `TomevalError` names it."""
+    vector = embedding.hint_vector(keyword)
+    if vector is None:
+        embedding.rows([keyword])  # raises, with a near match
+        raise AssertionError(keyword)
+    return vector

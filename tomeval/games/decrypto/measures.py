@@ -1,0 +1,381 @@
+"""Literal and functional measures of Decrypto, from recorded turns alone.
+
+Definitions after Lupu et al. 2025, arXiv 2506.20664, if they have one; how ΔFunctional and ΔToM
+carry over from matrix games is this project's reading. See docs/decrypto.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+import numpy as np
+
+from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
+from tomeval.games.decrypto.played import NONE, Bools, Floats, Played
+from tomeval.games.decrypto.seats import ENCODER_QUESTIONS
+from tomeval.games.seated.measures import Head, Items, known, mean, percent
+from tomeval.runs.measures import Measure, Totals, registry
+from tomeval.statistics.bounded import FROM_ZERO
+from tomeval.statistics.shares import Share, clustered_share
+
+CHANCE = 1 / 24
+"""How often Eve is right in the first turn, when she knows nothing."""
+
+Shares = dict[str, tuple[Bools, Bools]]
+"""Shares of turns by name: which turns are hits, and which count; each of shape (N,)."""
+
+
+def turns_per_game(played: Played) -> Totals:
+    """Return the turns of every game that ended.
+
+    Replays do not count, as their length is the record's.
+    """
+    turns = np.bincount(played.game, minlength=played.games).astype(np.float64)
+    ended = np.array([outcome is not None for outcome in played.outcomes], dtype=np.float64)
+    return Totals(turns, np.zeros(played.games) if played.replayed else ended)
+
+
+def expects_bad(played: Played, question: str = "eve") -> tuple[Bools, Bools]:
+    """Return on which turns Alice expects a bad outcome, and on which her expectation is known.
+
+    Bad: she predicts that Eve guesses the code, or, if she was asked about him, that Bob does
+    not. Both have shape (N,).
+    """
+    eve, bob = played.predicted[question], played.predicted["bob"]
+    asked_bob = bool((bob != NONE).any())
+    known = (eve != NONE) & ((bob != NONE) if asked_bob else True) & played.own
+    bad = eve == played.code
+    if asked_bob:
+        bad = bad | (bob != played.code)
+    return bad & known, known
+
+
+def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
+    """Return the functional measures of every turn, shape (N,), NaN where undefined.
+
+    - ``value``: 1 where Bob decodes and Eve does not, else 0.
+    - ``delta_functional``: best attainable value - value. It can be negative: Alice may give hints
+      that the searched bank lacks.
+    - ``delta_tom``: what a rational Alice loses who acts on her own predictions: where she expects
+      a good outcome she sends these hints, best - value; where she expects a bad one she takes the
+      best hints instead, 0.
+    - ``response``: delta_functional - delta_tom: what was lost by not acting on predictions.
+    """
+    value = (~played.miscommunicated & ~played.intercepted).astype(np.float64)
+    functional = np.where(played.own, played.best - value, np.nan)
+    bad, known = expects_bad(played, question)
+    belief = np.where(known, functional * ~bad, np.nan)
+    return {
+        "value": np.where(played.own, value, np.nan),
+        "delta_functional": functional,
+        "delta_tom": belief,
+        "response": functional - belief,
+    }
+
+
+AGREEMENT: tuple[str, ...] = ("decoded", "decoded_record", "bob_agrees")
+AGREEMENT += ("intercepted", "intercepted_record", "eve_agrees")
+REPLAY_MEASURES = (UNDECIDED, *AGREEMENT)
+"""Measures that only replays of records have."""
+_BELIEFS = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
+IN_VIEW = "_in_view"
+"""Ends the names of measures whose questions quoted Eve's answer to prompt A."""
+BELIEF_MEASURES = (*_BELIEFS, *(name + IN_VIEW for name in _BELIEFS))
+
+
+@lru_cache(maxsize=8)
+def turn_items(played: Played) -> Shares:
+    """Return every share of turns; `MEASURES` says what each means.
+
+    Predictions count on turns with a valid prediction and a guess of the listener's own.
+    """
+    every = np.ones(len(played.turn), dtype=bool)
+    bad, asked = expects_bad(played)
+    shares: Shares = {
+        "miscommunication_per_turn": (played.miscommunicated, every),
+        "interception_per_turn": (played.intercepted, every),
+        "knowingly_bad": (bad, asked),
+    }
+    for question in ENCODER_QUESTIONS:
+        predicted = played.predicted[question]
+        listener = "bob" if question == "bob" else "eve"
+        truth = played.bob if listener == "bob" else played.eve
+        among = (predicted != NONE) & played.guessed[listener]
+        shares[f"tom_{question}"] = (predicted == truth, among)
+        shares[f"predicted_{question}"] = (predicted == played.code, among)
+        shares[f"actual_{question}"] = (truth == played.code, among)
+    shares |= _belief_items(played)
+    hits, among = played.planted.complied(played.best)
+    for name, right in (("right", played.planted.right), ("wrong", ~played.planted.right)):
+        shares[f"compliance_{name}"] = (hits & right, among & right & played.own)
+    if played.recorded:
+        bob, eve = played.recorded["bob"], played.recorded["eve"]
+        shares["decoded"] = (played.bob == played.code, every)
+        shares["decoded_record"] = (bob == played.code, every)
+        shares["bob_agrees"] = (played.bob == bob, every)
+        shares["intercepted"] = (played.intercepted, every)
+        shares["intercepted_record"] = (eve == played.code, every)
+        shares["eve_agrees"] = (played.eve == eve, every)
+    return shares
+
+
+def _belief_items(played: Played) -> Shares:
+    """Return Eve's probe rates, of the turns on which the needed answers were given.
+
+    Except for ``keywords_right``, only turns count on which A was answered and wrong (Gopnik and
+    Astington 1988; Lupu et al. 2025).
+    """
+    a, truth = played.believed["keywords"], played.keywords
+    shares: Shares = {"keywords_right": (a == truth, a != "")}
+    wrong = (a != "") & (a != truth)
+    for ending in ("", IN_VIEW):
+        b, c = (played.believed[whose + ending] for whose in ("own_belief", "other_belief"))
+        some_b, some_c = wrong & (b != ""), wrong & (c != "")
+        of_both = {
+            "weak_rc": (b != truth, some_b),
+            "strong_rc": (b == a, some_b),
+            "weak_fb": (c != truth, some_c),
+            "strong_fb": (c == a, some_c),
+            "consistent": (b == c, some_b & some_c),
+        }
+        shares |= {name + ending: share for name, share in of_both.items()}
+    return shares
+
+
+def _none(played: Played) -> Bools:
+    return np.zeros(len(played.turn), dtype=bool)
+
+
+def turn_share(played: Played, name: str, turns: Bools | None = None) -> Share:
+    """Return a share of turns, of some turns (N,) or all, with an interval clustered by game."""
+    hits, among = turn_items(played).get(name, (_none(played), _none(played)))
+    if turns is not None:
+        among = among & turns
+    return clustered_share(hits[among], played.by_turn[among])
+
+
+def turns_a_wrong(played: Played) -> int:
+    """Return on how many turns A could be read and was wrong."""
+    right, readable = turn_items(played)["keywords_right"]
+    return int((readable & ~right).sum())
+
+
+def _outcome(name: str, played: Played) -> Items:
+    """Return which of all games ended in one way, or are undecided."""
+    hits = np.array([(ending or UNDECIDED) == name for ending in played.outcomes])
+    return np.arange(played.games), hits, np.ones(played.games, dtype=bool)
+
+
+def _share(name: str, played: Played) -> Items:
+    return played.game, *turn_items(played).get(name, (_none(played), _none(played)))
+
+
+def _regret(name: str, played: Played) -> Items:
+    return known(played.game, regrets(played)[name])
+
+
+_PAPER = "Lupu et al. 2025, arXiv 2506.20664"
+_OWN = "this project, docs/decrypto.md"
+_PROBES = f"Gopnik and Astington 1988; {_PAPER}"
+
+
+def _percents(source: str, meanings: dict[Head, str]) -> Iterator[Measure]:
+    """Yield shares of turns, or of games if the name is an outcome's."""
+    for head, meaning in meanings.items():
+        items = _outcome if head[0] in (*OUTCOMES, UNDECIDED) else _share
+        yield percent(head, partial(items, head[0]), meaning, source)
+
+
+def _per_turn(head: Head, meaning: str, **more: Any) -> Measure:
+    name, heading, better = head
+    items = partial(_regret, name)
+    return mean((f"{name}_per_turn", heading, better), items, meaning, _OWN, "value", **more)
+
+
+def _belief_measures(suffix: str, more: str, condition: str) -> Iterator[Measure]:
+    """Yield the measures of prompts B and C in one condition."""
+    meanings: dict[Head, str] = {
+        ("weak_rc", "weak RC %", 1): "Representational change, weak: shown the keywords, Eve "
+        "does not say that she had thought so before. Of the turns on which A was wrong.",
+        ("strong_rc", "strong RC %", 1): "Representational change, strong: shown the keywords, "
+        "Eve repeats what she had said in A.",
+        ("weak_fb", "weak FB %", 1): "False belief, weak: Eve does not say that another "
+        "interceptor will name the keywords.",
+        ("strong_fb", "strong FB %", 1): "False belief, strong: Eve says that another "
+        "interceptor will name what she had said in A.",
+        ("consistent", "B = C %", 0): "The share of turns on which Eve answers for herself and "
+        "for another alike.",
+    }
+    named = {
+        (name + suffix, heading + more, better): f"{meaning} {condition}"
+        for (name, heading, better), meaning in meanings.items()
+    }
+    return _percents(_PROBES, named)
+
+
+_LISTENERS = {
+    "eve": ("Eve", "Eve"),
+    "eve_reminded": ("Eve, reminded", "Eve, reminded that Eve does not know the keywords"),
+    "bob": ("Bob", "Bob"),
+}
+
+
+def _predictions(question: str) -> Iterator[Measure]:
+    short, whom = _LISTENERS[question]
+    listener = "Bob" if question == "bob" else "Eve"
+    more = f" ({short.partition(', ')[2]})" if ", " in short else ""
+    meanings: dict[Head, str] = {
+        (f"tom_{question}", f"ToM % ({short})", 1): "Literal theory of mind: the share of turns on "
+        f"which Alice predicted the guess of {whom}. Higher is better.",
+        (f"predicted_{question}", f"says {listener} right %{more}", 0): "The share of turns on "
+        f"which Alice predicts that {listener} guesses the code, asked about {whom}.",
+        (f"actual_{question}", f"{listener} right %{more}", 0): "The share of the same turns on "
+        f"which {listener} did guess the code.",
+    }
+    return _percents(_PAPER, meanings)
+
+
+def _slope(played: Played) -> Items:
+    return known(played.game, np.where(played.own, played.planted.slope, np.nan))
+
+
+def _acting(played: Played) -> Items:
+    acting = played.planted.acting(played.best)
+    return known(played.game, np.where(played.own, acting, np.nan))
+
+
+_PLANTED = (
+    mean(
+        ("use_slope", "use slope", 0),
+        _slope,
+        "Planted beliefs: how much more often Alice departs from her draft when she is told that "
+        "Eve would guess its code than when she is told the opposite. 0: the statement changes "
+        "nothing; 1: she always follows it. Not identified where statements are always right or "
+        "always wrong.",
+        f"{_OWN}; Horvitz and Thompson 1952",
+        "probability",
+        bounds=(-1.0, 1.0),
+    ),
+    *_percents(
+        _OWN,
+        {
+            ("compliance_right", "complies, right %", 0): "Planted beliefs: the share of turns "
+            "with a right statement about Eve on which Alice followed it: she gave other hints if "
+            "Eve was said to guess the code (of turns with other hints of any value), and her "
+            "draft if not (of turns on which Bob decodes it).",
+            ("compliance_wrong", "complies, wrong %", 0): "The same for turns with a "
+            "wrong statement.",
+        },
+    ),
+    mean(
+        ("delta_statement_per_turn", "ΔToM/T of the statement", 0),
+        _acting,
+        "Planted beliefs: the regret per turn of an Alice who follows the statement about Eve: she "
+        "gives the draft, or the best hints instead if Eve is said to guess the code.",
+        _OWN,
+        "value",
+    ),
+)
+PLANTED_MEASURES = tuple(measure.name for measure in _PLANTED)
+"""Measures that only games with planted beliefs have."""
+
+# From the side of Alice and Bob, who are scored together: a miscommunication is bad, and so is an
+# interception.
+MEASURES = registry(
+    *_percents(
+        _PAPER,
+        {
+            ("miscommunication", "miscomm. %", -1): "Games lost by miscommunication.",
+            ("interception", "interc. %", -1): "Games lost by interception.",
+            ("both", "both %", -1): "Games in which both limits were reached at once.",
+            ("survived", "survived %", 1): "Games that Alice and Bob survived.",
+        },
+    ),
+    Measure(
+        "turns_per_game",
+        "turns",
+        "Turns of a game. More is better for Alice and Bob.",
+        "turns",
+        1,
+        _PAPER,
+        lambda played, _: turns_per_game(played),
+        bounds=FROM_ZERO,
+    ),
+    *_percents(
+        _PAPER,
+        {
+            ("miscommunication_per_turn", "miscomm./turn %", -1): "The share of turns on which Bob "
+            "guessed wrong.",
+            ("interception_per_turn", "interc./turn %", -1): "The share of turns on which Eve "
+            "guessed right.",
+        },
+    ),
+    *(measure for question in ENCODER_QUESTIONS for measure in _predictions(question)),
+    *_percents(
+        _PAPER,
+        {
+            ("keywords_right", "A right %", 0): "The share of turns on which Eve names the four "
+            "keywords (prompt A).",
+        },
+    ),
+    *_belief_measures("", "", "Her answer to A was not in view."),
+    *_belief_measures(IN_VIEW, ", A in view", "The question quoted her answer to A."),
+    _per_turn(
+        ("value", "value/turn", 1),
+        "1 on turns on which Bob decodes and Eve does not, else 0; mean over games.",
+        bounds=(0.0, 1.0),  # a turn is worth 0 or 1, in expectation between them
+    ),
+    _per_turn(
+        ("delta_functional", "ΔFunctional/T", -1),
+        "Functional theory of mind, as regret: how much less value per turn Alice's hints had than "
+        "the best that the searched bank holds against these partners. Lower is better; it can be "
+        "negative, because she may give hints that the bank lacks.",
+        spoken="regret per turn",
+    ),
+    _per_turn(
+        ("delta_tom", "ΔToM/T", -1),
+        "Belief: the regret per turn of an Alice who acts on her own predictions: she sends the "
+        "hints where she expects a good outcome, and else takes the best.",
+    ),
+    _per_turn(
+        ("response", "response", 0),
+        "Response: regret beyond belief, from not acting on one's own predictions.",
+    ),
+    *_percents(
+        _OWN,
+        {
+            ("knowingly_bad", "bad, sent anyway %", -1): "The share of turns on which Alice "
+            "expects a bad outcome and sends the hints anyway.",
+            (UNDECIDED, "undecided %", 0): "Replays: games without an outcome, because the record "
+            "ends before either limit.",
+            ("decoded", "Bob decodes %", 0): "Replays: turns on which Bob guesses the code.",
+            ("decoded_record", "Bob decodes %, record", 0): "The same in the record.",
+            ("bob_agrees", "Bob as recorded %", 0): "Replays: turns on which Bob guesses as "
+            "recorded.",
+            ("intercepted", "Eve intercepts %", 0): "Replays: turns on which Eve guesses the code.",
+            ("intercepted_record", "Eve intercepts %, record", 0): "The same in the record.",
+            ("eve_agrees", "Eve as recorded %", 0): "Replays: turns on which Eve guesses as "
+            "recorded.",
+        },
+    ),
+    *_PLANTED,
+)
+"""All measures, in the order of tables; those of replays and of planted beliefs come last."""
+
+_FOR_EVE: dict[str, Literal[1, -1]] = {
+    "interception_percent": 1,
+    "interception_per_turn_percent": 1,
+    "survived_percent": -1,
+    "turns_per_game": -1,
+    "value_per_turn": -1,
+}
+
+
+def for_interceptor(measure: Measure) -> Measure:
+    """Return a measure with the side that is better for Eve; 0 for what is not her doing."""
+    if measure.name.removesuffix("_percent") in BELIEF_MEASURES:
+        return measure
+    return replace(measure, better=_FOR_EVE.get(measure.name, 0))

@@ -1,0 +1,263 @@
+"""Players as experiments name them: language models, embedding players, random ones."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.extensions import named, part, parts
+from tomeval.core.outcomes import Said
+from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.embedding_players import (
+    ENCODER_DRAWS,
+    EmbeddingEncoder,
+    EmbeddingListener,
+    EncoderSpec,
+    ListenerSpec,
+)
+from tomeval.games.decrypto.game import CODES, EncoderView, View
+from tomeval.games.decrypto.seats import Seat
+from tomeval.games.decrypto.stages import random_hints
+from tomeval.games.seated.players import IF_SET, LLM, LLM_DEFAULTS, SeatedPlayer, check_options
+from tomeval.lexicon.embedding_files import open_embedding
+from tomeval.lexicon.embeddings import SHIPPED, Embedding
+from tomeval.lexicon.words import WordLists
+
+if TYPE_CHECKING:
+    from tomeval.games.decrypto.experiment import DecryptoExperiment
+
+RECORD = "record"
+"""What pairings of a replay call a seat that answers as recorded."""
+
+RARE = ("top_p", "top_k", "min_p", *IF_SET)
+"""Options that stand in a player's definition only if they are not the default."""
+
+LLM_OPTIONS = (*(name for name in LLM_DEFAULTS if name not in RARE), "max_attempts")
+LLM_OPTIONS += RARE
+"""Options of a language-model player beside its model."""
+
+KIND_OPTIONS: dict[str, tuple[str, ...]] = {
+    "llm": ("model", *LLM_OPTIONS),
+    "embedding": ("embedding", "k", "careful", "matching"),
+    "random": (),
+}
+"""The kinds of player that ship here, and the options of each; extensions bring more."""
+
+ABOUT = {
+    "llm": "a language model with a prompting strategy",
+    "embedding": "hints near the keywords; guesses by cosine",
+    "random": "legal hints and codes at random",
+}
+
+
+_BROUGHT = "decrypto "
+"""What stands before a kind's name among the players of extensions."""
+
+
+class PlayerKind(NamedTuple):
+    """A kind of player that an extension brings, see `tomeval.core.extensions.KINDS`.
+
+    Attributes
+    ----------
+    about : str
+        What it is, in a few words.
+    options : mapping
+        Its options with their defaults. One called ``embedding`` is the name of one, or a file.
+    spec : callable
+        Returns what its options say, checked, given a `DecryptoPlayer` and word lists.
+    seats : mapping of str to callable
+        By role: returns a `Seat`, given its `Chair`, what `spec` returned, and word lists.
+    short : callable
+        Returns the options that stand behind ``KIND:`` on a command line.
+    """
+
+    about: str
+    options: Mapping[str, Any]
+    spec: Callable[[DecryptoPlayer, WordLists], Any]
+    seats: Mapping[str, Callable[[Chair[str], Any, WordLists], Seat]]
+    short: Callable[[str], dict[str, Any]]
+
+
+def brought_kinds() -> dict[str, PlayerKind]:
+    """Return the kinds of player that extensions bring, those that can be loaded."""
+    return {
+        name.removeprefix(_BROUGHT): made
+        for name, made in parts("players").items()
+        if name.startswith(_BROUGHT)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class DecryptoPlayer(SeatedPlayer):
+    """One player; it can take every seat that its options make sense in.
+
+    Its options are complete: what the experiment leaves out is filled in.
+    """
+
+    DOMAIN = "decrypto"
+    OPTIONS = "tomeval.games.decrypto.llm_options:LLMOptions"
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The player as JSON-ready data."""
+        return self.data
+
+    @property
+    def embeds(self) -> bool:
+        """Whether it plays over an embedding."""
+        return "embedding" in self.options
+
+    def embedding(self, lists: WordLists) -> Embedding:
+        """Return the embedding of a player that has one."""
+        return _embedding(self.options["embedding"], lists, base=self.base)
+
+    def encoder_spec(self, lists: WordLists) -> EncoderSpec:
+        """Return an embedding player as Alice."""
+        return EncoderSpec(self.embedding(lists), self.options["k"], self.options["careful"])
+
+    def listener_spec(self, lists: WordLists) -> ListenerSpec:
+        """Return an embedding player as Bob or Eve."""
+        return ListenerSpec(self.embedding(lists), self.options["matching"])
+
+    @cached_property
+    def brought(self) -> PlayerKind | None:
+        """The kind, if an extension brings it."""
+        return None if self.kind in KIND_OPTIONS else part("players", f"{_BROUGHT}{self.kind}")
+
+    def check(self, role: str, experiment: DecryptoExperiment) -> None:
+        """Raise a `TomevalError` if the player cannot take a seat."""
+        if self.kind == "embedding":
+            _ = self.encoder_spec(experiment.lists), self.listener_spec(experiment.lists)
+        if self.brought:
+            self.brought.spec(self, experiment.lists)
+        if self.model:
+            self.llm_options.strategy_of(role)
+            if self.llm_options.conversation and experiment.records:
+                raise TomevalError(
+                    "in a replay the past is the record's, not the player's own: "
+                    'use memory = "restated"'
+                )
+            _ = self.templates
+
+    def seat(self, chair: Chair[str], lists: WordLists) -> Seat:
+        """Seat the player for one game."""
+        if self.model:
+            from tomeval.games.decrypto.llm_seats import LLMSeat
+
+            return LLMSeat(chair, self.llm_options)
+        if self.kind == "random":
+            return RandomSeat(chair, lists)
+        if self.brought:
+            return self.brought.seats[chair.seat](chair, self.brought.spec(self, lists), lists)
+        if chair.seat == "encoder":
+            return EmbeddingEncoder(chair, self.encoder_spec(lists), lists)
+        return EmbeddingListener(chair, self.listener_spec(lists))
+
+    def draws_per_game(self, role: str) -> int | None:
+        """Return how many uniform numbers a seat takes per game, if that is known."""
+        return ENCODER_DRAWS if self.kind == "embedding" and role == "encoder" else None
+
+
+def player_from_table(
+    name: str, entry: dict[str, Any], defaults: dict[str, Any], base: Path | None
+) -> DecryptoPlayer:
+    """Return a player from its table in an experiment.
+
+    Parameters
+    ----------
+    entry : dict
+        ``kind``, which may be left out if ``model`` or ``embedding`` is given, and options: for
+        ``llm`` ``model`` and those of `llm_options.LLMOptions`; for ``embedding`` ``embedding``
+        (see `embedding_files.open_embedding`), ``k``, ``careful``, ``matching``; for ``random``
+        none; for those of extensions the options of their `PlayerKind`.
+    defaults : dict
+        The experiment's own options for language models.
+    """
+    kind = entry.pop("kind", "embedding" if "embedding" in entry else LLM)
+    brought: PlayerKind | None = None
+    if kind not in KIND_OPTIONS and (brought := part("players", f"{_BROUGHT}{kind}")) is None:
+        more = (name.removeprefix(_BROUGHT) for name in named("players") if _BROUGHT in name)
+        raise unknown("kind of player", kind, [*KIND_OPTIONS, *more], "kind")
+    known = tuple(brought.options) if brought else KIND_OPTIONS[kind]
+    check_options(kind, entry, known, ["kind"])
+    if kind == LLM:
+        model, chosen = DecryptoPlayer.model_and_options({**defaults, **entry})
+        options = {
+            option: value
+            for option in LLM_OPTIONS
+            if (value := getattr(chosen, option)) != getattr(type(chosen), option)
+            or option not in RARE
+        }
+        return DecryptoPlayer(name, LLM, options, model, base=base)
+    if kind == "embedding":
+        entry = {"k": 16, "careful": False, "matching": "assignment", **entry}
+    if brought:
+        entry = {**brought.options, **entry}
+    if "embedding" in known and not isinstance(entry.get("embedding"), str):
+        raise TomevalError("needs 'embedding', the name of one or a file")
+    return DecryptoPlayer(name, kind, entry, base=base)
+
+
+def table_from_spec(spec: str, strategy: str = "QA") -> dict[str, Any]:
+    """Return a player's table from what a command line says.
+
+    Parameters
+    ----------
+    spec : str
+        ``random``; a shipped embedding or ``embedding:NAME``; ``KIND:...`` of a kind that an
+        extension brings, such as ``rsa:2``; else a language model, see `tomeval.models.model_name`.
+    strategy : str
+        For language models.
+
+    Examples
+    --------
+    >>> table_from_spec("minilm")
+    {'embedding': 'minilm'}
+    >>> table_from_spec("scripted:decrypto", "CoT")
+    {'model': 'scripted:decrypto', 'strategy': 'CoT'}
+    """
+    name = spec.removeprefix("embedding:")
+    if spec == "random":
+        return {"kind": "random"}
+    if name != spec or spec in SHIPPED:
+        return {"embedding": name}
+    kind, _, said = spec.partition(":")
+    if (brought := f"{_BROUGHT}{kind}") in named("players"):
+        return {"kind": kind, **part("players", brought).short(said)}
+    if ":" not in spec:
+        known = ["random", *SHIPPED]
+        raise TomevalError(
+            f"player {spec!r} cannot be read{did_you_mean(spec, known)}; write {', '.join(known)}, "
+            "embedding:NAME, rsa:LEVEL, hf:REPO, openai:MODEL@BASE_URL or scripted:NAME"
+        )
+    return {"model": spec, "strategy": strategy}
+
+
+_embedding = cache(open_embedding)
+
+
+@cache
+def embedding_sha256(embedding: Embedding) -> str:
+    """Return the hash of an embedding's words and vectors."""
+    digest = hashlib.sha256("\n".join(embedding.words).encode())
+    digest.update(embedding.vectors.tobytes())
+    return digest.hexdigest()
+
+
+class RandomSeat(Seat):
+    """Legal hints at random as Alice; as Bob or Eve each code with equal probability."""
+
+    def __init__(self, chair: Chair[str], lists: WordLists) -> None:
+        super().__init__(chair)
+        self.lists = lists
+
+    async def answer(self, view: View) -> Said[Any]:
+        """Draw three legal hints from the bank, or a code."""
+        if isinstance(view, EncoderView):
+            return Said(random_hints(view, self.lists.hints, self.chair.rng))
+        return Said(CODES[int(self.chair.rng.integers(len(CODES)))])

@@ -1,0 +1,103 @@
+"""What a language model in a seat would read in a made-up game of Decrypto."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tomeval.core.errors import unknown
+from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules, Turn
+from tomeval.games.decrypto.llm_seats import LLMSeat
+from tomeval.games.decrypto.play import Table, play_game
+from tomeval.games.decrypto.probes import Probes
+from tomeval.games.decrypto.replays import RecordedGame
+from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES, Seat
+from tomeval.games.decrypto.stages import random_hints
+from tomeval.runs.engines import run_loop
+from tomeval.strategies.readers import MARKER
+from tomeval.strategies.recording import Overheard, Recording, record
+
+NAMED = ("one", "two", "three", "four")
+"""The keywords that the stand-in for Eve names."""
+
+
+def episodes(cell: DecryptoCell, seat: str, note: str = "") -> list[list[Overheard]]:
+    """Return what a seat is asked in a game of all turns, see `Describe.episodes`."""
+    return [record(partial(_play, cell, seat), run_loop, note)]
+
+
+async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
+    """Have a seat replay a game in which hints are drawn, Bob guesses right and Eve wrong."""
+    player, experiment = cell.players[role], cell.experiment
+    if player is None:
+        raise ValueError(f"the {role} answers from a record")
+    deal, _, rules = cell.deal(0)
+    record = _made_up(deal, rules, experiment.lists.hints)
+    coming = iter(record.turns)
+
+    def says(over: Turn | None) -> None:
+        if (turn := next(coming, None)) is not None:
+            model.says = _said(turn.hints)
+
+    says(None)
+    chair = Chair(role, np.random.default_rng(0), model, "preview", experiment.base)
+    seats: dict[str, Seat | None] = {
+        **dict.fromkeys(ROLES),
+        role: LLMSeat(chair, player.llm_options),
+    }
+    probes = experiment.probes
+    table = Table(seats, experiment.lists, rules, probes, on_turn=says, side_by_side=False)
+    await play_game(table, 0, deal, record)
+
+
+def _made_up(deal: Deal, rules: Rules, words: Sequence[str]) -> RecordedGame:
+    """Return a game of all turns."""
+    rng, game = np.random.default_rng(0), Game(deal, rules)
+    for code in deal.codes:
+        hints = random_hints(game.encoder_view(), words, rng)
+        game = game.after(hints, code, CODES[(CODES.index(code) + 1) % len(CODES)])
+    return RecordedGame(deal.keywords, game.turns, rules)
+
+
+def _said(hints: Hints) -> Mapping[str, str]:
+    """Return what the model says, by purpose."""
+    given, guess, named = (
+        f"{MARKER} {json.dumps(said)}"
+        for said in ({"hints": hints}, {"code": [1, 2, 3]}, {"keywords": NAMED})
+    )
+    guesses = ["decode", "intercept", "predict bob", "predict eve"]
+    guesses += [f"probe {question}" for question in ENCODER_QUESTIONS]
+    asked = [f"probe {question}" for question in INTERCEPTOR_QUESTIONS]
+    says = {**dict.fromkeys(guesses, guess), **dict.fromkeys(asked, named)}
+    return {**says, "encode": given, "draft": given}
+
+
+def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
+    """Return the cell that ``tomeval prompt --domain decrypto`` shows: one model, two at random.
+
+    `settings` may hold options of `LLMOptions`, and ``rules``.
+    """
+    if seat and seat not in ROLES:
+        raise unknown("seat", seat, ROLES, "--seat")
+    options = {key: value for key, value in settings.items() if key != "form"}
+    data: dict[str, Any] = {"rules": options.pop("rules")} if "rules" in options else {}
+    seat = seat or "encoder"
+    experiment = DecryptoExperiment(
+        players={
+            "model": {"model": "scripted:decrypto", "strategy": {seat: strategy}, **options},
+            "other": {"kind": "random"},
+        },
+        pairings=[{role: "model" if role == seat else "other" for role in ROLES}],  # type: ignore[list-item]
+        probes=Probes(**dict.fromkeys(Probes.model_fields, True)),
+        **data,
+    )
+    experiment._where = "prompt"
+    [cell] = experiment.cells
+    assert isinstance(cell, DecryptoCell)
+    return cell

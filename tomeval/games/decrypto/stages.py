@@ -1,0 +1,201 @@
+"""Decrypto as the loop of all games plays it: Alice gives hints, then Bob and Eve guess at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tomeval.core.errors import TomevalError
+from tomeval.games.decrypto.game import (
+    CODES,
+    EncoderView,
+    Game,
+    Hints,
+    Rules,
+    View,
+    deal,
+    hint_fault,
+)
+from tomeval.games.decrypto.probes import Probes, comparable
+from tomeval.games.decrypto.replays import RecordedGame
+from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, NAMES, ROLES
+from tomeval.games.game import (
+    NOTHING,
+    UNDECIDED,
+    Action,
+    ArenaGame,
+    Ask,
+    Broken,
+    Event,
+    Probe,
+    Stage,
+)
+from tomeval.lexicon.words import WordLists
+
+ALICE, BOB, EVE = range(3)
+ENCODE, GUESS = "encode", "guess"
+_ABOUT = {"eve": EVE, "eve_reminded": EVE, "bob": BOB}
+
+
+class Decrypto(ArenaGame[Game]):
+    """The game with its parameters; a turn is a round of two stages.
+
+    Parameters
+    ----------
+    lists : WordLists
+        What keywords are dealt from, and hints at random drawn from.
+    wanted : Probes
+        The literal questions: Alice's follow from her hints, Eve's B and C from her answer to A.
+    """
+
+    name = "decrypto"
+    round_word = "turn"
+    on_broken: ClassVar[tuple[str, ...]] = ()
+    role = ROLES
+    sides = ((ALICE, BOB), (EVE,))
+    seats = 3
+
+    def __init__(self, lists: WordLists, rules: Rules, wanted: Probes) -> None:
+        self.lists, self.rules, self.wanted = lists, rules, wanted
+        self.length, self.usual = 3 * rules.turns, rules.turns
+
+    def deal(self, rng: np.random.Generator) -> Game:
+        """Draw keywords and the codes of all turns."""
+        return Game(deal(self.lists.keywords, self.rules, rng), self.rules)
+
+    def due(self, state: Game) -> tuple[Ask, ...]:
+        """Return Alice, and once there are hints Bob and Eve."""
+        if state.outcome is not None:
+            return ()
+        if state.hints is None:
+            return (Ask(ALICE, ENCODE),)
+        return Ask(BOB, GUESS), Ask(EVE, GUESS)
+
+    def then(self, state: Game, actions: Mapping[int, Action]) -> Game:
+        """Return the game with hints, or after the turn."""
+        if state.hints is None:
+            return replace(state, hints=actions[ALICE])
+        return state.after(state.hints, actions[BOB], actions[EVE])
+
+    def fault(self, view: Any, ask: Ask, action: Action) -> Broken | None:
+        """Return why hints, or a code, are against the rules."""
+        if ask.kind == GUESS:
+            return None if action in CODES else Broken("format", f"{action!r} is no code")
+        wrong = hint_fault(action, view.keywords, view.code, view.turns, view.rules)
+        return None if wrong is None else Broken("rule", wrong)
+
+    def random(self, view: Any, ask: Ask, rng: np.random.Generator) -> Action:
+        """Draw three legal hints, or a code."""
+        if ask.kind == ENCODE:
+            return random_hints(view, self.lists.hints, rng)
+        return CODES[int(rng.integers(len(CODES)))]
+
+    # What it came to
+
+    def rewards(self, state: Game) -> tuple[float, ...]:
+        """Return the turns on which Bob decodes and Eve does not; less as many for Eve."""
+        good = float(sum(not turn.miscommunicated and not turn.intercepted for turn in state.turns))
+        return good, good, -good
+
+    def wins(self, state: Game) -> tuple[float, ...]:
+        """Return who won: Alice and Bob if they survived, else Eve."""
+        survived = float(state.outcome == "survived")
+        return survived, survived, 1.0 - survived
+
+    def ending(self, state: Game) -> str:
+        """Return one of `game.OUTCOMES`; empty if the game goes on."""
+        return state.outcome or ""
+
+    def rounds(self, state: Game) -> int:
+        """Return the turns that were begun."""
+        return len(state.turns) + (state.outcome is None)
+
+    # What seats know
+
+    def seat_name(self, seat: int) -> str:
+        """Return Alice, Bob or Eve."""
+        return NAMES[ROLES[seat]]
+
+    def events(self, state: Game) -> tuple[Event, ...]:
+        """Return nothing: views hold all past turns."""
+        return ()
+
+    def view(self, state: Game, seat: int) -> View:
+        """Return what a seat may know; listeners see the last hints."""
+        if seat == ALICE:
+            over = len(state.turns) == len(state.deal.codes)
+            code = state.turns[-1].code if over else state.code
+            return EncoderView(state.deal.keywords, code, state.turns, state.rules)
+        hints: Hints = state.hints or ("", "", "")
+        return state.decoder_view(hints) if seat == BOB else state.interceptor_view(hints)
+
+    # Literal questions
+
+    def probes(
+        self,
+        state: Game,
+        ask: Ask,
+        done: Action = UNDECIDED,
+        said: Mapping[Probe, Action] = NOTHING,
+    ) -> tuple[Probe, ...]:
+        """Return Alice's predictions of the guesses; of Eve A, then B and C if A was wrong.
+
+        Eve is asked from the second turn on; B and C show the keywords, and some her answer to A.
+        """
+        if ask.seat == ALICE:
+            names = [name for name in ENCODER_QUESTIONS if getattr(self.wanted, name)]
+            made = done is not UNDECIDED
+            return tuple(Probe(name, _ABOUT[name], done) for name in names) if made else ()
+        wanted = [name for name in BELIEFS if getattr(self.wanted, name)]
+        if ask.seat != EVE or done is not UNDECIDED or not wanted or not state.turns:
+            return ()
+        first, true = Probe("keywords"), state.deal.keywords
+        answer = said.get(first)
+        if answer is None or self.hit(first, answer, true):
+            return (first,)
+        shown = {"beliefs": (true,), "beliefs_in_view": (true, answer)}
+        return (first, *(Probe(q, None, shown[name]) for name in wanted for q in BELIEFS[name]))
+
+    def step_reply(self, view: Any, said: Mapping[Probe, Action]) -> None:
+        """Return nothing: a turn has no payoffs before the guesses."""
+        return None
+
+    def stepwise(self, *stage: Any) -> None:
+        """Return nothing, likewise."""
+        return None
+
+    def truth(
+        self, probe: Probe, seat: int, trail: Sequence[Stage[Game]], at: int, end: Game
+    ) -> Action:
+        """Return the guess that followed, or the keywords; B and C are compared with A."""
+        if probe.about is None:
+            return trail[at].state.deal.keywords if probe.name == "keywords" else None
+        return trail[at + 1].actions.get(probe.about) if at + 1 < len(trail) else None
+
+    def hit(self, probe: Probe, said: Action, truth: Action) -> float:
+        """Return whether it is the same code, or the same keywords whatever their case."""
+        same = comparable(said) == comparable(truth) if probe.about is None else said == truth
+        return float(same)
+
+
+def trail_of(record: RecordedGame, game: Game) -> list[Stage[Game]]:
+    """Return the stages of a recorded game, from its deal on."""
+    trail = []
+    for turn in record.turns:
+        trail.append(Stage(game, {ALICE: turn.hints}))
+        trail.append(Stage(replace(game, hints=turn.hints), {BOB: turn.bob, EVE: turn.eve}))
+        game = game.after(turn.hints, turn.bob, turn.eve)
+    return trail
+
+
+def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generator) -> Hints:
+    """Draw three hints uniformly until they are legal."""
+    for _ in range(1000):
+        one, two, three = (words[int(i)] for i in rng.integers(len(words), size=3))
+        hints = (one, two, three)
+        if hint_fault(hints, view.keywords, view.code, view.turns, view.rules) is None:
+            return hints
+    raise TomevalError("almost no hint words are legal hints")

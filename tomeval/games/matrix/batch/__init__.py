@@ -1,0 +1,122 @@
+"""Many episodes at once, for subjects that need no model: numpy over episodes, step by step.
+
+Rows are equal to those of the loop in `play`, a batch of one, for any block of episodes.
+"""
+
+from __future__ import annotations
+
+from pkgutil import resolve_name
+
+import numpy as np
+
+from tomeval.core.outcomes import COMPLETE
+from tomeval.games.matrix.batch.subjects import BatchSubject, FloatArray, IntArray
+from tomeval.games.matrix.play import Setup
+from tomeval.games.matrix.steps import NONE, Steps
+from tomeval.games.matrix.subjects import subject_class
+
+__all__ = ["batch_form", "simulate"]
+
+
+def batch_form(kind: str) -> str:
+    """Return where the batch form of a kind of subject is; empty if it has none.
+
+    Inherited batch forms are ignored, as they play the parent's policy.
+    """
+    form: str = vars(subject_class(kind)).get("batch", "")
+    return form
+
+
+def simulate(setup: Setup, first: int, count: int) -> Steps:
+    """Play episodes ``first .. first + count - 1`` of a cell at once; its kind has a batch form.
+
+    Returns the rows that `tomeval.games.matrix.play.play_episode` gives for each of them.
+    """
+    horizon = setup.horizon
+    made: type[BatchSubject] = resolve_name(batch_form(setup.kind))
+    subject = made.of(setup, count)
+    draws = subject_class(setup.kind).draws_per_step or 0
+    chance = _by_step(setup, "subject", first, count, draws)
+    which = setup.draw_partners(first, count)
+    table = _Tables(setup)
+    noise = _by_step(setup, "partner", first, count, int(not table.deterministic))
+    state = table.start[which]
+    shape = (horizon, count)
+    small = np.int16
+    own_action, partner_action, predicted = (np.empty(shape, small) for _ in range(3))
+    states = np.empty(shape, np.int32)  # a partner may have more states than fit into 16 bits
+    own_probs, predicted_probs = (np.empty(shape, np.int64) for _ in range(2))
+    book: dict[tuple[float, ...], int] = {}
+    for t in range(horizon):
+        theirs = table.act(state, None if noise is None else noise[t, 0])
+        u = np.empty((0, count)) if chance is None else chance[t]
+        answers = subject.answer(t, state, theirs, u)
+        states[t], partner_action[t] = state, theirs
+        own_action[t] = answers.own
+        own_probs[t] = _coded(answers.own_probs, book)
+        predicted[t] = answers.predicted
+        predicted_probs[t] = _coded(answers.predicted_probs, book)
+        subject.observe(answers.own, theirs)
+        state = table.next_state[state, answers.own, theirs]
+    zeros = np.zeros((count, horizon), dtype=small)
+    ones = np.ones((count, horizon), dtype=small)
+    return Steps(
+        episodes=np.arange(first, first + count),
+        partners=which,
+        status=COMPLETE,
+        partner_state=states.T - table.offset[which][:, None],
+        own_action=own_action.T,
+        partner_action=partner_action.T,
+        predicted_action=predicted.T,
+        own_probs=own_probs.T,
+        predicted_probs=predicted_probs.T,
+        book=list(book),
+        act_outcome=zeros,
+        predict_outcome=zeros,
+        act_attempts=ones,
+        predict_attempts=ones,
+        told=np.full((count, horizon), subject.tells),
+    )
+
+
+def _coded(probs: FloatArray | None, book: dict[tuple[float, ...], int]) -> IntArray | int:
+    """Return where each row is in the book, which gains those that are new; -1 for sure ones."""
+    if probs is None:
+        return NONE
+    codes = [book.setdefault(tuple(row), len(book)) for row in probs.tolist()]
+    return np.where(probs.max(axis=1) == 1.0, NONE, codes)
+
+
+def _by_step(setup: Setup, seat: str, first: int, count: int, draws: int) -> FloatArray | None:
+    """Return a seat's uniform numbers in the shape (T, draws, E), or None for no draws."""
+    if draws == 0:
+        return None
+    block = setup.stream(seat).block(first, count, draws * setup.horizon)
+    return np.ascontiguousarray(block.T).reshape(setup.horizon, draws, count)
+
+
+class _Tables:
+    """The tables of all partners of a set, one after another."""
+
+    def __init__(self, setup: Setup) -> None:
+        partners = setup.tables.partners
+        sizes = [len(partner.emissions) for partner in partners]
+        self.offset = np.cumsum([0, *sizes[:-1]])
+        self.start = self.offset + [partner.start for partner in partners]
+        shifted = [
+            partner.next_state + base for partner, base in zip(partners, self.offset, strict=True)
+        ]
+        self.next_state = np.concatenate(shifted)
+        self.bounds = np.concatenate([partner.cumulative() for partner in partners])
+        self.likely = np.concatenate([partner.emissions.argmax(axis=1) for partner in partners])
+        fixed = [np.full(k, p.is_deterministic) for k, p in zip(sizes, partners, strict=True)]
+        self.fixed = np.concatenate(fixed)
+        self.deterministic = bool(self.fixed.all())
+
+    def act(self, state: IntArray, u: FloatArray | None) -> IntArray:
+        """Draw the partners' actions."""
+        likely: IntArray = self.likely[state]
+        if u is None:
+            return likely
+        drawn = (u[:, None] >= self.bounds[state]).sum(axis=1)
+        return np.where(self.fixed[state], likely, drawn)

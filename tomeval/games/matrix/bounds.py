@@ -1,0 +1,299 @@
+"""What is attainable in a task, whoever plays it: exact, from the partners' tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from tomeval.core.errors import unknown
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.optima import (
+    REFERENCES,
+    best_response,
+    dynamics,
+    possible_totals,
+    reference_rewards,
+    worst_response,
+)
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.played import FloatArray, Played, states_of
+from tomeval.games.matrix.responses import (
+    ROUNDING,
+    misjudgement_cost,
+    stationary_reward,
+    stepwise_regret,
+)
+from tomeval.runs.notes import first_names
+from tomeval.statistics.bounded import Bounds as Ends
+
+CEILINGS = {
+    "tom_percent_attainable": 1,
+    "delta_tom_best_response_attainable": -1,
+    "delta_tom_misprediction_attainable": -1,
+}
+"""What a predictor can attain, and whether it is the most (1) or the least (-1)."""
+
+REGRETS = ("delta_functional_per_step", "delta_tom_best_response_per_step")
+"""The measures whose limits depend on the partners."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is attainable against one partner, per step."""
+
+    partner: str
+    weight: float  # probability of the partner in its set
+    # Expected reward per step of the best and of the worst T-step response.
+    best: float
+    worst: float
+    stationary: float  # best mean reward per step in the long run
+    # Smallest (0 under ``horizon``, may be negative under ``stationary``) and largest expected
+    # ΔFunctional/T.
+    regret_min: float
+    regret_max: float
+    # What one wrong prediction can cost under the `misprediction` rule, over the actions that the
+    # partner can play.
+    misprediction_min: float
+    misprediction_max: float
+    # The most ToM % and the least ΔToM/T, under both rules, that a subject can expect who knows the
+    # partner's table and state but not its draws: 100, 0 and 0 for a deterministic partner.
+    tom_percent_attainable: float
+    delta_tom_best_response_attainable: float
+    delta_tom_misprediction_attainable: float
+
+
+def bounds(
+    game: MatrixGame, partners: PartnerSet, horizon: int = 100, reference: str = "horizon"
+) -> list[Bounds]:
+    """Return the attainable values of a cell, one row per partner of the set.
+
+    Regret is measured from `reference`, see `optima.reference_rewards`; the horizon T is at least
+    1. For a stochastic partner these are bounds on expected values; a single episode can fall
+    outside.
+
+    Examples
+    --------
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner_set
+    >>> ipd = get_game("IPD")
+    >>> round(bounds(ipd, get_partner_set("tit_for_tat", ipd))[0].regret_max, 2)
+    3.02
+    """
+    if reference not in REFERENCES:
+        raise unknown("reference", reference, REFERENCES)
+    cost = misjudgement_cost(game, "misprediction")
+    wrong = ~np.eye(game.m, dtype=bool)
+    rows = []
+    for partner, weight in zip(partners.partners, partners.weights, strict=True):
+        worst, best = ends(game, partner, horizon)
+        stationary = stationary_reward(*dynamics(game, partner), partner.start)
+        start = best if reference == "horizon" else stationary
+        costs = cost[wrong & (partner.emissions > 0).any(axis=0)]
+        row = Bounds(
+            *(partner.name, weight),
+            *(best, worst, stationary, start - best, start - worst),
+            *(float(costs.min()), float(costs.max())),
+            *most_attainable(game, partner, horizon).values(),
+        )
+        rows.append(row)
+    return rows
+
+
+@lru_cache(maxsize=4096)
+def ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
+    """Return the mean reward per step of the worst and of the best T-step policy."""
+    worst = worst_response(game, partner, horizon).value / horizon
+    return worst, best_response(game, partner, horizon).value / horizon
+
+
+def all_the_same(worst: float, best: float) -> bool:
+    """Tell whether every policy earns the same, but for rounding, from what `ends` returns."""
+    return best - worst <= ROUNDING * max(abs(best), abs(worst))
+
+
+def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:
+    """Return what the best predictor can expect in each state of a partner, each of shape (S,).
+
+    The predictor knows the partner's table and its state, not its draws. ToM % is that of the
+    likeliest move; each ΔToM is that of the prediction that costs least in expectation, which can
+    be another one. Against a deterministic partner they are 100, 0 and 0.
+
+    Examples
+    --------
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner
+    >>> rps = get_game("RPS")
+    >>> most = by_state(rps, get_partner("mixture(0.5, 0.3, 0.2)", rps))
+    >>> [round(float(values[0]), 9) for values in most.values()]
+    [50.0, 0.7, 0.7]
+    """
+    ceilings = {"tom_percent_attainable": 100.0 * partner.emissions.max(axis=1)}
+    for rule in ("best_response", "misprediction"):
+        costs = partner.emissions @ misjudgement_cost(game, rule).T  # (S, predicted)
+        ceilings[f"delta_tom_{rule}_attainable"] = costs.min(axis=1)
+    return ceilings
+
+
+def most_attainable(game: MatrixGame, partner: Partner, horizon: int) -> dict[str, float]:
+    """Return the best expected value per step of `CEILINGS` that any T-step play can bring about.
+
+    Moves decide which states are met, so every number is the optimum over all policies: no
+    subject's expectation is beyond it, and a single episode can be, by luck. Percent and payoff
+    units per step.
+    """
+    result = {}
+    for name, values in by_state(game, partner).items():
+        sign = CEILINGS[name]
+        total = np.zeros(len(values))
+        for _ in range(horizon):
+            ahead = (partner.emissions[:, None, :] * total[partner.next_state]).sum(axis=2)
+            total = sign * values + ahead.max(axis=1)
+        result[name] = abs(float(total[partner.start])) / horizon
+    return result
+
+
+def attainable_as_played(played: Played) -> dict[str, FloatArray]:
+    """Return what the best predictor could expect on the steps as played, per episode.
+
+    Means over an episode's steps of `by_state` in the states that were met, each of shape (E,). A
+    subject's expected ToM % is at most, and its expected ΔToM at least, the expectation of these.
+    Where a recorded episode fits several partners, it is their mean by posterior probability.
+    """
+    partners, weights = played.opponents()
+    result = {name: np.zeros(played.episodes) for name in CEILINGS}
+    for partner, weight in zip(partners, weights.T, strict=True):
+        mine = np.flatnonzero(weight)
+        states, starts = states_of(played, partner, mine)
+        for name, values in by_state(played.game, partner).items():
+            if mine.size:
+                means = np.add.reduceat(values[states], starts) / played.lengths[mine]
+                result[name][mine] += weight[mine] * means
+    return result
+
+
+@lru_cache(maxsize=256)
+def game_limits(game: MatrixGame) -> dict[str, Ends]:
+    """Return between what measures lie in a game, whoever plays whom.
+
+    Examples
+    --------
+    >>> from tomeval.games.matrix.games import get_game
+    >>> limits = game_limits(get_game("IPD"))
+    >>> limits["reward_per_step"], limits["stepwise_regret_per_step"]
+    ((0.0, 10.0), (0.0, 5.0))
+    """
+    wrong = float(misjudgement_cost(game, "misprediction").max())
+    return {
+        "reward_per_step": (float(game.own.min()), float(game.own.max())),
+        "stepwise_regret_per_step": (0.0, float(stepwise_regret(game).max())),
+        "delta_tom_misprediction_per_step": (0.0, wrong),
+    }
+
+
+@lru_cache(maxsize=256)
+def regret_limits(
+    game: MatrixGame, partners: tuple[Partner, ...], horizon: int, reference: str
+) -> dict[str, Ends]:
+    """Return between what `REGRETS` of an episode lie, whichever partner it met.
+
+    A partner that draws its moves leaves less than no regret to who is lucky, or told of them.
+
+    Examples
+    --------
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner
+    >>> game = get_game("IPD")
+    >>> regret_limits(game, (get_partner("always(1)", game),), 10, "horizon")[REGRETS[0]]
+    (0.0, 5.0)
+    """
+    between = []
+    for partner in partners:
+        start = float(reference_rewards(game, partner, horizon, reference).mean())
+        least, most = possible_totals(game, partner, horizon)
+        between.append((start - most / horizon, start - least / horizon))
+    rounding = 1e-9 * float(np.abs(game.own).max())
+    low, high = min(low for low, _ in between), max(high for _, high in between)
+    belief = max(_dearest(game, partner) for partner in partners)
+    return {REGRETS[0]: (0.0 if abs(low) < rounding else low, high), REGRETS[1]: (0.0, belief)}
+
+
+class Attainable(NamedTuple):
+    """Limits of a task's mean ΔToM/T (best response), from 0, and ΔFunctional/T, in payoff units.
+
+    `belief`: every prediction as wrong, and the partner always where that costs most.
+    """
+
+    belief: float
+    regret_min: float
+    regret_max: float
+
+
+@lru_cache(maxsize=256)
+def attainable(
+    game: MatrixGame,
+    partners: tuple[Partner, ...],
+    weights: tuple[float, ...],
+    horizon: int,
+    reference: str,
+) -> Attainable:
+    """Return the limits of a task, in expectation over its weighted partners."""
+    rows = bounds(game, PartnerSet("", partners, weights), horizon, reference)
+    low, high = (
+        sum(row.weight * getattr(row, name) for row in rows)
+        for name in ("regret_min", "regret_max")
+    )
+    pairs = zip(weights, partners, strict=True)
+    return Attainable(sum(weight * _dearest(game, one) for weight, one in pairs), low, high)
+
+
+def _dearest(game: MatrixGame, partner: Partner) -> float:
+    """Return what the dearest prediction costs under the `best_response` rule."""
+    costs = misjudgement_cost(game, "best_response").max(axis=0)
+    return float(costs[(partner.emissions > 0).any(axis=0)].max())
+
+
+_BLIND = {
+    "functional": "ΔFunctional/T cannot tell subjects apart in {tasks}: every policy has the same "
+    "expected reward there",
+    "literal": "ToM % cannot tell a model of the partner from a habit in {tasks}: the same "
+    "prediction in every step is as good as any",
+    "belief": "ΔToM/T (best response) cannot tell subjects apart in {tasks}: no prediction changes "
+    "which action is best, so it is 0 whatever is predicted",
+}
+
+
+@lru_cache(maxsize=1024)
+def blind_spots(game: MatrixGame, partners: tuple[Partner, ...], horizon: int) -> tuple[str, ...]:
+    """Return which of ``functional``, ``literal`` and ``belief`` a task's measures cannot tell.
+
+    Examples
+    --------
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner_set
+    >>> rps = get_game("RPS")
+    >>> [blind_spots(rps, get_partner_set(name, rps).partners, 100)
+    ...     for name in ("single_action", "uniform_random")]
+    [(), ('functional', 'literal')]
+    """
+    rows = np.concatenate([partner.emissions for partner in partners])
+    likeliest = rows >= rows.max(axis=1, keepdims=True) - 1e-12
+    costs = misjudgement_cost(game, "best_response")[:, (rows > 0).any(axis=0)]
+    blind = {
+        "functional": all(all_the_same(*ends(game, partner, horizon)) for partner in partners),
+        "literal": bool(likeliest.all(axis=0).any()),
+        "belief": not costs.any(),
+    }
+    return tuple(kind for kind, holds in blind.items() if holds)
+
+
+def blind_sentences(tasks: Iterable[tuple[MatrixGame, PartnerSet, int]]) -> list[str]:
+    """Return one sentence per kind of `blind_spots` that any task has, naming the first of them."""
+    where: dict[str, list[str]] = {kind: [] for kind in _BLIND}
+    for game, partners, horizon in tasks:
+        for kind in blind_spots(game, partners.partners, horizon):
+            where[kind].append(f"{game.name}, {partners.name}")
+    return [_BLIND[kind].format(tasks=first_names(names)) for kind, names in where.items() if names]

@@ -1,0 +1,154 @@
+"""Bounds, and what ``import`` does with matrix games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tomeval.cli.options import SkipBad, TableFormat, pairs, show_table
+from tomeval.core.errors import TomevalError
+from tomeval.core.printing import show, tell
+
+Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
+ReferenceOption = Annotated[
+    Literal["horizon", "stationary"],
+    typer.Option(
+        "--reference",
+        help="What ΔFunctional is measured from: the best response over the horizon, or the best "
+        "long-run mean.",
+    ),
+]
+
+
+def bounds(
+    game: Annotated[
+        str, typer.Argument(help="A matrix game, or a TOML file; or alone, an experiment.")
+    ],
+    partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")] = "",
+    horizon: Horizon = 100,
+    reference: ReferenceOption = "horizon",
+    form: TableFormat = "text",
+) -> None:
+    """Show what is attainable: best, worst, stationary reward.
+
+    Of an experiment of another domain, such as arena_quickstart: what its line-ups can attain.
+    """
+    if not partner_set:
+        _bounds_of_experiment(game, form)
+        return
+    from tomeval.games.matrix.bounds import CEILINGS
+    from tomeval.games.matrix.listing import bounds_rows
+
+    rows, told = bounds_rows(game, partner_set, horizon, reference)
+    if form == "text":
+        trivial = [
+            name
+            for name, sign in CEILINGS.items()
+            if all(row[name] == (100.0 if sign > 0 else 0.0) for row in rows)
+        ]
+        rows = [{key: row[key] for key in row if key not in trivial} for row in rows]
+    show_table(rows, form)
+    if form == "text":
+        show("\n" + "\n".join(told))
+
+
+def _bounds_of_experiment(name: str, form: TableFormat) -> None:
+    from tomeval.games.matrix.games import GAMES
+    from tomeval.runs.domain import get_domain
+    from tomeval.runs.experiment import load_experiment
+
+    if name in GAMES:
+        raise TomevalError(f"bounds {name}: name a partner or partner set too")
+    experiment = load_experiment(name)
+    bounds = get_domain(experiment.domain).describe.bounds
+    if bounds is None:
+        raise TomevalError(f"{experiment.domain}: bounds are not computed from an experiment")
+    show_table(bounds(experiment.cells), form)
+
+
+def import_(
+    games: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, a row per step: episode, step, own_action, partner_action"
+            "[, predicted_action, game, partner, seat, subject, condition, ...]"
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
+    ] = None,
+    game: Annotated[
+        str | None,
+        typer.Option("--game", help="A game, or a TOML file. Default: the column game."),
+    ] = None,
+    partner: Annotated[
+        str | None,
+        typer.Option(
+            "--partner",
+            help="The partner it was played against, or 'unknown'. Default: the column partner.",
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option("--labels", help="The label set of the file. Default: any of the game's."),
+    ] = None,
+    maps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="The column of a field: FIELD=COLUMN, such as own_action=choice; FIELD= ignores "
+            "the column of that name. Repeatable.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            help="Columns that identify a row of the table, separated by commas: the first is the "
+            "subject, the others the condition. Default: subject,condition, where the file has "
+            "them.",
+        ),
+    ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value",
+            hidden=True,
+            help="The meaning of a text in actions, predictions, game, partner and seat: "
+            "TEXT=MEANING, such as 1=Cooperate or TFT=tit_for_tat; NA= for an empty cell of any "
+            "field. Repeatable.",
+        ),
+    ] = None,
+    invalid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--invalid",
+            hidden=True,
+            help="A text of actions or predictions that is an invalid answer, such as timeout; '' "
+            "for empty cells. Repeatable.",
+        ),
+    ] = None,
+    skip_bad: SkipBad = False,
+    reference: ReferenceOption = "horizon",
+) -> None:
+    """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
+    from tomeval.games.matrix.recording import import_matches
+    from tomeval.games.matrix.verbs import log_reading
+
+    reading = log_reading(
+        game,
+        partner,
+        labels=labels,
+        columns=pairs("--map", maps, "FIELD=COLUMN"),
+        by=None if by is None else tuple(filter(None, map(str.strip, by.split(",")))),
+        values=pairs("--value", values, "TEXT=MEANING"),
+        invalid=tuple(invalid or ()),
+        skip_bad=skip_bad,
+    )
+    folder = out or Path("runs") / games.stem
+    for note in import_matches(games, folder, reading, reference):
+        tell(note)
+    show(folder)

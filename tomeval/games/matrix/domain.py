@@ -1,0 +1,290 @@
+"""Matrix games as a domain: a subject against finite-state partners."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tomeval.games.matrix import listing
+from tomeval.games.matrix.answer import VERDICT
+from tomeval.games.matrix.batch import batch_form, simulate
+from tomeval.games.matrix.bounds import blind_sentences
+from tomeval.games.matrix.browsing import episode_lines
+from tomeval.games.matrix.data import (
+    has_changes,
+    has_fresh_games,
+    has_internal,
+    worded,
+)
+from tomeval.games.matrix.duel import play_duel
+from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
+from tomeval.games.matrix.facts import (
+    blind_notes,
+    people_notes,
+    player_notes,
+    recorded_notes,
+    run_facts,
+    told_notes,
+    tom_notes,
+)
+from tomeval.games.matrix.measures import MEASURES, measures_for
+from tomeval.games.matrix.optima import REFERENCES
+from tomeval.games.matrix.partners import PartnerSet
+from tomeval.games.matrix.play import play_episode_async
+from tomeval.games.matrix.preview import episodes, example_cell
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
+from tomeval.games.matrix.steps import REACT
+from tomeval.games.matrix.storing import (
+    SCHEMA,
+    SEAT,
+    as_records,
+    has_beliefs,
+    has_probabilities,
+    has_reactions,
+    partners_known,
+    partners_react,
+    step_records,
+)
+from tomeval.games.matrix.subject_specs import PartnerPlayer
+from tomeval.models.base import Model
+from tomeval.runs.capabilities import (
+    Compare,
+    Describe,
+    Parts,
+    Play,
+    Read,
+    Show,
+)
+from tomeval.runs.cell import RunCell
+from tomeval.runs.columns import REACTION_INVALID
+from tomeval.runs.domain import Domain, Rows
+from tomeval.runs.measures import Measure
+from tomeval.runs.record import Record
+from tomeval.runs.results import Run
+
+STEPS_PER_CHUNK = 100_000
+"""How many steps a batch holds at most: what is lost when a run is killed, and its memory."""
+
+
+async def _play(
+    cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
+) -> Record:
+    if isinstance(cell.setup.partners, PartnerPlayer):
+        steps = await play_duel(cell.setup, episode, models, on_step)
+    else:
+        steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
+    return as_records(steps, cell.setup.game)[0]
+
+
+def _together(cell: MatrixCell) -> int:
+    """Return how many episodes fit a batch; subjects without a batch form play one by one."""
+    if isinstance(cell.setup.partners, PartnerPlayer) or not batch_form(cell.setup.kind):
+        return 0
+    return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
+
+
+def _many(cell: MatrixCell, first: int, count: int) -> list[Record]:
+    return as_records(simulate(cell.setup, first, count), cell.setup.game)
+
+
+def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
+    said = ("condition",) if "condition" in definition else ()  # recorded games only
+    return {
+        "subject": definition["subject"],
+        **{name: definition[name] for name in said},
+        "model": definition.get("model", ""),
+        "strategy": definition.get("strategy", ""),
+        "game": definition["game"]["name"],
+        "labels": definition["labels"]["name"],
+        "partners": definition["partners"]["name"],
+        "horizon": definition["horizon"],
+    }
+
+
+def _measured(run: Run) -> Mapping[str, Measure]:
+    """Return the measures that the run's partners and questions allow."""
+    store = run.store
+    names = measures_for(partners_known(store), has_reactions(store), partners_react(store))
+    return {name: MEASURES[name] for name in names}
+
+
+def _rates(run: Run) -> Mapping[str, Callable[[str, str], bool]]:
+    """Return the rate of the conditional probe, if it was asked."""
+    if has_reactions(run.store):
+        return {REACTION_INVALID.name: lambda seat, question: question.startswith(f"{REACT} ")}
+    return {}
+
+
+def _table_notes(run: Run) -> list[str]:
+    """Tell of recorded games, of players in the partner's seat, and of people."""
+    return recorded_notes(run) + player_notes(run) + people_notes(run)
+
+
+def _notes(run: Run) -> list[str]:
+    """Tell of subjects that were told, and of what cannot be told."""
+    return told_notes(run) + blind_notes(run)
+
+
+def _beside(
+    run: Run, path: Path, model: str | None, interval: str, reference: str | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    from tomeval.games.matrix.published import beside
+
+    interval = "normal" if interval == "auto" else interval  # as published
+    return beside(run, path, model, interval, reference)
+
+
+def _published(run: Run, rows: Rows) -> tuple[Rows, list[str], list[str]]:
+    from tomeval.games.matrix.published import as_published
+
+    return as_published(run, rows)
+
+
+def _words(task: Mapping[str, Any]) -> str:
+    """Return a task in words, such as "IPD (canonical), tit_for_tat, T = 10"."""
+    labels = f" ({task['labels']})" if "labels" in task else ""
+    said = [f"{task['game']}{labels}"] if "game" in task else []
+    said += [str(task["partners"])] if "partners" in task else []
+    said += [f"T = {task['horizon']}"] if "horizon" in task else []
+    return ", ".join(said)
+
+
+def _level(cell: RunCell, by: str) -> str:
+    """Return a cell's level: a tabular subject has neither model nor strategy, but its name."""
+    return str(cell.columns.get(by) or cell.columns["subject"])
+
+
+def _held(cell: RunCell, by: str) -> str:
+    """Return the model, or the subject where models or label sets are compared."""
+    subject, model = str(cell.columns["subject"]), str(cell.columns["model"])
+    if matrix_cell(cell).recorded:
+        return _held_of_recorded(cell, by)
+    if by == "model":
+        return subject if model else ""
+    if by in ("labels", "run"):
+        return ", ".join(filter(None, (subject, model)))
+    return model
+
+
+def _held_of_recorded(cell: RunCell, by: str) -> str:
+    """Return all that says who played and how, but what is compared."""
+    compared = by if by == "run" or cell.columns.get(by) else "subject"
+    told = ["subject", "condition", "model", "strategy"]
+    people = matrix_cell(cell).definition.get("participants")
+    if people is not None and set(people) == {cell.columns["subject"]}:
+        told.remove("subject")  # one of the people that are compared as groups
+    words = [str(cell.columns.get(name, "")) for name in told if name != compared]
+    return ", ".join(filter(None, words))
+
+
+def _held_name(by: str) -> str:
+    return "subject" if by in ("model", "labels", "condition", "run") else "model"
+
+
+def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
+    """Return payoffs and partner tables by name."""
+    game, partners = cell.definition["game"], cell.definition["partners"]
+    tables = [table["sha256"] for table in partners["tables"]]
+    said = [partners["weights"], tables]
+    if "player" in partners:
+        said.append(partners["player"])
+    return {
+        ("game", game["name"]): json.dumps(game["payoffs"]),
+        ("partner set", game["name"], partners["name"]): json.dumps(said),
+    }
+
+
+def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
+    """Tell what regret, predictions or their cost cannot show in the cells' tasks."""
+    setups = [cell.setup for cell in cells if isinstance(cell.setup.partners, PartnerSet)]
+    return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in setups)
+
+
+FIGURES = {
+    name: f"tomeval.games.matrix.figures.{where}"
+    for name, where in {
+        "plane": "plane:plane",
+        "regret": "curves:regret_curves",
+        "tom": "curves:tom_curves",
+        "literal_against_functional": "scatter:scatter",
+        "decomposition": "decomposition:decomposition",
+    }.items()
+}
+
+MATRIX = Domain(
+    name="matrix",
+    title="repeated matrix games against finite-state partners",
+    experiment=MatrixExperiment,
+    measures=MEASURES,
+    play=Play(_play, _together, _many),
+    read=Read(
+        SCHEMA,
+        columns=_columns,
+        cell=MatrixRunCell,
+        step_records=step_records,
+        measured=_measured,
+        references=REFERENCES,
+        data={
+            "beliefs": has_beliefs,
+            "changes": has_changes,
+            "fresh games": has_fresh_games,
+            "internal": has_internal,
+            "probabilities": has_probabilities,
+        },
+    ),
+    show=Show(
+        headline=(
+            "delta_functional_per_step",
+            "tom_percent",
+            "delta_tom_best_response_per_step",
+        ),
+        lines=episode_lines,
+        first_table="cells",
+        figures=FIGURES,
+        first_figures=("plane", "forest", "literal_against_functional", "decomposition"),
+        figures_by=("regret", "tom"),
+        figures_of_curves={  # a share has no sum
+            "regret": ("window", "running", "cumulative"),
+            "tom": ("window", "running"),
+        },
+        rates=_rates,
+        facts=run_facts,
+        notes=_notes,
+        table_notes=_table_notes,
+        notes_of_measures=tom_notes,
+        verdict=VERDICT,
+        beside=_beside,
+        published=_published,
+    ),
+    compare=Compare(
+        by=("strategy", "subject", "model", "labels", "condition"),
+        task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
+        panel=("game", "labels"),
+        baseline="tabular baseline",
+        shares_draws=("game", "partners"),
+        named=("game", "partners"),
+        parts=Parts(
+            "delta_functional_per_step",
+            {
+                "belief": "delta_tom_best_response_per_step",
+                "response": "response_gap_per_step",
+                "foresight": "foresight_gap_per_step",
+            },
+        ),
+        words=_words,
+        level=_level,
+        held=_held,
+        held_name=_held_name,
+        worded=lambda cell: worded(cell.definition),
+        content=_content,
+    ),
+    describe=Describe(
+        episodes=episodes,
+        example=example_cell,
+        cannot_tell=_cannot_tell,
+        lists=listing.LISTS,
+        bounds=listing.experiment_bounds,
+    ),
+)

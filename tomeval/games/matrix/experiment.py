@@ -1,0 +1,395 @@
+"""The keys of matrix-game experiments, and the cells that they expand to."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from pydantic import Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import named, part
+from tomeval.games.matrix.duel import check_players
+from tomeval.games.matrix.game_sets import GameSets
+from tomeval.games.matrix.games import Labels, MatrixGame, check_keys, get_game
+from tomeval.games.matrix.optima import REFERENCES
+from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.play import Setup
+from tomeval.games.matrix.storing import PARTNER, SEAT
+from tomeval.games.matrix.subject_specs import (
+    LLM,
+    PartnerPlayer,
+    check_names,
+    expand_player,
+    expand_subject,
+    is_player,
+)
+from tomeval.games.matrix.subjects import subject_class
+from tomeval.runs.domain import Cell, Player
+from tomeval.runs.experiment import Experiment, among, axis, located, read_table
+from tomeval.strategies import parse_strategy
+
+MAX_STEPS_PER_EPISODE = 100_000
+_ENTRY = ("game", "labels", "partners")
+_SETS = "game_sets"
+
+
+class MatrixExperiment(Experiment):
+    """What to measure: a grid of cells and how many episodes each gets.
+
+    Every list is an axis of the grid; so is every list among a subject's options.
+
+    Parameters
+    ----------
+    games : list
+        Names, paths of TOML files, `MatrixGame` objects, or tables ``{game, labels, partners}``
+        whose labels or partners replace the experiment's for that game; in place of ``game``, the
+        name of a kind of set of games that an extension brings, such as ``fresh``.
+    subjects : list
+        Kinds, or tables with ``kind``, an optional ``name`` and the kind's options.
+    partners : list
+        Partner sets, as `tomeval.get_partner_set` reads them, `PartnerSet` objects, or tables that
+        describe a subject, which then sits in the partner's seat.
+    model : str, dict or list
+        Language models for subjects that name none; see `tomeval.models.open_model`.
+    labels : list of str
+        Label sets. Default: each game's first one.
+    horizon : int or list of int
+        Steps per episode, T.
+    reference : {"horizon", "stationary"} or list
+        What ΔFunctional is measured from.
+    name, episodes, seed, on_invalid
+        As for every domain, see `tomeval.runs.experiment.Experiment`.
+    """
+
+    games: list[str | dict[str, Any] | MatrixGame] = Field(min_length=1)
+    subjects: list[str | dict[str, Any]] = Field(min_length=1)
+    partners: list[str | dict[str, Any] | SkipJsonSchema[PartnerSet]] = Field(
+        default=["single_action"], min_length=1
+    )
+    MODEL_AXIS = True
+
+    model: list[str | dict[str, Any]] = Field(default=[])
+    labels: list[str] = Field(default=[])
+    horizon: list[int] = Field(default=[100])
+    reference: list[str] = Field(default=["horizon"])
+
+    @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
+    @classmethod
+    def _one_is_a_list(cls, value: Any) -> Any:
+        return value if isinstance(value, list | tuple) else [value]
+
+    @field_validator("horizon", "reference", mode="before")
+    @classmethod
+    def _grid_axis(cls, value: Any) -> Any:
+        return axis(value)
+
+    @field_validator("horizon")
+    @classmethod
+    def _positive(cls, value: list[int]) -> list[int]:
+        for item in value:
+            if not 1 <= item <= MAX_STEPS_PER_EPISODE:
+                raise ValueError(f"must be from 1 to {MAX_STEPS_PER_EPISODE}, is {item}")
+        return value
+
+    @field_validator("reference")
+    @classmethod
+    def _known_reference(cls, value: list[str]) -> list[str]:
+        return among("reference", value, REFERENCES)
+
+    def expand(self) -> list[MatrixCell]:
+        """Return the cells of the grid: subjects within partners within labels within games."""
+        cells: list[MatrixCell] = []
+        subjects = self._subjects()
+        shared = (self.horizon, self.seed, self.reference, self.on_invalid)
+        for task, subject in itertools.product(self._tasks(), subjects):
+            for horizon, seed, reference, on_invalid in itertools.product(*shared):
+                game, labels, partners = task
+                setup = Setup(
+                    subject.kind,
+                    subject.options,
+                    base=self._base,
+                    game=game,
+                    labels=game.label_set(labels),
+                    partners=partners,
+                    horizon=horizon,
+                    seed=seed,
+                    on_invalid=on_invalid,
+                )
+                cells.append(MatrixCell(subject, setup, reference))
+        self._check_options(cells)
+        return cells
+
+    def _subjects(self) -> list[Player]:
+        """Return every subject; two of one name and model could not be told apart."""
+        by_name: dict[tuple[str, str], tuple[int, Player]] = {}
+        players = []
+        for index, spec in enumerate(self.subjects):
+            for player in expand_subject(spec, self.model, f"{self._where}: subjects[{index}]"):
+                other, same = by_name.setdefault((player.name, player.model_name), (index, player))
+                # If one model replaces several, what was asked of each of them is asked once.
+                if same is not player and not (self._one_model and same == player):
+                    with_model = f" with {player.model_name}" if player.model_name else ""
+                    what = "the same subject" if same.options == player.options else "the same name"
+                    raise TomevalError(
+                        f"{self._where}: subjects[{index}]: {what} as subjects[{other}]: "
+                        f"{player.name!r}{with_model}; drop one or rename it"
+                    )
+                players.append(player)
+        return players
+
+    def _check_options(self, cells: list[MatrixCell]) -> None:
+        """Seat every subject once, so that a bad option shows before anything is played."""
+        seen = set()
+        for cell in cells:
+            setup = cell.setup
+            key = (cell.subject, cell.spec.model_name, setup.game.name, setup.partners.name)
+            if key not in seen:
+                seen.add(key)
+                with located(f"{self._where}: subject {cell.subject!r}"):
+                    if isinstance(setup.partners, PartnerSet):
+                        setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
+                    else:
+                        check_players(setup)
+
+    def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
+        """Return every (game, label set, partner set)."""
+        tasks = []
+        for index, spec in enumerate(self.games):
+            where = f"{self._where}: games[{index}]"
+            entry = spec if isinstance(spec, dict) else {"game": spec}
+            kind = next((key for key in entry if key not in _ENTRY and part(_SETS, key)), "game")
+            more = named(_SETS) if kind == "game" else ()
+            check_keys(where, entry, (kind, *_ENTRY[1:], *more), (kind,))
+            with located(where):
+                if kind != "game":
+                    tasks += self._of_set(kind, entry)
+                    continue
+                game = entry["game"]
+                if not isinstance(game, MatrixGame):
+                    game = get_game(_text(game, "game"), self._base)
+                names = _label_sets(game, entry.get("labels", self.labels), "labels" in entry)
+                partners = self._partner_sets(entry, game)
+            tasks += [(game, name, one) for name in names for one in partners]
+        return tasks
+
+    def _of_set(
+        self, kind: str, entry: dict[str, Any]
+    ) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
+        """Return the tasks of a set of games, whose labels are their own or the entry's."""
+        sets: GameSets = part(_SETS, kind)
+        if sets.brings_partners and "partners" in entry:
+            raise TomevalError(f"partners cannot be combined with {kind}, which brings its own")
+        if not isinstance(entry[kind], dict):
+            known = ", ".join(sets.keys.model_fields)
+            raise TomevalError(f"{kind} must be a table; its keys: {known}")
+        keys = read_table(sets.keys, entry[kind], kind)
+        made = sets.build(keys, lambda game: self._partner_sets(entry, game), self._base)
+        return [
+            (game, name, one)
+            for game, partners in made
+            for name in _label_sets(game, entry.get("labels", []), "labels" in entry)
+            for one in partners
+        ]
+
+    def _partner_sets(
+        self, entry: dict[str, Any], game: MatrixGame
+    ) -> list[PartnerSet | PartnerPlayer]:
+        """Return the partners of a game: those of its entry, or else the experiment's."""
+        specs = entry.get("partners", self.partners)
+        specs = specs if isinstance(specs, list) else [specs]
+        if not specs:
+            raise TomevalError("partners is an empty list")
+        for item in specs:
+            if not isinstance(item, str | dict | PartnerSet):
+                raise TomevalError(f"partners must be names or tables, is {item!r}")
+        sets: list[PartnerSet | PartnerPlayer] = []
+        for s in specs:
+            if isinstance(s, PartnerSet):
+                sets.append(s)
+            elif isinstance(s, dict) and is_player(s):
+                sets += expand_player(s, self.model, "partners")
+            else:
+                sets.append(get_partner_set(s, game, self._base))
+        check_names(sets)
+        return sets
+
+    @classmethod
+    def use_model(cls, data: dict[str, Any], model: str) -> None:
+        """Put one model in place of all others."""
+        data["model"] = model
+        subjects = data.get("subjects")
+        for subject in subjects if isinstance(subjects, list) else [subjects]:
+            if isinstance(subject, dict) and "model" in subject:
+                del subject["model"]
+                subject.setdefault("kind", LLM)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixCell(Cell):
+    """One combination of subject and task."""
+
+    spec: Player
+    setup: Setup
+    reference: str  # what ΔFunctional is measured from
+
+    @property
+    def by_people(self) -> bool:
+        """Whether people play it, and no run does."""
+        return not subject_class(self.spec.kind).by_run
+
+    def wanted(self, planned: int) -> int:
+        """Return how many episodes a run is to play: none of people's, else see `Setup`."""
+        return 0 if self.by_people else self.setup.enumerated or planned
+
+    @property
+    def seats(self) -> Mapping[str, Player]:
+        """The subject, and the partner where it is a player and no table."""
+        partners = self.setup.partners
+        other = {PARTNER: partners.player} if isinstance(partners, PartnerPlayer) else {}
+        return {SEAT: self.spec} | other
+
+    def seen_from(self, seat: str) -> Setup:
+        """Return the task as one of the seats sees it."""
+        return self.setup if seat == SEAT else self.setup.other
+
+    @property
+    def length(self) -> int:
+        """The horizon."""
+        return self.setup.horizon
+
+    @property
+    def scores(self) -> bool:
+        """Whether any strategy scores labels."""
+        names = [player.strategy for player in self.seats.values() if player.strategy]
+        return any(parse_strategy(name).scores for name in names)
+
+    def predicts(self, seat: str) -> bool:
+        """Tell whether a seat is asked what the other does, as a probe or to act on it."""
+        player = self.seats[seat]
+        if player.options.get("literal", True):
+            return True
+        return bool(player.strategy) and parse_strategy(player.strategy).predicts_first
+
+    @property
+    def subject(self) -> str:
+        """The subject's name in tables."""
+        return self.spec.name
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells this cell from the others of its experiment."""
+        s = self.setup
+        words = (self.subject, self.spec.model_name, s.game.name, s.labels.name, s.partners.name)
+        return (*words, str(s.horizon), str(s.seed), self.reference, s.on_invalid)
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """Return the cell as JSON-ready data, complete with payoffs and partner tables."""
+        s = self.setup
+        return {
+            "subject": self.subject,
+            "kind": s.kind,
+            "model": self.spec.model_name,
+            "strategy": self.spec.strategy,
+            "templates": s.templates(),
+            "options": s.options,
+            "game": game_data(s.game),
+            "labels": labels_data(s.labels),
+            "partners": partners_data(s.partners) | self._player_data(),
+            "horizon": s.horizon,
+            "seed": s.seed,
+            "reference": self.reference,
+            "on_invalid": s.on_invalid,
+        } | ({"by_people": True} if self.by_people else {})
+
+    def _player_data(self) -> dict[str, Any]:
+        """Return who sits in the partner's seat, complete enough to be played again."""
+        if not isinstance(self.setup.partners, PartnerPlayer):
+            return {}
+        player, setup = self.setup.partners.player, self.setup.other
+        said = {
+            "subject": player.name,
+            "kind": player.kind,
+            "model": player.model_name,
+            "strategy": player.strategy,
+            "templates": setup.templates(),
+            "options": player.options,
+        }
+        return {"player": said}
+
+
+def game_data(game: MatrixGame) -> dict[str, Any]:
+    """Return a game as definitions of cells have it, without labels."""
+    return {
+        "name": game.name,
+        "title": game.title,
+        "wording": game.wording,
+        "source": game.source,
+        "payoffs": game.payoffs.tolist(),
+    } | {
+        name: said
+        for name, said in (("story", game.story), ("disguise", _disguise_data(game)))
+        if said
+    }
+
+
+def _disguise_data(game: MatrixGame) -> dict[str, Any]:
+    return game.disguise.data() if game.disguise else {}
+
+
+def labels_data(labels: Labels) -> dict[str, Any]:
+    """Return a label set as definitions of cells have it."""
+    return {"name": labels.name, "own": labels.own, "partner": labels.partner}
+
+
+def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:
+    """Return a partner set as definitions of cells have it, complete with tables."""
+    if isinstance(partners, PartnerPlayer):
+        return {"name": partners.name, "weights": [], "tables": []}
+    return {
+        "name": partners.name,
+        "weights": partners.weights,
+        "tables": [_table_data(partner) for partner in partners.partners],
+    }
+
+
+def _table_data(partner: Partner) -> dict[str, Any]:
+    """Return a partner's table; with the two policies and the step, if it is made of two."""
+    change = partner.change
+    joined = change and {
+        "step": change.step,
+        "first": _table_data(change.first),
+        "second": _table_data(change.second),
+    }
+    return {
+        "name": partner.name,
+        "title": partner.title,
+        "source": partner.source,
+        "start": partner.start,
+        "states": partner.states,
+        "emissions": partner.emissions.tolist(),
+        "next_state": partner.next_state.tolist(),
+        "sha256": partner.fingerprint(),
+    } | ({"change": joined} if joined else {})
+
+
+def _label_sets(game: MatrixGame, names: Any, own: bool) -> list[str]:
+    """Return the label sets that a game is played with; `own`: they are said of this game."""
+    names = names if isinstance(names, list) else [names]
+    if own and not names:
+        raise TomevalError("labels is an empty list")
+    labels = [game.label_set(_text(n, "labels")).name for n in names]
+    return labels or [game.label_set().name]
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise TomevalError(f"{what} must be text, is {value!r}")
+    return value

@@ -1,0 +1,223 @@
+"""ΔFunctional and ToM % by step or by episode, a line per subject."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tomeval.core.numbers import number
+from tomeval.games.matrix.measures import MEASURES
+from tomeval.games.matrix.optima import possible_sums, reference_rewards
+from tomeval.games.matrix.played import FloatArray
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
+from tomeval.plots.drawing import (
+    DEFAULT,
+    Drawing,
+    Options,
+    axis_name,
+    interval_words,
+    sample_words,
+    with_interval,
+)
+from tomeval.plots.families import tasks
+from tomeval.plots.lines import Frame, Line, lines_figure
+from tomeval.plots.overlays import Overlay, overlays
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
+from tomeval.statistics import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def regret_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw ΔFunctional by step, a figure per task."""
+    return _curves(run, options, "regret", "delta_functional_per_step")
+
+
+def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw ToM % by step, a figure per task."""
+    return _curves(run, options, "tom", "tom_percent")
+
+
+def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]:
+    """Draw one metric by step, for every task of a run or every overlay that has values of it."""
+    if metric not in run.measures:
+        return []
+    by, what = options.by, _what(metric, options)
+    if by is None:
+        shown = [
+            Overlay(str(task), task.stem, cells, [cell.title for cell in cells])
+            for task, cells in tasks(run.cells).items()
+        ]
+    else:
+        shown = overlays(run, by)
+    shown = [drawn for overlay in shown if (drawn := _with_curves(overlay, metric)) is not None]
+    shown = [  # but those in which nobody was asked
+        overlay
+        for overlay in shown
+        if any(np.isfinite(cell.totals(metric).values).any() for cell in overlay.cells)
+    ]
+    stem = name if by is None else f"{name}_by_{by}"
+    stem += "" if options.curve == "window" else f"_{options.curve}"
+    return [
+        Drawing(
+            name,
+            f"{stem}_{words}" if len(shown) > 1 else stem,
+            curve_figure(cells, metric, title, options, names),
+            f"{what} by step{'' if by is None else f', by {by}'}: {title}",
+            _caption(what, title, cells, options),
+            _describe(cells, names, metric, what, options),
+        )
+        for title, words, cells, names in shown
+    ]
+
+
+def _what(metric: str, options: Options) -> str:
+    """Return what is drawn, for titles: a measure, or the sum of one that is a mean by step."""
+    heading = MEASURES[metric].heading
+    return f"cumulative {heading.removesuffix('/T')}" if options.curve == "cumulative" else heading
+
+
+def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) -> str:
+    """Say what is drawn: of how many episodes, with which intervals."""
+    by, width = options.by, options.window
+    several = "a line per subject" if by is None else f"a line per value of {by}"
+    which = "" if by is None else " (for the first one, if it was played for several)"
+    based = any(cell.is_baseline for cell in cells)
+    base = f" The dashed grey line is the tabular baseline{which}." if based else ""
+    over, kind, part = f", over {sample_words(cells)}", "mean", "all steps up to there"
+    if options.curve == "window":
+        part = "the step"
+        if width > 1:
+            part = f"a centred window of {width} steps (shorter at the ends)"
+    if options.curve == "cumulative":
+        kind, over = "sum", f", averaged over {sample_words(cells)}"
+    return (
+        f"{what} by step, {title}: {several}. Every point is the {kind} of {part}{over}; bands "
+        f"are {interval_words(options)}.{base}"
+    )
+
+
+def _with_curves(overlay: Overlay, metric: str) -> Overlay | None:
+    """Return an overlay without recorded cells that have no value in every step; None if empty."""
+    kept = [
+        (cell, name)
+        for cell, name in zip(overlay.cells, overlay.names, strict=True)
+        if matrix_cell(cell).has_curve(metric)
+    ]
+    if not kept:
+        return None
+    return overlay._replace(cells=[cell for cell, _ in kept], names=[name for _, name in kept])
+
+
+def curve_figure(
+    cells: Sequence[RunCell],
+    metric: str,
+    title: str,
+    options: Options = DEFAULT,
+    names: Sequence[str] | None = None,
+) -> Figure:
+    """Draw one metric by step: a line per cell with a 95 % band.
+
+    It is the mean over episodes of what `Options.curve` makes of each of them, so that the last
+    point of a running mean is the cell's number in tables. With more than six lines each gets a
+    panel of its own. `names` are those of the lines; default: the cells' titles.
+    """
+    lines, is_percent = [], metric == "tom_percent"
+    for name, cell in zip(names or [cell.title for cell in cells], cells, strict=True):
+        x, drawn = _points(matrix_cell(cell), metric, options)
+        if not np.isnan(drawn.mean).all():
+            lines.append(Line(name, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
+    unit = "" if options.curve != "cumulative" else " (payoff units)"
+    part = {"window": f", mean of {options.window} steps", "running": ", running mean"}
+    if options.window == 1:
+        part["window"] = ""
+    axis = unit and f"{_what(metric, options)}{unit}"
+    frame = Frame(
+        title,
+        "step",
+        axis or f"{axis_name(MEASURES[metric])}{part[options.curve]}",
+        "tabular baseline",
+        limits=(-3, 103) if is_percent else None,
+        zero=not is_percent,
+        counts=True,
+    )
+    return lines_figure(lines, frame, options)
+
+
+def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
+    """Return the steps from 1, and means over episodes of what the curve makes of each of them."""
+    curves = cell.curves(options.reference)
+    values = _curve(curves[metric], options)
+    bounds = np.array([[0.0, 100.0]])
+    if metric != "tom_percent":
+        bounds = _regret_limits(cell, values + _curve(curves["reward_per_step"], options), options)
+    return np.arange(1.0, values.shape[1] + 1), cell.mean(values, options.interval, bounds=bounds)
+
+
+def _regret_limits(cell: MatrixRunCell, best: FloatArray, options: Options) -> FloatArray:
+    """Return between what mean regret by step lies, (T, 2), given the best reward's curves.
+
+    Of all steps up to one, as `limits.regret_limits` has it for whole episodes: whichever partner
+    is met and however lucky the player; of single steps, at the best and at the worst payoff that
+    the partners met ever give.
+    """
+    played, own, count = cell.played, cell.game.own, best.shape[1]
+    if options.curve != "window" and played.mixture is None:
+        reference, ends = options.reference or cell.reference, []
+        for partner in cell.partners:
+            start = _curve(reference_rewards(cell.game, partner, count, reference)[None], options)
+            sums = possible_sums(cell.game, partner, count)
+            lengths = 1 if options.curve == "cumulative" else np.arange(1.0, count + 1)[:, None]
+            ends.append(start.T - (sums / lengths)[:, ::-1])
+        return np.stack([np.min(ends, axis=0)[:, 0], np.max(ends, axis=0)[:, 1]], axis=1)
+    gives = [own[:, (partner.emissions > 0).any(axis=0)] for partner in cell.partners]
+    if played.mixture is not None:  # who was met is known up to probabilities
+        gives = [own for _ in gives]
+    steps = _curve(np.ones((1, count)), options)
+    rewards = [steps * np.array([[end(payoffs)] for payoffs in gives]) for end in (np.max, np.min)]
+    return np.stack([(best - reward[played.which]).mean(axis=0) for reward in rewards], axis=1)
+
+
+def _curve(values: FloatArray, options: Options) -> FloatArray:
+    """Return what the curve makes of each episode's steps, shape (E, T)."""
+    if options.curve == "window":
+        return smooth(values, options.window)
+    sums: FloatArray = np.cumsum(values, axis=1)
+    return sums if options.curve == "cumulative" else sums / np.arange(1, values.shape[1] + 1)
+
+
+def smooth(values: FloatArray, window: int = 5) -> FloatArray:
+    """Return each episode's centred moving mean over `window` steps, shape (E, T).
+
+    An even window reaches one step farther back than ahead.
+    """
+    total = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
+    steps = np.arange(values.shape[1])
+    first = np.maximum(steps - window // 2, 0)
+    last = np.minimum(steps + (window - 1) // 2 + 1, values.shape[1])
+    mean: FloatArray = (total[:, last] - total[:, first]) / (last - first)
+    return mean
+
+
+def _describe(
+    cells: Sequence[RunCell], names: Sequence[str], metric: str, what: str, options: Options
+) -> str:
+    """Say where every line begins and ends; by step means of the first and last tenth."""
+    if options.curve != "window":
+        ends = []
+        for name, cell in zip(names, cells, strict=True):
+            _, drawn = _points(matrix_cell(cell), metric, options)
+            ends.append(f"{name} {with_interval(drawn, -1)}")
+        return f"{what}, last step: {'; '.join(ends)}."
+    parts, tenth = [], 1
+    for name, cell in zip(names, cells, strict=True):
+        values = matrix_cell(cell).curves(options.reference)[metric].mean(axis=0)
+        tenth = max(1, len(values) // 10)
+        first, last = number(values[:tenth].mean()), number(values[-tenth:].mean())
+        parts.append(f"{name} {first} and {last}")
+    steps = "step" if tenth == 1 else f"{tenth} steps"
+    return f"{what}, means over the first and the last {steps}: {'; '.join(parts)}."

@@ -1,0 +1,205 @@
+"""Literal against functional theory of mind, inside what is attainable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tomeval.core.numbers import number
+from tomeval.games.matrix.answer import answer
+from tomeval.games.matrix.measures import MEASURES
+from tomeval.games.matrix.results import matrix_cell
+from tomeval.plots.drawing import (
+    DEFAULT,
+    Drawing,
+    Options,
+    better_side,
+    has_values,
+    interval_words,
+    measured,
+    sample_words,
+)
+from tomeval.plots.families import Family, sheets, tasks
+from tomeval.plots.style import (
+    FILLINGS,
+    add_head,
+    fold,
+    in_style,
+    lines_of,
+    new_figure,
+    point_style,
+)
+from tomeval.runs.cell import RunCell
+from tomeval.runs.results import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NAME = "literal_against_functional"
+PAIR = ("delta_tom_best_response_per_step", "delta_functional_per_step")
+
+
+class Looks:
+    """How the points of a run look: each subject the same in all its figures.
+
+    Where subject and model tell all cells of a task apart, colour and marker are the subject's and
+    the filling is the model's; else every title has a look of its own.
+    """
+
+    def __init__(self, cells: Sequence[RunCell]) -> None:
+        pairs = [(cell.player, str(cell.columns["model"])) for cell in cells]
+        models = list(dict.fromkeys(model for _, model in pairs if model))
+        same = len({cell.title for cell in cells}) == len(set(pairs))
+        self.models = models if same and 1 < len(models) <= len(FILLINGS) else []
+        keys = [player for player, _ in pairs] if self.models else [cell.title for cell in cells]
+        self.subjects = list(dict.fromkeys(keys))
+
+    def of(self, cell: RunCell) -> dict[str, Any]:
+        """Return the look of a cell's point."""
+        if not self.models:
+            return point_style(self.subjects.index(cell.title))
+        model = str(cell.columns["model"])
+        filling = self.models.index(model) if model else 0
+        return point_style(self.subjects.index(cell.player), filling)
+
+    def handles(self, cells: Sequence[RunCell]) -> list[Any]:
+        """Return the legend of some cells: a mark per subject, and one per model."""
+        from matplotlib.lines import Line2D
+
+        if not self.models:
+            shown = {cell.title: self.of(cell) for cell in cells}
+            places = [name for name in self.subjects if name in shown]
+            return [Line2D([], [], label=name, **shown[name]) for name in places]
+        players = {cell.player for cell in cells}
+        handles = [
+            Line2D([], [], label=name, **point_style(index, 0))
+            for index, name in enumerate(self.subjects)
+            if name in players
+        ]
+        grey = {"marker": "o", "color": "0.4", "markersize": 5.5}
+        models = {str(cell.columns["model"]) for cell in cells}
+        for index, model in enumerate(self.models):
+            if model in models:
+                look = point_style(0, index) | grey
+                look |= {} if look["fillstyle"] == "full" else {"markeredgecolor": "0.4"}
+                handles.append(Line2D([], [], label=f"model: {model}", **look))
+        return handles
+
+
+def scatter(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw ΔToM/T against ΔFunctional/T, a panel per task."""
+    looks = Looks(run.cells)
+    drawings = []
+    for family in sheets(_drawable(run.cells)):
+        cells = [cell for _, members in family.panels for cell in members]
+        drawings.append(
+            Drawing(
+                NAME,
+                "_".join(filter(None, (NAME, family.stem))),
+                _family_figure(family, looks, options),
+                f"Literal against functional: {family.title}",
+                _caption(family, cells, looks, options),
+                _describe(family, options),
+            )
+        )
+    return drawings
+
+
+def _drawable(cells: Sequence[RunCell]) -> list[RunCell]:
+    """Return the cells of the tasks that can be drawn.
+
+    Some cell has both measures, and the grey area is what these episodes could reach.
+    """
+    by_task = tasks(cells).values()
+    return [
+        cell
+        for members in by_task
+        if any(has_values(cell, PAIR) for cell in members)
+        and all(matrix_cell(cell).as_planned for cell in members)
+        for cell in members
+    ]
+
+
+def _caption(family: Family, cells: Sequence[RunCell], looks: Looks, options: Options) -> str:
+    """Say what is drawn: of how many episodes, with which intervals, and what marks mean."""
+    models = " Colour and marker: the subject; filling: the model." if looks.models else ""
+    return (
+        "What acting on each prediction for its own step would cost (ΔToM/T, rule best response; "
+        "blind to later moves of partners that react) against what the play cost "
+        f"(ΔFunctional/T), {family.title}: a point per subject, means over "
+        f"{sample_words(cells)} with {interval_words(options)}.{models} On the "
+        "dashed diagonal a subject loses what its predictions cost; above it, it loses more than "
+        "that. Grey: what any subject can reach in expectation; for ΔToM/T an upper limit."
+    )
+
+
+def _describe(family: Family, options: Options) -> str:
+    """Say every subject's two numbers, and whether it uses what it knows."""
+    parts = []
+    for title, cells in family.panels:
+        means = [measured(cell, PAIR, options).mean for cell in cells]
+        said = "; ".join(
+            f"{cell.title} {number(mean[0])} and {number(mean[1])}, "
+            f"{answer(matrix_cell(cell), options.interval)}"
+            for cell, mean in zip(cells, means, strict=True)
+        )
+        parts.append(f"{title}: {said}")
+    return f"ΔToM/T and ΔFunctional/T. {'. '.join(parts)}."
+
+
+@in_style
+def _family_figure(family: Family, looks: Looks, options: Options) -> Figure:
+    """Draw a panel per task and the legend of all subjects."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    count = len(family.panels)
+    columns = min(count, options.fits(2, 3))
+    rows = -(-count // columns)
+    height = options.width / options.fits(2, 3) * 0.95
+    titles = [fold(title, int(13 * options.width / columns)) for title, _ in family.panels]
+    tall = rows * (height + 0.2 + 0.12 * lines_of(titles))
+    figure, panels = new_figure(options.width, 0.25 + tall, rows, columns, count)
+    for axes, title, (_, cells) in zip(panels, titles, family.panels, strict=True):
+        _panel(axes, cells, looks, options)
+        axes.set_title(title)
+    figure.supxlabel(f"ΔToM/T (payoff units){better_side(MEASURES[PAIR[0]])}")
+    figure.supylabel("ΔFunctional/T (payoff units), lower is better")
+    handles = looks.handles([cell for _, cells in family.panels for cell in cells])
+    handles.append(Line2D([], [], color="0.4", lw=0.9, ls="--", label="ΔFunctional = ΔToM"))
+    add_head(figure, family.title, [*handles, Patch(color=SHADE, label="attainable")])
+    return figure
+
+
+SHADE = "0.92"
+
+
+def _panel(axes: Axes, cells: Sequence[RunCell], looks: Looks, options: Options) -> None:
+    """Draw the points of one task."""
+    limits = matrix_cell(cells[0]).regret_limits(options.reference)
+    low = np.array([0.0, limits.regret_min])
+    high = np.array([limits.belief, limits.regret_max])
+    drawn_low, drawn_high = low.copy(), high.copy()
+    for cell in cells:
+        estimate = measured(cell, PAIR, options)
+        if np.isnan(estimate.mean).any():
+            continue
+        ends = np.nan_to_num(
+            np.stack([estimate.mean - estimate.low, estimate.high - estimate.mean])
+        )
+        style = looks.of(cell)
+        x, y = estimate.mean
+        axes.errorbar(x, y, ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
+        drawn_low = np.minimum(drawn_low, estimate.mean - ends[0])
+        drawn_high = np.maximum(drawn_high, estimate.mean + ends[1])
+    room = 0.06 * max(float((drawn_high - drawn_low).max()), 0.1)
+    # If predictions cannot cost anything the region is a line: give it a visible width.
+    thin = max(0.0, room / 2 - high[0]) / 2
+    axes.fill_between([-thin, high[0] + thin], low[1], high[1], color=SHADE, lw=0, zorder=0)
+    axes.axline((0, 0), slope=1, color="0.4", lw=0.9, ls="--", zorder=1)
+    across = max(drawn_high[0], drawn_low[0] + 0.35 * (drawn_high[1] - drawn_low[1]))
+    axes.set_xlim(drawn_low[0] - room, across + room)
+    axes.set_ylim(drawn_low[1] - room, drawn_high[1] + room)

@@ -1,0 +1,378 @@
+"""Literal and functional measures per episode, from played steps alone: one table of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tomeval.games.matrix.planned import planned_regret, reactions_right
+from tomeval.games.matrix.played import FloatArray, Played
+from tomeval.games.matrix.regret import HINDSIGHT, StepFacts, hindsight_metrics
+from tomeval.games.matrix.responses import best_responses
+from tomeval.games.matrix.scores import scores
+from tomeval.games.matrix.steps import NONE
+from tomeval.runs.measures import Measure, Totals, registry
+from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED
+
+PLANNED = "delta_tom_planned_per_step"
+ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_step")
+"""The rules of ΔToM: one step at a time, and over T steps, which can differ if partners react."""
+
+
+class Table(NamedTuple):
+    """What decides which measures a table has.
+
+    Attributes
+    ----------
+    known : sequence of bool
+        Of each cell whether its partner is known.
+    conditional : bool
+        Whether the conditional probe was asked.
+    reacts : bool
+        Whether any partner reacts.
+    """
+
+    known: Sequence[bool]
+    conditional: bool = False
+    reacts: bool = False
+
+
+@dataclass(frozen=True)
+class MatrixMeasure(Measure):
+    """A measure of matrix games.
+
+    Attributes
+    ----------
+    step : callable, optional
+        What every step adds, shape (N,), in the unit of the measure: an episode's value is the mean
+        over its steps. Without it, `of` gives the measure of whole episodes.
+    needs : {"", "predictions", "partner"}
+        Without its table, or on steps without a prediction, there is no value.
+    shown : callable
+        Whether a table has it.
+    """
+
+    step: Callable[[StepFacts], FloatArray] | None = None
+    needs: Literal["", "predictions", "partner"] = ""
+    shown: Callable[[Table], bool] = lambda table: True
+
+
+def measures_for(
+    known: Sequence[bool], conditional: bool = False, reacts: bool = False
+) -> tuple[str, ...]:
+    """Return the measures of a table, see `Table`.
+
+    Where no partner is known, those that need its table are left out; where any is unknown, regret
+    in hindsight is added. ΔToM over T steps is there if the probe was asked or any partner reacts.
+    """
+    table = Table(known, conditional, reacts)
+    return tuple(measure.name for measure in _TABLE if measure.shown(table))
+
+
+def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
+    """Return every metric's contribution of every step.
+
+    Parameters
+    ----------
+    reference : {"horizon", "stationary"}
+        What ΔFunctional is measured from: the expected rewards of the best response over the
+        episode's own length (the definition), or the best long-run mean reward per step.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (N,)
+        One entry per name in `METRICS`, in payoff units or percent. Their mean over an episode's
+        steps is the episode's value. NaN if the needed input is missing: ΔFunctional and foresight
+        without a partner table, everything about predictions on steps without one.
+    """
+    facts = StepFacts(played, reference)
+    result = {}
+    for measure in _BY_STEP:
+        there = facts.there[measure.needs]
+        if not there.any() or measure.step is None:
+            result[measure.name] = np.full(there.shape, np.nan)
+        else:
+            values = measure.step(facts)
+            result[measure.name] = values if there.all() else np.where(there, values, np.nan)
+    return result
+
+
+def episode_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
+    """Return every metric per episode: the mean over its steps, shape (E,).
+
+    The episode is the sampling unit of every interval. Parameters and NaN as for `step_metrics`;
+    what needs predictions is the mean over the episode's steps that have one, NaN if none has.
+
+    Examples
+    --------
+    Always defecting against tit for tat, three steps, payoffs 8, 0, 10, 5. The optimum cooperates
+    twice and then defects: 26. Defecting earns 10 + 5 + 5 = 20, a regret of 2 per step. With the
+    partner's moves held fixed nothing was lost: all of it is foresight.
+
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner
+    >>> game = get_game("IPD")
+    >>> defect = np.array([1, 1, 1])
+    >>> theirs = np.array([0, 1, 1])
+    >>> played = Played(game, [get_partner("tit_for_tat", game)], np.array([0]), np.array([3]),
+    ...                 defect, theirs, theirs, game.own[defect, theirs])
+    >>> metrics = episode_metrics(played)
+    >>> float(metrics["delta_functional_per_step"][0]), float(metrics["foresight_gap_per_step"][0])
+    (2.0, 2.0)
+    """
+    by_step = step_metrics(played, reference)
+    if played.episodes == 0:
+        return {name: np.empty(0) for name in METRICS}
+    starts = np.concatenate([[0], np.cumsum(played.lengths)[:-1]])
+    if played.predicted is not None and (played.predicted == NONE).any():
+        said = np.add.reduceat(played.predicted != NONE, starts, dtype=np.int64)
+        counts = {m.name: said for m in _BY_STEP if m.needs == "predictions"}
+        by_step |= {name: np.nan_to_num(by_step[name]) for name in counts}
+    else:
+        counts = {}
+    with np.errstate(invalid="ignore"):  # 0 / 0: no step of the episode has a prediction
+        return {
+            name: np.add.reduceat(values, starts) / counts.get(name, played.lengths)
+            for name, values in by_step.items()
+        }
+
+
+def curves(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
+    """Return every metric by step and episode, shape (E, T), for episodes of equal length."""
+    if len(set(played.lengths.tolist())) > 1:
+        raise ValueError("curves need episodes of equal length")
+    by_step = step_metrics(played, reference)
+    return {name: values.reshape(played.episodes, -1) for name, values in by_step.items()}
+
+
+# Each is worked out once for a cell, whichever of its measures is asked for first.
+_of_episodes = lru_cache(maxsize=4)(episode_metrics)
+_in_hindsight = lru_cache(maxsize=4)(hindsight_metrics)
+
+
+def _mean_of_steps(name: str, played: Played, reference: str) -> Totals:
+    # Recorded games: episodes in which nothing was predicted have no such value.
+    return Totals.known(_of_episodes(played, reference)[name])
+
+
+_PAPER = "Riemer et al. 2025, arXiv 2412.19726"
+_OWN = "this project, docs/measures.md"
+
+
+def _measure(
+    name: str,
+    heading: str,
+    better: Literal[1, 0, -1],
+    source: str,
+    meaning: str,
+    *,
+    of: Callable[[Played, str], Totals] | None = None,
+    **more: Any,
+) -> MatrixMeasure:
+    unit = "%" if name.endswith("_percent") else "payoff"
+    of = of or partial(_mean_of_steps, name)
+    return MatrixMeasure(name, heading, meaning, unit, better, source, of, **more)
+
+
+def _partner_known(table: Table) -> bool:
+    return any(table.known) or not table.known
+
+
+def _score(name: str, meaning: str, shown: Callable[[Table], bool]) -> MatrixMeasure:
+    """Return a score from 0 at chance to 100 at the best attainable."""
+
+    def of(played: Played, reference: str) -> Totals:
+        terms = getattr(scores(played), name)
+        return Totals(np.full(played.episodes, np.nan)) if terms is None else terms.totals
+
+    return _measure(f"{name}_percent", name, 1, _OWN, meaning, of=of, bounds=UNBOUNDED, shown=shown)
+
+
+# Neither side of a part of regret is better, because the parts trade off: against a partner that
+# reacts, giving up a step's best move can pay off later; stepwise regret and the response gap then
+# rise while regret falls, and acting on one's prediction can be a fault.
+_TABLE = (
+    _score(
+        "knows",
+        "Does it predict what the partner will do? Right predictions beyond chance, as a share of "
+        "the best predictor's: 0 at chance, 100 at the best attainable. Above 100: it predicted "
+        "draws that nobody can foresee.",
+        _partner_known,
+    ),
+    _score(
+        "uses",
+        "Does it act on its own predictions? The larger of replies and plans, where a prediction "
+        "matters: 0 at random actions, 100 where it always plays the best reply to its own "
+        "prediction.",
+        lambda table: True,
+    ),
+    _score(
+        "plays",
+        "How well does it play? Reward beyond that of uniformly random play, as a share of the "
+        "best response's: 0 at random play, 100 at the optimum.",
+        _partner_known,
+    ),
+    _score(
+        "replies",
+        "Uses for one step: the share that the action keeps of what the best reply to its own "
+        "prediction earns beyond a random action, if the prediction is right.",
+        lambda table: True,
+    ),
+    _score(
+        "plans",
+        "Uses over the remaining steps: as replies, with the value of the best response after this "
+        "step in place of the step's payoff alone.",
+        _partner_known,
+    ),
+    _measure(
+        "tom_percent",
+        "ToM %",
+        1,
+        f"{_PAPER}, definition 2.1 with the identity as metric",
+        "Literal theory of mind: the share of steps on which the partner's action was predicted, "
+        "0 to 100. Higher is better.",
+        needs="predictions",
+        step=lambda s: 100.0 * (s.predicted == s.played.partner),
+    ),
+    _measure(
+        "delta_functional_per_step",
+        "ΔFunctional/T",
+        -1,
+        f"{_PAPER}, definition 2.2",
+        "Functional theory of mind, as regret: how much less reward per step the subject earned "
+        "than the best response to this very partner would have. 0 is optimal; lower is better; in "
+        "payoff units.",
+        needs="partner",
+        shown=_partner_known,
+        step=lambda s: s.regret,
+    ),
+    _measure(
+        "delta_tom_best_response_per_step",
+        "ΔToM/T (best response)",
+        -1,
+        f"{_PAPER}, ΔToM one step at a time",
+        "Belief: the regret per step of a player who in each step plays a best response to the "
+        "subject's prediction, the partner's moves held fixed. A one-step rule: blind to what a "
+        "move does to the partner's later moves. Lower is better; in payoff units.",
+        bounds=FROM_ZERO,
+        needs="predictions",
+        step=lambda s: s.belief,
+    ),
+    _measure(
+        "delta_tom_misprediction_per_step",
+        "ΔToM/T (misprediction)",
+        -1,
+        f"{_PAPER}, as its tables have it",
+        "The same, but every wrong prediction that can cost something does, as in the published "
+        "tables. Also a one-step rule. Lower is better; in payoff units.",
+        bounds=FROM_ZERO,
+        needs="predictions",
+        step=lambda s: s.cost("misprediction"),
+    ),
+    _measure(
+        PLANNED,
+        "ΔToM/T (planned)",
+        -1,
+        f"{_PAPER}, ΔToM over T steps; what predictions imply: docs/measures.md",
+        "The regret per step of a player who plans all T steps against the partner that the "
+        "subject's predictions, and stated reactions, imply. Missing where they imply none. Lower "
+        "is better; in payoff units.",
+        bounds=FROM_ZERO,
+        # Not `Totals.known`: the mean over some episodes would be of those predicted best.
+        of=lambda played, reference: Totals(planned_regret(played)),
+        shown=lambda table: table.conditional or table.reacts,
+    ),
+    _measure(
+        "stepwise_regret_per_step",
+        "stepwise regret",
+        0,
+        _OWN,
+        "What the actions lost step by step, the partner's moves held fixed: belief and response "
+        "together. In payoff units.",
+        bounds=FROM_ZERO,
+        step=lambda s: s.stepwise,
+    ),
+    _measure(
+        "response_gap_per_step",
+        "response",
+        0,
+        _OWN,
+        "Response: stepwise regret beyond belief, from not acting on one's own predictions. In "
+        "payoff units, any sign.",
+        needs="predictions",
+        step=lambda s: s.stepwise - s.belief,
+    ),
+    _measure(
+        "foresight_gap_per_step",
+        "foresight",
+        0,
+        _OWN,
+        "Foresight: regret beyond stepwise regret, from what one's moves did to the partner's "
+        "later moves. 0 for partners that do not react; negative where giving up a step's best "
+        "move paid off later. Belief, response and foresight add up to the regret.",
+        needs="partner",
+        shown=_partner_known,
+        step=lambda s: s.regret - s.stepwise,
+    ),
+    _measure(
+        "self_consistency_percent",
+        "self-consistent %",
+        0,
+        _OWN,
+        "Share of steps on which the action is a best response to the subject's own prediction, "
+        "0 to 100.",
+        needs="predictions",
+        step=lambda s: 100.0 * best_responses(s.played.game)[s.played.own, s.predicted],
+    ),
+    _measure(
+        "reward_per_step",
+        "reward/step",
+        1,
+        _PAPER,
+        "Reward that the subject earned per step, in payoff units.",
+        step=lambda s: s.played.own_reward,
+    ),
+    _measure(
+        "reaction_accuracy_percent",
+        "reactions right %",
+        1,
+        _OWN,
+        "How probable the stated reactions are under the partner's table, 0 to 100. Higher is "
+        "better.",
+        of=lambda played, reference: Totals.known(reactions_right(played)),
+        shown=lambda table: table.conditional,
+    ),
+    _measure(
+        HINDSIGHT[0],
+        "hindsight regret (constant)",
+        0,
+        _OWN,
+        "How much less per step the subject earned than the best single action, chosen after the "
+        "episode against the partner's moves as recorded. In payoff units, any sign; used where "
+        "the partner is unknown, and not equal to ΔFunctional.",
+        of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[0]]),
+        shown=lambda table: not all(table.known),
+    ),
+    _measure(
+        HINDSIGHT[1],
+        "hindsight regret (memory-one)",
+        0,
+        _OWN,
+        "The same against the best reply to the previous joint move as recorded. In payoff units, "
+        "any sign.",
+        of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[1]]),
+        shown=lambda table: not all(table.known),
+    ),
+)
+
+MEASURES = registry(*_TABLE)
+"""All measures, in the order of the tables; more come with extensions. Which of them a run has:
+`measures_for`."""
+
+_BY_STEP = tuple(measure for measure in _TABLE if measure.step is not None)
+METRICS = tuple(measure.name for measure in _BY_STEP)
+"""The measures that every step adds to, in the order of the tables."""

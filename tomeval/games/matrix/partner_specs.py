@@ -1,0 +1,205 @@
+"""Turn what an experiment or command line writes into partners and partner sets."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.extensions import part
+from tomeval.games.matrix.games import MatrixGame, check_keys
+from tomeval.games.matrix.partner_files import build_partner, partner_file, partner_names
+from tomeval.games.matrix.partners import Partner, PartnerSet
+
+_CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
+_JOINED = re.compile(r"\+(?![^(]*\))")  # a plus outside brackets
+SETS = ("single_action",)
+_TABLE = ("name", "partners", "weights")
+
+
+class PartnerLibrary(NamedTuple):
+    """A source of partners that an extension brings.
+
+    `build` is called with the whole name, ``SOURCE:...``, the game, and what the partner is to be
+    called; `fits`, `title` and `source` are for lists.
+    """
+
+    build: Callable[[str, MatrixGame, str], Partner]
+    fits: str
+    title: str
+    source: str
+
+
+class PartnerSets(NamedTuple):
+    """A kind of partner set that an extension brings: inline tables that have its name as a key.
+
+    `build` is called with such a table, the game, and the folder that relative paths start from.
+    """
+
+    build: Callable[[dict[str, Any], MatrixGame, Path | None], PartnerSet]
+
+
+def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partner:
+    """Build a partner from text such as ``tit_for_tat``, ``always(1)`` or ``mine.toml(p=0.2)``.
+
+    Parameters
+    ----------
+    spec : str
+        Name of a shipped partner or path of a TOML file, with parameters in parentheses; or
+        ``axelrod:`` and the name of a player, or another source that an extension brings.
+    base : Path, optional
+        Folder that a relative path starts from (default: the working folder).
+
+    Raises
+    ------
+    TomevalError
+        Unknown partner or parameter, or a partner that does not fit the game.
+
+    Examples
+    --------
+    >>> from tomeval.games.matrix.games import get_game
+    >>> get_partner("tit_for_tat", get_game("IPD")).emissions.tolist()
+    [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+    name, args, options = _parse(spec)
+    inside = ", ".join([*map(str, args), *(f"{k}={v}" for k, v in options.items())])
+    stem = Path(name).stem if name.endswith(".toml") else name
+    full_name = f"{stem}({inside})" if inside else stem
+    if name in SETS:
+        raise TomevalError(f"{name!r} is a partner set, not one partner; use always(0), always(1)")
+    source, colon, _ = name.partition(":")
+    if colon and (library := part("partners", source)):
+        if args or options:
+            raise TomevalError(f"partner {spec!r}: partners of {source} take no parameters")
+        partner: Partner = library.build(name, game, full_name)
+        return partner
+    return build_partner(partner_file(name, base), game, full_name, args, options)
+
+
+def get_partner_set(
+    spec: str | dict[str, Any], game: MatrixGame, base: Path | None = None
+) -> PartnerSet:
+    """Build a partner set.
+
+    Parameters
+    ----------
+    spec : str or dict
+        ``"single_action"`` (every ``always(k)``, uniformly); one partner; several joined by
+        ``+``, with weights as in ``"0.3*always(0) + 0.7*tit_for_tat"`` or without (uniform); or a
+        table, or the text of a table in TOML, with ``partners`` (list of specs), optional
+        ``weights`` and ``name``; or one of a kind that an extension brings, such as ``switch``.
+    game, base
+        As for `get_partner`.
+
+    Examples
+    --------
+    >>> from tomeval.games.matrix.games import get_game
+    >>> get_partner_set("single_action", get_game("RPS")).weights
+    (0.3333333333333333, 0.3333333333333333, 0.3333333333333333)
+    """
+    if isinstance(spec, str) and spec.lstrip().startswith("{"):
+        spec = _inline(spec)
+    if isinstance(spec, dict):
+        for key in spec:
+            if key not in _TABLE and (kind := part("partner_sets", key)):
+                built: PartnerSet = kind.build(spec, game, base)
+                return built
+        return _from_table(spec, game, base)
+    if spec.strip() == "single_action":
+        specs = [f"always({k})" for k in range(game.m)]
+        return PartnerSet("single_action", tuple(get_partner(s, game, base) for s in specs))
+    terms = _JOINED.split(spec)
+    if len(terms) == 1 and "*" not in spec:
+        partner = get_partner(spec, game, base)
+        return PartnerSet(partner.name, (partner,))
+    weights, specs = [], []
+    for term in terms:
+        weight, star, rest = term.partition("*")
+        weights.append(_number(weight, spec) if star else None)
+        specs.append(rest if star else term)
+    given = [w for w in weights if w is not None]
+    if given and len(given) < len(weights):
+        raise TomevalError(f"partner set {spec!r}: give a weight to every partner or to none")
+    partners = tuple(get_partner(s, game, base) for s in specs)
+    return PartnerSet(spec.strip(), partners, tuple(given))
+
+
+def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
+    """Build a partner set from an inline table of an experiment file."""
+    check_keys("partner set", spec, _TABLE)
+    specs = spec.get("partners")
+    if not isinstance(specs, list) or not all(isinstance(s, str) for s in specs) or not specs:
+        raise TomevalError(f"partner set: partners must be a list of names, is {specs!r}")
+    weights = spec.get("weights", [])
+    numeric = isinstance(weights, list) and all(
+        isinstance(w, int | float) and not isinstance(w, bool) for w in weights
+    )
+    if not numeric:
+        raise TomevalError(f"partner set: weights must be a list of numbers, is {weights!r}")
+    name = spec.get("name", " + ".join(specs))
+    if not isinstance(name, str):
+        raise TomevalError(f"partner set: name must be text, is {name!r}")
+    partners = tuple(get_partner(s, game, base) for s in specs)
+    return PartnerSet(name, partners, tuple(map(_weight, weights)))
+
+
+def _inline(spec: str) -> dict[str, Any]:
+    """Read the text of an inline table, as the command line takes it."""
+    try:
+        table = tomllib.loads(f"partners = {spec}")["partners"]
+    except tomllib.TOMLDecodeError as error:
+        raise TomevalError(f"partner set {spec!r}: is not a TOML table ({error})") from None
+    if not isinstance(table, dict):
+        raise TomevalError(f"partner set {spec!r}: is not a TOML table")
+    return table
+
+
+def _weight(value: int | float) -> float:
+    """Return a weight as a float; a whole number too large for one is not a weight."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """Split ``name(1, p=0.5)`` into name, positional and named arguments."""
+    match = _CALL.match(spec) if isinstance(spec, str) else None
+    if match is None:
+        raise TomevalError(
+            f"partner {spec!r} cannot be read; write a name, or a name with parameters such as "
+            f"always(1); known: {', '.join(partner_names())}"
+        )
+    args: list[Any] = []
+    options: dict[str, Any] = {}
+    if match[2] and match[2].strip():
+        for given in match[2].split(","):
+            key, equals, value = given.rpartition("=")
+            if not equals:
+                if options:
+                    raise TomevalError(f"partner {spec!r}: positional after named parameter")
+                args.append(_number(value, spec))
+            elif key.strip() in options:
+                raise TomevalError(f"partner {spec!r}: parameter {key.strip()!r} is given twice")
+            else:
+                options[key.strip()] = _number(value, spec)
+    return match[1], args, options
+
+
+def _number(text: str, spec: str) -> int | float:
+    """Read a finite number."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise TomevalError(f"partner {spec!r}: {text.strip()!r} is not a number")
+    return value

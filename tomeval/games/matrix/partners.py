@@ -1,0 +1,253 @@
+"""Partners: checked finite-state tables, and the sets that an episode draws one from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError
+
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A partner that plays `first`, then `second` from step `step`."""
+
+    step: int  # the first step of the second policy, counted from 1; at least 2
+    first: Partner
+    second: Partner  # it begins anew, in its start state
+
+
+@dataclass(frozen=True, eq=False)
+class Partner:
+    """The other player's policy: a finite-state machine.
+
+    In state s the partner plays action b with probability ``emissions[s, b]``. When the subject
+    played a at the same time, the next state is ``next_state[s, a, b]``.
+
+    Parameters
+    ----------
+    name : str
+        How experiments and tables write this partner, with its parameters.
+    emissions : array_like, shape (S, m)
+        Rows are probability distributions over the partner's actions.
+    next_state : array_like of int, shape (S, n, m)
+        Indices of states.
+    start : int
+        The state of step 1.
+    states : tuple of str
+        A name per state, for messages and records.
+    title, source : str
+        Full name; where the policy comes from.
+    change : Change, optional
+        For a partner that is made of two: the policies that it joins. The table alone says what it
+        plays.
+
+    Raises
+    ------
+    TomevalError
+        The table is incomplete (shapes), not stochastic, or has a state that no play reaches.
+
+    Examples
+    --------
+    >>> stubborn = Partner("stubborn", [[0.0, 1.0]], [[[0, 0], [0, 0]]])
+    >>> stubborn.is_deterministic
+    True
+    """
+
+    name: str
+    emissions: NDArray[np.float64]
+    next_state: NDArray[np.int64]
+    start: int = 0
+    states: tuple[str, ...] = ()
+    title: str = ""
+    source: str = ""
+    change: Change | None = None
+
+    def __post_init__(self) -> None:
+        emissions = np.array(self.emissions, dtype=np.float64)
+        next_state = np.array(self.next_state)
+        where = f"partner {self.name!r}"
+        if emissions.ndim != 2 or 0 in emissions.shape:
+            raise TomevalError(f"{where}: emissions have shape {emissions.shape}, need (S, m)")
+        size, m = emissions.shape
+        if next_state.ndim != 3 or next_state.shape[::2] != (size, m):
+            raise TomevalError(
+                f"{where}: incomplete, next_state has shape {next_state.shape}, "
+                f"need ({size}, n, {m}): one next state for every state and joint action"
+            )
+        states = self.states or tuple(f"s{i}" for i in range(size))
+        if len(states) != size:
+            raise TomevalError(f"{where}: {len(states)} state names for {size} states")
+        if not np.issubdtype(next_state.dtype, np.integer):
+            raise TomevalError(f"{where}: next states must be whole numbers")
+        outside = (next_state < 0) | (next_state >= size)
+        if outside.any() or not 0 <= self.start < size:
+            raise TomevalError(f"{where}: a next or start state is outside 0..{size - 1}")
+        _check_stochastic(where, emissions, states)
+        object.__setattr__(self, "emissions", emissions)
+        object.__setattr__(self, "next_state", next_state.astype(np.int64))
+        object.__setattr__(self, "states", states)
+        object.__setattr__(self, "title", self.title or self.name)
+        emissions.setflags(write=False)
+        self.next_state.setflags(write=False)
+        lost = np.flatnonzero(~reachable(emissions, self.next_state, self.start))
+        if lost.size:
+            raise TomevalError(
+                f"{where}: unreachable from start state {states[self.start]!r}: "
+                + ", ".join(repr(states[i]) for i in lost)
+            )
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every state plays one action for sure."""
+        return bool((self.emissions.max(axis=1) == 1.0).all())
+
+    @property
+    def reacts(self) -> bool:
+        """Whether the subject's moves can change what the partner plays later."""
+        return not bool((self.next_state == self.next_state[:, :1, :]).all())
+
+    @property
+    def n(self) -> int:
+        """Number of the subject's actions."""
+        return int(self.next_state.shape[1])
+
+    @property
+    def m(self) -> int:
+        """Number of the partner's actions."""
+        return int(self.emissions.shape[1])
+
+    def cumulative(self) -> NDArray[np.float64]:
+        """Return cumulative emissions, shape (S, m - 1): action = how many a uniform draw passes.
+
+        The last bound is left out, so rounding in the sum can never give an action beyond m - 1.
+        """
+        return np.cumsum(self.emissions, axis=1)[:, :-1]
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of the table: equal for partners that play alike, state by state."""
+        table = (self.emissions.tolist(), self.next_state.tolist(), self.start)
+        return hashlib.sha256(repr(table).encode()).hexdigest()
+
+
+def _check_stochastic(where: str, emissions: NDArray[np.float64], states: tuple[str, ...]) -> None:
+    """Raise unless every row of `emissions` is a probability distribution."""
+    for name, row in zip(states, emissions, strict=True):
+        if not np.isfinite(row).all() or (row < 0).any() or abs(row.sum() - 1) > _TOLERANCE:
+            raise TomevalError(
+                f"{where}: state {name!r} is not stochastic: its action probabilities "
+                f"{[float(p) for p in row]} must be at least 0 and sum to 1"
+            )
+
+
+def reachable(
+    emissions: NDArray[np.float64], next_state: NDArray[np.int64], start: int
+) -> NDArray[np.bool_]:
+    """Tell which states some play by the subject can reach, shape (S,)."""
+    seen = np.zeros(len(emissions), dtype=bool)
+    waiting = [start]
+    while waiting:
+        state = waiting.pop()
+        if not seen[state]:
+            seen[state] = True
+            waiting.extend(np.unique(next_state[state][:, emissions[state] > 0]).tolist())
+    return seen
+
+
+@dataclass(frozen=True, eq=False)
+class PartnerSet:
+    """A distribution over partners; every episode draws one.
+
+    Parameters
+    ----------
+    name : str
+        How experiments and tables write the set.
+    partners : tuple of Partner
+        At least one; all for the same game; names unique.
+    weights : tuple of float
+        Probability of each partner: positive, sum 1. Empty: uniform.
+    """
+
+    name: str
+    partners: tuple[Partner, ...]
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        where = f"partner set {self.name!r}"
+        if not self.partners:
+            raise TomevalError(f"{where}: needs at least one partner")
+        names = [partner.name for partner in self.partners]
+        if len(set(names)) < len(names):
+            raise TomevalError(f"{where}: a partner appears twice: {', '.join(names)}")
+        if len({(partner.n, partner.m) for partner in self.partners}) > 1:
+            raise TomevalError(f"{where}: its partners are for games of different sizes")
+        weights = tuple(self.weights) or (1 / len(names),) * len(names)
+        if len(weights) != len(names):
+            raise TomevalError(f"{where}: {len(weights)} weights for {len(names)} partners")
+        if not all(np.isfinite(w) and w > 0 for w in weights) or abs(sum(weights) - 1) > 1e-6:
+            raise TomevalError(f"{where}: weights {list(weights)} must be positive and sum to 1")
+        object.__setattr__(self, "weights", weights)
+
+    def cumulative(self) -> NDArray[np.float64]:
+        """Return cumulative weights, shape (partners - 1,)."""
+        return np.cumsum(self.weights)[:-1]
+
+
+@lru_cache(maxsize=4096)
+def change_of(partner: Partner) -> Change | None:
+    """Return the change of a partner: the one it was made with, or the one that its table shows.
+
+    A table shows a change if it counts steps, plays one action in all of them and another one for
+    ever after: that of the shipped `switcher`. None for every other partner.
+
+    Examples
+    --------
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner
+    >>> change_of(get_partner("switcher(0, 1, k=30)", get_game("IPD"))).step
+    30
+    >>> change_of(get_partner("alternator", get_game("IPD"))) is None
+    True
+    """
+    if partner.change is not None:
+        return partner.change
+    if not _counts_once(partner.emissions, partner.next_state, partner.start):
+        return None
+    played = partner.emissions.argmax(axis=1)
+    first, second = (_always(partner, int(played[end])) for end in (0, -1))
+    return Change(len(played), first, second)
+
+
+def table_change(told: Mapping[str, Any]) -> int | None:
+    """Return the step of the change of a partner as definitions of cells have it; None: none."""
+    if "change" in told:
+        return int(told["change"]["step"])
+    table = np.array(told["emissions"])
+    counts = _counts_once(table, np.array(told["next_state"]), told["start"])
+    return len(table) if counts else None
+
+
+def _counts_once(emissions: NDArray[np.float64], next_state: NDArray[np.int64], start: int) -> bool:
+    """Tell whether a table counts steps with one action for sure, then plays another for ever."""
+    size = len(emissions)
+    counted = np.minimum(np.arange(size) + 1, size - 1)
+    if size < 2 or start != 0 or (next_state != counted[:, None, None]).any():
+        return False
+    if (emissions.max(axis=1) != 1.0).any():
+        return False
+    played = emissions.argmax(axis=1)
+    return bool((played[:-1] == played[0]).all() and played[-1] != played[0])
+
+
+def _always(partner: Partner, action: int) -> Partner:
+    """Return the partner of the same game that plays one action."""
+    table = np.eye(partner.m)[[action]]
+    return Partner(f"always({action})", table, np.zeros((1, partner.n, partner.m), np.int64))

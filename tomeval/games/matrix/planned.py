@@ -1,0 +1,212 @@
+"""What planning is worth: ΔToM over T steps, how right stated reactions are, the informed best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.optima import known_best_response
+from tomeval.games.matrix.partners import Partner
+from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played
+from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding
+
+UNSAID, TAKEN_BACK = -1, -2
+_ENTRIES = 10_000_000
+"""How large plans are at a time: steps x implied partners x joint moves."""
+
+
+@lru_cache(maxsize=4)
+def planned_regret(played: Played) -> FloatArray:
+    """Return ΔToM/T under the rule `planned` of each episode, shape (E,), in payoff units.
+
+    The regret per step of a player who knows the partner only by the subject's predictions: it
+    plays the best T-step response to the partner that they imply against the real one. That is the
+    regret of ΔFunctional (reference ``horizon``), an expectation over the partner's draws: at least
+    0, and never more than the worst response loses. Tied actions count by their mean.
+
+    Returns
+    -------
+    ndarray
+        NaN where the partner's table is unknown or plays by more than the last joint move
+        (`answers_last_move`), as what is right of it in one step need not be in another; where the
+        predictions imply no partner (`implied`); and where they do not say something that is
+        needed: the first move, an answer to a joint move that can follow if the partner is as
+        believed, or to one that the planner meets.
+    """
+    per_step = np.full(played.episodes, np.nan)
+    if not played.partners or played.predicted is None:
+        return per_step
+    partners, weights = played.opponents()
+    ends, game = np.cumsum(played.lengths), played.game
+    for horizon in np.unique(played.lengths).tolist():
+        alike = np.flatnonzero(played.lengths == horizon)
+        told = implied(played, (ends[alike] - horizon)[:, None] + np.arange(horizon))
+        machines, which = np.unique(told, axis=0, return_inverse=True)
+        regret = np.zeros((len(machines), len(partners)))
+        size = max(1, _ENTRIES // (horizon * game.n * game.m))
+        for part in np.split(np.arange(len(machines)), range(size, len(machines), size)):
+            plans = _plan(game, machines[part], horizon)
+            for k in np.flatnonzero(weights[alike].any(axis=0)).tolist():
+                regret[part, k] = _regret(game, machines[part], *plans, partners[k])
+        losses = np.where(weights[alike] > 0, weights[alike] * regret[which.ravel()], 0.0)
+        per_step[alike] = losses.sum(axis=1)
+    return per_step
+
+
+@lru_cache(maxsize=256)
+def answers_last_move(partner: Partner) -> FloatArray | None:
+    """Return a partner that answers the last joint move, shape (1 + n m, m); None for another.
+
+    Row 0: probabilities of its first move; row 1 + a m + b: of its move after (a, b), 0 where it
+    never plays b.
+    """
+    table = np.zeros((1 + partner.n * partner.m, partner.m))
+    table[0] = partner.emissions[partner.start]
+    known = np.zeros(len(table), dtype=bool)
+    for s, b in np.argwhere(partner.emissions > 0).tolist():
+        for a in range(partner.n):
+            context, row = 1 + a * partner.m + b, partner.emissions[partner.next_state[s, a, b]]
+            if known[context] and np.abs(table[context] - row).max() > ROUNDING:
+                return None
+            table[context], known[context] = row, True
+    return table
+
+
+def implied(played: Played, steps: IntArray) -> IntArray:
+    """Return the partner that each episode's predictions imply, shape (E, 1 + n m).
+
+    `steps`, shape (E, T), are the places of the episodes' steps. ``[e, k]`` is the move in the
+    context k, numbered as in `answers_last_move`; below 0: none is implied. It is what the subject
+    predicted after that joint move (a, b), or stated in the conditional probe for its action a
+    where it predicted b. It must always have been the same, and if the partner was then seen to do
+    something else, the subject must have said it again: who has changed its mind, or may have,
+    implies no answer. Where nothing was said of (a, b) at all, the probe's answers for a count, on
+    the same conditions.
+    """
+    assert played.predicted is not None
+    n, m = played.game.n, played.game.m
+    own, theirs, predicted = played.own[steps], played.partner[steps], played.predicted[steps]
+    context = np.zeros_like(steps)
+    context[:, 1:] = 1 + own[:, :-1] * m + theirs[:, :-1]
+    e, t = np.nonzero(predicted >= 0)
+    said = [(e, t, context[e, t], predicted[e, t])]
+    if played.reactions is None:
+        return _settled(said, context, theirs, 1 + n * m)
+    stated = played.reactions[steps]
+    if played.drawn_reactions is not None:
+        stated = np.where(played.drawn_reactions[steps], UNSAID, stated)
+    e, t, a = np.nonzero((stated >= 0) & (predicted >= 0)[..., None])
+    move = stated[e, t, a]
+    partner_of = _settled(
+        [*said, (e, t, 1 + a * m + predicted[e, t], move)], context, theirs, 1 + n * m
+    )
+    alone = _settled([(e, t, a, move)], np.roll(own, 1, axis=1), theirs, n)
+    partner_of[:, 1:] = np.where(
+        partner_of[:, 1:] == UNSAID, np.repeat(alone, m, axis=1), partner_of[:, 1:]
+    )
+    return partner_of
+
+
+def _settled(
+    said: Sequence[tuple[IntArray, ...]], context: IntArray, theirs: IntArray, size: int
+) -> IntArray:
+    """Return what was always said of each context and never taken back, shape (E, size).
+
+    Parameters
+    ----------
+    said : sequence of tuple of ndarray
+        Episode, step, context and move of every statement.
+    context, theirs : ndarray of int, shape (E, T)
+        The context of each step, and the move that the partner made in it. Those of the first step,
+        which no other repeats, take nothing back.
+    """
+    count, never = len(context), np.iinfo(np.int64).max
+    least, most = np.full((count, size), never), np.full((count, size), UNSAID)
+    last, wrong = np.full((count, size), UNSAID), np.full((count, size), never)
+    for e, t, k, move in said:
+        np.minimum.at(least, (e, k), move)
+        np.maximum.at(most, (e, k), move)
+        np.maximum.at(last, (e, k), t)
+    e, t = np.nonzero(np.take_along_axis(most, context, axis=1) != theirs)
+    e, t = e[t > 0], t[t > 0]
+    np.minimum.at(wrong, (e, context[e, t]), t)
+    stands = (least == most) & ((wrong == never) | (last > wrong))
+    return np.where(stands | (most == UNSAID), most, TAKEN_BACK)
+
+
+def _plan(game: MatrixGame, machines: IntArray, horizon: int) -> tuple[BoolArray, BoolArray]:
+    """Return the best actions of each step given the move believed now, shape (T, G, n, m).
+
+    And from which contexts on G machines say all that planning the steps that are left needs, shape
+    (T, G, 1 + n m). Backward induction as in `optima`: worth is relative to the best context, and
+    actions tie within the rounding that has built up.
+    """
+    count, size = machines.shape
+    payoffs, shape = gains(game), (count, game.n, game.m)
+    rows, following = np.arange(count)[:, None], np.maximum(machines, 0)
+    ahead, rounding = np.zeros(shape), np.full(count, payoff_rounding(game))
+    plan = np.zeros((horizon, *shape), dtype=np.bool_)
+    said = np.zeros((horizon, count, size), dtype=np.bool_)
+    after = np.ones(shape, dtype=np.bool_)
+    for t in range(horizon - 1, -1, -1):
+        worth = payoffs + ahead
+        top = worth.max(axis=1)  # [machine, move believed now]
+        rounding += ROUNDING * np.ptp(worth, axis=(1, 2))
+        plan[t] = worth >= top[:, None, :] - rounding[:, None, None]
+        ahead = (top[rows, following[:, 1:]] - top.max(axis=1)[:, None]).reshape(shape)
+        every: BoolArray = np.logical_and.reduce(after, axis=1)
+        said[t] = (machines >= 0) & every[rows, following]
+        after = said[t, :, 1:].reshape(shape)
+    return plan, said
+
+
+def _regret(
+    game: MatrixGame, machines: IntArray, plan: BoolArray, said: BoolArray, partner: Partner
+) -> FloatArray:
+    """Return the regret per step of plans for machines against a partner's table, shape (G,)."""
+    truth, horizon, (count, size) = answers_last_move(partner), len(plan), machines.shape
+    if truth is None:
+        return np.full(count, np.nan)
+    rows, least, payoffs = np.arange(count)[:, None], float(game.own.min()), gains(game)
+    optimum = known_best_response(game, partner, horizon).rewards
+    lost, known = np.zeros(count), np.ones(count, dtype=np.bool_)
+    mass = np.eye(1, size).repeat(count, axis=0)
+    for t in range(horizon):
+        known &= ~((mass > 0) & ~said[t]).any(axis=1)
+        chosen = plan[t][rows, :, np.maximum(machines, 0)]  # [machine, context, own action]
+        own = mass[..., None] * chosen / chosen.sum(axis=2, keepdims=True)
+        joint = np.einsum("gka,kb->gab", own, truth)
+        lost += optimum[t] - (least + (joint * payoffs).sum(axis=(1, 2)))
+        mass = np.concatenate([np.zeros((count, 1)), joint.reshape(count, -1)], axis=1)
+    result: FloatArray = np.where(known, np.maximum(lost, 0.0) / horizon, np.nan)
+    return result
+
+
+def reactions_right(played: Played) -> FloatArray:
+    """Return ``reaction_accuracy_percent`` per episode, shape (E,).
+
+    How probable the stated next actions are under the partner's table, mean over own actions, then
+    over steps but the last. Nothing that was drawn is in it: the mean is over reactions that were
+    stated, and steps with one. NaN if none was, or a step was not asked.
+    """
+    result = np.full(played.episodes, np.nan)
+    if played.reactions is None or played.partner_state is None:
+        return result
+    ends = np.cumsum(played.lengths)
+    for episode, (end, length) in enumerate(zip(ends, played.lengths, strict=True)):
+        steps = slice(end - length, end - 1)
+        said = played.reactions[steps]
+        if (said < 0).any():
+            continue
+        partner = played.partners[played.which[episode]]
+        following = partner.next_state[played.partner_state[steps], :, played.partner[steps]]
+        drawn = played.drawn_reactions
+        stated = np.ones(said.shape, dtype=bool) if drawn is None else ~drawn[steps]
+        among = stated.any(axis=1)
+        chances = np.where(stated, partner.emissions[following, said], 0.0).sum(axis=1)[among]
+        if among.any():
+            result[episode] = 100.0 * (chances / stated.sum(axis=1)[among]).mean()
+    return result

@@ -1,0 +1,433 @@
+"""A cell of a matrix-game run: its game, partners and played arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.once import held
+from tomeval.core.streams import Stream
+from tomeval.games.matrix.bounds import (
+    REGRETS,
+    Attainable,
+    attainable,
+    attainable_as_played,
+    game_limits,
+    regret_limits,
+)
+from tomeval.games.matrix.game_sets import Disguise
+from tomeval.games.matrix.games import Labels, MatrixGame
+from tomeval.games.matrix.measures import curves, step_metrics
+from tomeval.games.matrix.optima import known_best_response
+from tomeval.games.matrix.partners import Change, Partner, PartnerSet
+from tomeval.games.matrix.play import Setup
+from tomeval.games.matrix.played import FloatArray, IntArray, Played, mixture_of
+from tomeval.games.matrix.scores import Terms, scores
+from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.storing import (
+    PARTNER,
+    RECORDED,
+    SEAT,
+    read_played,
+    read_stated_probabilities,
+)
+from tomeval.games.matrix.subject_specs import LLM, PartnerPlayer
+from tomeval.runs.cell import RunCell
+from tomeval.runs.domain import Player
+from tomeval.runs.measures import SCORE_PARTS, SCORES
+from tomeval.runs.outside import readers
+from tomeval.runs.results import Run
+from tomeval.runs.store import Store
+from tomeval.statistics.bounded import UNBOUNDED
+from tomeval.strategies.compose import recorded_strategy
+
+TABULAR = "rmax"
+"""The kind of subject that is drawn as the tabular baseline."""
+
+
+class MatrixRunCell(RunCell):
+    """One cell: a subject in a game against a set of partners."""
+
+    def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
+        super().__init__(store, number, definition)
+        labels = definition["labels"]
+        self.recorded = definition["kind"] == RECORDED
+        # Who sits in the partner's seat, if that is a player and no table.
+        self.partner_player: Mapping[str, Any] | None = definition["partners"].get("player")
+        self.labels = Labels(labels["name"], tuple(labels["own"]), tuple(labels["partner"]))
+        self.game = _game(json.dumps(definition["game"]), self.labels)
+        tables = definition["partners"]["tables"]
+        self.partners = [_partner(json.dumps(table)) for table in tables]
+        # An unknown partner has no table, but a name.
+        self.partner_names = [p.name for p in self.partners] or [definition["partners"]["name"]]
+
+    @property
+    def episode_names(self) -> Sequence[str]:
+        """The names of recorded matches."""
+        return tuple(map(str, self.definition.get("matches", ())))
+
+    @property
+    def by_number(self) -> bool:
+        """Whether it was played here: the numbers of recorded matches are their order in a log."""
+        return not self.recorded
+
+    @property
+    def people(self) -> NDArray[np.str_] | None:
+        """The participants of recorded matches."""
+        return self._told("participants")
+
+    @property
+    def chances(self) -> NDArray[np.str_] | None:
+        """Which recorded matches met the same random draws: seed and name, if the log has seeds."""
+        seeds = self._told("seeds")
+        if seeds is None:
+            return None
+        names = [self.episode_names[episode] for episode in self.episodes.tolist()]
+        return np.array([f"{s} {n}" for s, n in zip(seeds, names, strict=True)], dtype=np.str_)
+
+    def _told(self, what: str) -> NDArray[np.str_] | None:
+        """Return what a log says of each complete match."""
+        told = self.definition.get(what)
+        if told is None:
+            return None
+        return np.array([told[episode] for episode in self.episodes.tolist()], dtype=np.str_)
+
+    @property
+    def clusters(self) -> NDArray[Any]:
+        """The participants of recorded matches, if they are several; else every match."""
+        people = self.people
+        return self.episodes if people is None or len(set(people.tolist())) < 2 else people
+
+    @property
+    def knows_attempts(self) -> bool:
+        """Whether it was played here: a log does not say how often anything was asked."""
+        return not self.recorded
+
+    @held
+    def played(self) -> Played:
+        """The complete episodes."""
+        read = read_played(self.store, self.number, self.recorded)
+        more = readers(self.store, self.number, self.definition)
+        if self.read_anew and read["predicted"] is not None:
+            read["predicted"] = self._read_anew(read["predicted"], read["lengths"])
+        played = Played(self.game, self.partners, **read, more=more)
+        problem = _contradiction(played, len(self.partner_names))
+        if problem:
+            raise self.store.damaged(f"cell {self.number}: {problem}")
+        if not self.recorded:
+            return played
+        ends = np.cumsum(played.lengths)[:-1]
+        matches = zip(np.split(played.own, ends), np.split(played.partner, ends), strict=True)
+        weights = self.definition["partners"]["weights"]
+        mixture = mixture_of(self.partners, weights, list(matches) if played.episodes else [])
+        return replace(played, mixture=mixture)
+
+    @property
+    def read_anew(self) -> bool:
+        """Whether predictions are read from their stored probabilities, see `Run.predict`.
+
+        They are if labels were scored. What a player acted on stays what it was.
+        """
+        told = self.definition
+        if not self.reading or told["kind"] != LLM or not told["options"].get("literal", True):
+            return False
+        strategy = recorded_strategy(told["strategy"])
+        return strategy is not None and strategy.scored and not strategy.predicts_first
+
+    def _read_anew(self, recorded: IntArray, lengths: IntArray) -> IntArray:
+        """Return every prediction as `reading` says: argmax (ties as recorded, or drawn) or drawn.
+
+        What was recorded in the same way is as recorded. All else is drawn from the cell's own
+        stream, so it is the same at every reading.
+        """
+        drawn = self.definition["options"].get("predict", "argmax") == "sample"
+        if drawn == (self.reading == "drawn"):
+            return recorded
+        stream = Stream.of(self.seed, "read anew", *map(str, self.columns.values()))
+        each = zip(self.episodes.tolist(), lengths.tolist(), strict=True)
+        u = [x for episode, length in each for x in stream.episode(episode).random(length)]
+        result = recorded.copy()
+        for step, (stated, _) in enumerate(read_stated_probabilities(self.store, self.number)):
+            if stated:
+                probs = np.array(stated, dtype=np.float64)
+                result[step] = _choose(probs, self.reading, int(recorded[step]), u[step])
+        return result
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Names of the language models, by seat where a player sits in the partner's."""
+        other = self.partner_player
+        if other is None:
+            return super().models
+        names = {SEAT: str(self.columns["model"]), PARTNER: str(other["model"])}
+        return {seat: name for seat, name in names.items() if name}
+
+    @property
+    def player(self) -> str:
+        """The subject."""
+        return str(self.columns["subject"])
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is the tabular learner."""
+        return bool(self.definition["kind"] == TABULAR)
+
+    @property
+    def which(self) -> IntArray:
+        """Partner of each complete episode, shape (E,)."""
+        return self.played.which
+
+    @cached_property
+    def each_once(self) -> bool:
+        """Whether nothing is drawn, and it has one episode for each partner."""
+        if self.recorded or not self.setup.enumerated:
+            return False
+        if self.read_anew and self.reading == "drawn":
+            return False  # alike as played, and not as read
+        which = self.which.tolist()
+        return 0 < len(which) == len(set(which))
+
+    def wanted(self, planned: int) -> int:
+        """Return how many episodes are to be played: one for each partner if nothing is drawn."""
+        if self.by_people:
+            return 0
+        return planned if self.recorded else self.setup.enumerated or planned
+
+    @property
+    def by_people(self) -> bool:
+        """Whether people play it, and no run does."""
+        return bool(self.definition.get("by_people", False))
+
+    @cached_property
+    def setup(self) -> Setup:
+        """How the cell was played; paths among the options start from the working folder."""
+        told = self.definition
+        weights, name = told["partners"]["weights"], told["partners"]["name"]
+        other = self.partner_player
+        partners: PartnerSet | PartnerPlayer
+        if other is None:
+            partners = PartnerSet(name, tuple(self.partners), tuple(weights))
+        else:
+            player = Player(other["subject"], other["kind"], other["options"])
+            partners = PartnerPlayer(name, player)
+        return Setup(
+            told["kind"],
+            told["options"],
+            game=self.game,
+            labels=self.labels,
+            partners=partners,
+            horizon=told["horizon"],
+            seed=told["seed"],
+            on_invalid=told["on_invalid"],
+        )
+
+    @cached_property
+    def attainable(self) -> dict[str, float]:
+        """Means over the complete episodes of `attainable_as_played`, if a partner draws moves."""
+        if all(partner.is_deterministic for partner in self.partners) or not self.which.size:
+            return {}
+        ceilings = attainable_as_played(self.played)
+        return {name: float(values.mean()) for name, values in ceilings.items()}
+
+    def regret_limits(self, reference: str | None = None) -> Attainable:
+        """Return between what ΔFunctional/T and ΔToM/T lie; only for cells played `as_planned`."""
+        told = self.definition
+        weights = tuple(told["partners"]["weights"])
+        said = (told["horizon"], reference or self.reference)
+        return attainable(self.game, tuple(self.partners), weights, *said)
+
+    def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+        """Return between what a measure lies, whoever plays; regret has exact limits.
+
+        Scores have those of the predictions and states that were met.
+        """
+        if name in (*SCORES, *SCORE_PARTS):
+            terms: Terms | None = getattr(scores(self.played), name.removesuffix("_percent"))
+            return UNBOUNDED if terms is None else terms.limits
+        exact = game_limits(self.game).get(name)
+        if name in REGRETS and self.partners:
+            horizons = {self.definition["horizon"]}
+            if self.recorded:  # of one length and against one partner, or there are no limits
+                horizons = set() if self.played.mixture else set(self.played.lengths.tolist())
+            if len(horizons) == 1:
+                said = (*horizons, reference or self.reference)
+                exact = regret_limits(self.game, tuple(self.partners), *said)[name]
+        return exact or super().limits(name, reference)
+
+    def regret_range(self, reference: str | None = None) -> float | None:
+        """Return the difference between worst and best response; None without a known partner."""
+        if not self.partners or not self.as_planned:
+            return None
+        limits = self.regret_limits(reference)
+        return limits.regret_max - limits.regret_min
+
+    @property
+    def payoff_range(self) -> float:
+        """Range of the game's own payoffs."""
+        return float(np.ptp(self.game.own))
+
+    @property
+    def payoff_size(self) -> float:
+        """The game's own payoff farthest from 0."""
+        return float(np.abs(self.game.own).max())
+
+    def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
+        """Return the partner's name."""
+        return [self.partner_names[typed[0]]]
+
+    @property
+    def as_planned(self) -> bool:
+        """Whether every episode is of the cell's horizon, against a partner that is known.
+
+        What is attainable in the cell, and its measures by step, then hold for all episodes. Games
+        recorded elsewhere need not be so, and a player in the partner's seat has no table.
+        """
+        if self.partners and not self.recorded:
+            return True
+        even = bool((self.played.lengths == self.definition["horizon"]).all())
+        return even and bool(self.partners) and self.played.mixture is None
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether belief, response and foresight are of the same steps, all of the episodes'."""
+        predicted = self.played.predicted
+        return predicted is None or bool((predicted != NONE).all())
+
+    def judged(self) -> Mapping[str, Sequence[Any]]:
+        """Return the steps' worth: `best_action` as the best response over the horizon plays it.
+
+        `regret` is the step's part of ΔFunctional/T, `tom_regret` of ΔToM/T (best response).
+        `best_action` is that of the partner's state, the lowest of several, and missing where the
+        partner is known up to probabilities or not at all.
+        """
+        by_step = step_metrics(self.played, self.reference)
+        return {
+            "correct": (by_step["tom_percent"] / 100).tolist(),
+            "regret": by_step["delta_functional_per_step"].tolist(),
+            "best_action": self._best_actions(),
+            "tom_regret": by_step["delta_tom_best_response_per_step"].tolist(),
+        }
+
+    def _best_actions(self) -> list[int | None]:
+        played = self.played
+        if not self.partners or played.mixture is not None:
+            return [None] * len(played.own)
+        states = iter(
+            state
+            for (state,) in self.store.read("steps", ("partner_state",), self.number, complete=True)
+        )
+        best: list[int | None] = []
+        for which, length in zip(played.which.tolist(), played.lengths.tolist(), strict=True):
+            plan = known_best_response(self.game, self.partners[which], length)
+            here = [next(states) for _ in range(length)]
+            best += [None if s == NONE else int(plan.policy[t, s]) for t, s in enumerate(here)]
+        return best
+
+    def has_curve(self, name: str) -> bool:
+        """Tell whether a measure can be shown by step; without a partner's table some cannot."""
+        if self.partners and not self.recorded:
+            return True
+        even = len(set(self.played.lengths.tolist())) == 1
+        return even and bool(np.isfinite(self.curves()[name]).all())
+
+    def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
+        """Return every measure by episode and step, shape (E, T)."""
+        return curves(self.played, reference or self.reference)
+
+
+def _choose(probs: FloatArray, reading: str, recorded: int, u: float) -> int:
+    """Return one prediction given its probabilities."""
+    if reading == "drawn":
+        return int((u >= np.cumsum(probs)[:-1]).sum())
+    tied = np.flatnonzero(probs == probs.max())
+    return recorded if recorded in tied else int(tied[int(u * len(tied))])
+
+
+# The cells of a run share most games and partners: what is equal is checked, and its optimum
+# solved, once.
+
+
+@lru_cache(maxsize=4096)
+def _game(text: str, labels: Labels) -> MatrixGame:
+    """Return the game of a cell's definition, given as JSON."""
+    told = json.loads(text)
+    return MatrixGame(
+        told["name"],
+        told["payoffs"],
+        {labels.name: labels},
+        title=told["title"],
+        wording=told["wording"],
+        source=told["source"],
+        story=told.get("story", ""),
+        disguise=Disguise.read(told["disguise"]) if "disguise" in told else None,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _partner(text: str) -> Partner:
+    """Return a partner of a cell's definition, given as JSON."""
+    return _read_partner(json.loads(text))
+
+
+def _read_partner(told: Mapping[str, Any]) -> Partner:
+    change = None
+    if "change" in told:
+        parts = (_read_partner(told["change"][name]) for name in ("first", "second"))
+        change = Change(told["change"]["step"], *parts)
+    return Partner(
+        told["name"],
+        told["emissions"],
+        told["next_state"],
+        told["start"],
+        tuple(told["states"]),
+        told["title"],
+        told["source"],
+        change,
+    )
+
+
+def matrix_cells(run: Run) -> list[MatrixRunCell]:
+    """Return the cells of a run of matrix games; raise `TomevalError` for another domain's."""
+    cells = [cell for cell in run.cells if isinstance(cell, MatrixRunCell)]
+    if len(cells) < len(run.cells):
+        raise TomevalError(f"{run.folder}: is a run of {run.domain.title}, not of matrix games")
+    return cells
+
+
+def matrix_cell(cell: RunCell) -> MatrixRunCell:
+    """Narrow the type of a cell of a run of matrix games."""
+    assert isinstance(cell, MatrixRunCell)
+    return cell
+
+
+def _contradiction(played: Played, partners: int) -> str:
+    """Return what is impossible in the stored episodes of a run, or an empty string.
+
+    `partners` is how many an episode can be against.
+
+    Checksums find damage; this finds rows of stores without them, and rows that were edited.
+    """
+    game = played.game
+    if played.episodes and played.lengths.min() < 1:
+        return "an episode without steps"
+    for what, values, count in (
+        ("partner", played.which, partners),
+        ("own action", played.own, game.n),
+        ("partner's action", played.partner, game.m),
+        ("predicted action", played.predicted, game.m),
+    ):
+        if values is None or not values.size:
+            continue
+        least = NONE if values is played.predicted else 0
+        if not least <= values.min() <= values.max() < count:
+            return f"a {what} is outside 0..{count - 1}"
+    if (played.own_reward != game.own[played.own, played.partner]).any():
+        return "a reward does not match its actions"
+    return ""

@@ -1,0 +1,275 @@
+"""What a language model is told of a matrix game: rules, past rounds and questions in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.resources import shipped
+from tomeval.core.text import check_text, excerpt
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.observation import Joint, Words
+from tomeval.games.matrix.optima import dynamics
+from tomeval.games.matrix.partner_specs import get_partner
+from tomeval.games.matrix.partners import Partner
+from tomeval.games.matrix.responses import best_responses, stationary_reward
+from tomeval.models.base import Message
+from tomeval.strategies.compose import Strategy
+from tomeval.strategies.options import templates_of
+from tomeval.strategies.questions import Phrased, Question, Style
+from tomeval.strategies.readers import MARKER
+from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
+
+NONE = "none"
+MOST = 500
+"""Characters of a persona."""
+
+PERSONAS = ("persona", "partner_persona")
+FRAME = "frame"
+_PART = shipped("prompts") / "parts" / "framing"
+
+
+def persona_text(name: str, given: Any) -> str:
+    """Return what the persona `given` as the option `name` says; empty for ``none``.
+
+    Raises
+    ------
+    TomevalError
+        It is no text of one line and at most `MOST` characters, or names a file.
+    """
+    if not isinstance(given, str):
+        raise TomevalError(f"{name} must be text, is {json.dumps(given, default=str)}")
+    if given == NONE:
+        return ""
+    check_text(given, name)
+    if not given.strip():
+        raise TomevalError(f"{name} is empty; leave {name} out, or say {NONE!r}")
+    if given.strip().casefold().startswith("file:"):
+        raise TomevalError(f"{name} is a text, not a file: write it in place of {given!r}")
+    if "\n" in given or "\t" in given:
+        raise TomevalError(f"{name} must be one line, is {excerpt(given)!r}")
+    if len(given) > MOST:
+        raise TomevalError(f"{name} has {len(given):,} characters; a persona has at most {MOST}")
+    return given.strip()
+
+
+def prompts_of(options: Mapping[str, Any], base: Path | None) -> Prompts:
+    """Return the templates of a player of these options, those of its strategy too."""
+    more = templates_of(options.get("strategy", "QA"), "matrix")
+    if any(options.get(name, NONE) != NONE for name in (*PERSONAS, FRAME)):
+        more += (_PART,)
+    return load_prompts("matrix", options.get("prompts", ""), base, more)
+
+
+def framed(
+    prompts: Prompts,
+    options: Mapping[str, Any],
+    values: Mapping[str, Any],
+    story: str = "",
+) -> str:
+    """Return what stands before the rules: stories, then who plays; empty without any.
+
+    `values` are those that the rules show; `story` is the game's own, which stands first.
+
+    Raises
+    ------
+    TomevalError
+        As `persona_text`; or there is no such frame.
+    """
+    parts = [story] if story else []
+    if (frame := options[FRAME]) != NONE:
+        known = [n.removeprefix(CHOSEN) for n in prompts.names() if n.startswith(CHOSEN)]
+        if frame not in known:
+            raise unknown(FRAME, frame, [NONE, *known])
+        parts.append(prompts.render(f"{CHOSEN}{frame}", **values))
+    told = {name: persona_text(name, options[name]) for name in PERSONAS}
+    if any(told.values()):
+        parts.append(prompts.render("context/persona", **told))
+    return "\n\n".join(parts)
+
+
+class MatrixScene:
+    """Rules and history; the history grows by one line per round and is never rendered again.
+
+    `words` decides whether payoffs and rewards are shown; `earlier` stands before every prompt and
+    `before` before the rules; `examples` is the kind of `worked_examples`.
+    """
+
+    def __init__(
+        self,
+        prompts: Prompts,
+        words: Words,
+        strategy: Strategy,
+        earlier: tuple[Message, ...] = (),
+        examples: str = "reciprocal",
+        before: str = "",
+    ) -> None:
+        self.prompts, self.words, self.strategy = prompts, words, strategy
+        self.earlier = earlier
+        self._examples_kind = examples
+        self._examples: list[dict[str, Any]] = []
+        self.step = 1
+        rules = prompts.render("context/rules", payoffs=words.payoff_lines(), **words.common)
+        self._text = f"{before}\n\n{rules}" if before else rules
+
+    def observe(self, joint: Joint) -> None:
+        """Add a round."""
+        if self.strategy.shows_history:
+            values = self.words.round_values(self.step, joint)
+            line = self.prompts.render("context/history", **values)
+            self._text += ("\n\n" if self.step == 1 else "\n") + line
+        self.step += 1
+
+    def context(self) -> str:
+        """Return rules and history."""
+        return self._text
+
+    def summary_request(self, use: str) -> str:
+        """Return the request to summarise rules and history, to ``act`` or to ``predict``."""
+        return self.note_request(f"context/s2a_{use}", self._text, "", self.step)
+
+    def summarised(self, summary: str) -> str:
+        """Return the summary, which stands for the rules too."""
+        values = {**self.words.common, "round": self.step}
+        return self.prompts.render("context/summary", summary=summary, **values)
+
+    def note_request(self, template: str, context: str, memory: str, step: int) -> str:
+        """Return a request whose template shows context and memory itself."""
+        values = {**self.words.common, "context": context, "memory": memory, "round": step}
+        return self.prompts.render(template, **values)
+
+    def group(self, purpose: str) -> str:
+        """Tell requests that show rules and history from questions that show a summary."""
+        return " raw" if self.strategy.summarises else ""
+
+    def phrase(self, question: Question[Any], style: Style, extra: str) -> Phrased:
+        """Render a question from the template of its kind of answer.
+
+        Scored predictions come in two forms: with the own action of the round before the label, or
+        without.
+        """
+        name, values = question.template, question.values | self.words.common
+        values["round"] = question.step
+        if style.scored:
+            if name == "predict":
+                name += "_agent_first" if "own_action" in values else "_partner_first"
+            name = f"answer/lm_{name}"
+            asked = (self.prompts.render(name, **values),)
+            prefill = self.prompts.prefill(name, **values)
+            return Phrased(asked, prefill, self.prompts.instead(name, **values))
+        values |= {"marker": MARKER, "extra": extra}
+        text = self.prompts.render(f"answer/{style.kind}_{name}", **values)
+        if not style.shots:
+            return Phrased((text,))
+        shown = "act" if question.form == "functional" else "predict"
+        self._examples = self._examples or worked_examples(self.words, self._examples_kind)
+        values["examples"] = self._examples
+        return Phrased((self.prompts.render(f"answer/examples_{shown}", **values), text))
+
+
+EXAMPLES = ("reciprocal", "myopic")
+
+
+def worked_examples(words: Words, kind: str) -> list[dict[str, Any]]:
+    """Make three examples of ideal reasoning for the game at hand.
+
+    A ``myopic`` set shows two partners that repeat an action and one that alternates between two;
+    the answer is the best response to the expected action. In a ``reciprocal`` set the third
+    partner reacts to the subject's last action, as tit for tat does (as a best responder does where
+    the two sides have different numbers of actions), and the answer is the first action of what
+    pays most in the long run: to keep one action, or to respond to each expected action. Where
+    neither reaches the best stationary reward, the set is the myopic one.
+    """
+    last = words.game.m - 1
+    alternating = _unmoved(words, "alternating", (0, last, 0), last)
+    examples = [_unmoved(words, "constant", (0, 0, 0), 0)]
+    reacting = _reacting(words) if kind == "reciprocal" else None
+    if reacting is None:
+        return [*examples, _unmoved(words, "constant", (last, last, last), last), alternating]
+    return [*examples, alternating, reacting]
+
+
+def _unmoved(words: Words, kind: str, seen: Sequence[int], following: int) -> dict[str, Any]:
+    """Return an example with a partner that does not care what the subject does."""
+    game = words.game
+    top = game.n - 1
+    own = (0, top, 0) if kind == "constant" else (0, 0, top)
+    return {
+        "kind": kind,
+        "rounds": _rounds(words, own, seen),
+        "next": words.labels.partner[following],
+        "best": words.labels.own[_best_reply(game, following)],
+        "worth": [_worth(words, a, following) for a in words.order.own],
+    }
+
+
+def _reacting(words: Words) -> dict[str, Any] | None:
+    """Return an example with a partner that reacts; None if no simple plan is best against it."""
+    game = words.game
+    partner = get_partner("tit_for_tat" if game.n == game.m else "best_responder", game)
+    answers = _answers(game, partner)
+    if answers is None:
+        return None
+    own = [*range(game.n), 0]
+    first = int(partner.emissions[partner.start].argmax())
+    kept = [float(game.own[a, answers[a]]) for a in range(game.n)]
+    greedy = _greedy(game, answers, own[-1])
+    keep = max(kept) >= greedy
+    attained = max(*kept, greedy)
+    rewards, transitions = dynamics(game, partner)
+    optimum = stationary_reward(rewards, transitions, partner.start)
+    if attained < optimum - 1e-9 * (1 + abs(optimum)):
+        return None
+    expected = answers[own[-1]]
+    best = kept.index(attained) if keep else _best_reply(game, expected)
+    labels = words.labels
+    return {
+        "kind": "reacting",
+        "rounds": _rounds(words, own, [first, *(answers[a] for a in own[:-1])]),
+        "answers": [
+            {"own": labels.own[a], "partner": labels.partner[answers[a]]} for a in words.order.own
+        ],
+        "next": labels.partner[expected],
+        "best": labels.own[best],
+        "worth": [_worth(words, a, answers[a]) for a in words.order.own],
+        "greedy": words.amount(greedy),
+        "keep": keep,
+    }
+
+
+def _answers(game: MatrixGame, partner: Partner) -> list[int] | None:
+    """Return the partner's next action by the subject's last one; None if more decides it."""
+    emitted = partner.emissions.argmax(axis=1)
+    replies = [{int(emitted[s]) for s in partner.next_state[:, a].flat} for a in range(game.n)]
+    return [actions.pop() for actions in replies] if all(len(f) == 1 for f in replies) else None
+
+
+def _greedy(game: MatrixGame, answers: Sequence[int], last: int) -> float:
+    """Return the long-run reward per round of always responding to the expected action."""
+    rewards: list[float] = []
+    seen: dict[int, int] = {}
+    while last not in seen:
+        seen[last] = len(rewards)
+        expected = answers[last]
+        last = _best_reply(game, expected)
+        rewards.append(float(game.own[last, expected]))
+    cycle = rewards[seen[last] :]
+    return sum(cycle) / len(cycle)
+
+
+def _best_reply(game: MatrixGame, partner_action: int) -> int:
+    return int(best_responses(game)[:, partner_action].argmax())
+
+
+def _rounds(words: Words, own: Sequence[int], partner: Sequence[int]) -> list[tuple[str, str]]:
+    labels = words.labels
+    return [(labels.own[a], labels.partner[b]) for a, b in zip(own, partner, strict=True)]
+
+
+def _worth(words: Words, own: int, partner: int) -> dict[str, str]:
+    """Return what an action pays against an action of the partner."""
+    labels, amount = words.labels, words.amount(words.game.own[own, partner])
+    return {"own": labels.own[own], "partner": labels.partner[partner], "amount": amount}

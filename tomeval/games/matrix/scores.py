@@ -1,0 +1,284 @@
+"""Knows, uses, plays: three scores of a cell, each 0 at chance and 100 at the best attainable."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.optima import (
+    known_best_response,
+    possible_totals,
+    reference_rewards,
+)
+from tomeval.games.matrix.partners import Partner
+from tomeval.games.matrix.played import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Played,
+    by_episode,
+    states_of,
+)
+from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding
+from tomeval.games.matrix.steps import NONE
+from tomeval.runs.measures import Totals
+from tomeval.statistics.bounded import UNBOUNDED, Bounds
+
+SHOWS = 0.1
+"""On this share of the steps a prediction must change the best move for its use to be seen."""
+
+_DIGITS = 10
+"""Decimals of an episode's part in percent: below them is the rounding of sums of payoffs."""
+
+
+class Terms(NamedTuple):
+    """What a score is the ratio of, by episode, each of shape (E,).
+
+    The score is sum(top) / sum(bottom) over the episodes that are `there`; `least` and `most` are
+    the smallest and the largest that `top` can come out at.
+    """
+
+    top: FloatArray
+    bottom: FloatArray
+    least: FloatArray
+    most: FloatArray
+    there: BoolArray
+
+    @property
+    def score(self) -> float:
+        """The score, 1 at the best attainable; NaN if there is nothing to attain."""
+        bottom = float(self.bottom[self.there].sum())
+        return float(self.top[self.there].sum()) / bottom if bottom > 0 else float("nan")
+
+    @property
+    def totals(self) -> Totals:
+        """Return the score as the ratio that it is."""
+        return Totals(np.where(self.there, self.top, np.nan), self.bottom, ratio=True)
+
+    @property
+    def limits(self) -> Bounds:
+        """Between what the score in percent lies on steps of these predictions and states."""
+        bottom = float(self.bottom[self.there].sum())
+        if not bottom > 0:
+            return UNBOUNDED
+        low, high = (100 * float(part[self.there].sum()) / bottom for part in self[2:4])
+        return round(low, _DIGITS), round(high, _DIGITS)
+
+
+class Scores(NamedTuple):
+    """The terms of a cell's scores; `uses` is None where no prediction can show."""
+
+    knows: Terms
+    replies: Terms
+    plans: Terms
+    uses: Terms | None
+    plays: Terms
+
+
+_KNOWN: WeakKeyDictionary[Played, Scores] = WeakKeyDictionary()
+
+
+def scores(played: Played) -> Scores:
+    """Return what the scores of a cell are made of, worked out once; see `scores_of`."""
+    if played not in _KNOWN:
+        _KNOWN[played] = scores_of(played)
+    return _KNOWN[played]
+
+
+def scores_of(played: Played) -> Scores:
+    """Return what the scores of a cell are made of.
+
+    Parameters
+    ----------
+    played : Played
+        E episodes. With p_t the subject's prediction, a_t its action, b_t the partner's, s_t the
+        partner's state, r the payoff, m the number of the partner's actions and V* the value of the
+        best response over the steps that are left:
+
+        - *knows*: [b_t = p_t] - 1/m over max_b P(b | s_t) - 1/m;
+        - *replies*: 1 - loss / loss of a random action, the loss max_x r(x, p_t) - r(a_t, p_t);
+        - *plans*: the same with r(x, p_t) + V*(state after x and p_t) in place of r(x, p_t);
+        - *uses*: the larger of *replies* and *plans*, of those in which a prediction can show: on a
+          share `SHOWS` of the steps no action is a best reply to every prediction;
+        - *plays*: 1 - (V* - reward) / (V* - V of uniformly random play).
+
+        Sums over the steps with a prediction and the episodes; *plays* over all steps.
+
+    Notes
+    -----
+    Against a mixture of partners (`Played.mixture`) every value is its mean by posterior
+    probability. Without a known partner there is neither *knows*, nor *plans*, nor *plays*. The
+    definitions are this project's own, docs/measures.md.
+
+    Examples
+    --------
+    In rock, paper, scissors a player is told Rock three times and plays Paper, Paper, Rock:
+
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner
+    >>> game = get_game("RPS")
+    >>> own, theirs = np.array([1, 1, 0]), np.array([0, 0, 0])
+    >>> played = Played(game, [get_partner("always(0)", game)], np.array([0]), np.array([3]),
+    ...                 own, theirs, theirs, game.own[own, theirs])
+    >>> [round(terms.score, 4) for terms in scores_of(played)]
+    [1.0, 0.6667, 0.6667, 0.6667, 0.6667]
+    """
+    if played.predicted is None:
+        asked = np.zeros(len(played.own), dtype=np.bool_)
+        predicted = np.zeros(len(played.own), dtype=np.int64)
+    else:
+        asked = played.predicted != NONE
+        predicted = np.where(asked, played.predicted, 0)
+    knows, plans, shows_ahead = _against_partners(played, predicted, asked)
+    worth = gains(played.game)[:, predicted].T  # (N, n)
+    replies = _replying(played, worth, asked, payoff_rounding(played.game))
+    shows_now = np.full(len(asked), _changes_best(gains(played.game), 0.0), dtype=np.float64)
+    seen = [
+        terms
+        for terms, shows in ((replies, shows_now), (plans, shows_ahead))
+        if asked.any() and shows[asked].mean() >= SHOWS and not np.isnan(terms.score)
+    ]
+    uses = max(seen, key=lambda terms: terms.score, default=None)
+    return Scores(knows, replies, plans, uses, _plays(played))
+
+
+def _against_partners(
+    played: Played, predicted: IntArray, asked: BoolArray
+) -> tuple[Terms, Terms, FloatArray]:
+    """Return the terms of *knows* and *plans*, and on which steps the latter can show, (N,)."""
+    game, size = played.game, len(asked)
+    chance = 1 / game.m
+    best, worth, shows = np.zeros(size), np.zeros((size, game.n)), np.zeros(size)
+    slack, starts = np.zeros(size), np.cumsum(played.lengths) - played.lengths
+    partners, weights = played.opponents() if played.partners else ((), np.empty((0, 0)))
+    for partner, weight in zip(partners, weights.T, strict=True):
+        mine = np.flatnonzero(weight)
+        if not mine.size:
+            continue
+        states, _ = states_of(played, partner, mine)
+        lengths = played.lengths[mine]
+        step = np.arange(len(states)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        at = np.repeat(starts[mine], lengths) + step
+        share = np.repeat(weight[mine], lengths)
+        best[at] += share * partner.emissions.max(axis=1)[states]
+        for length in np.unique(lengths).tolist():
+            of = np.repeat(lengths, lengths) == length
+            ahead = known_best_response(game, partner, length).relative
+            now, s, t = at[of], states[of], step[of]
+            p = predicted[now]
+            reached = partner.next_state[s, :, p]  # (K, n)
+            value = gains(game)[:, p].T + ahead[t + 1][np.arange(len(t))[:, None], reached]
+            worth[now] += share[of, None] * value
+            shows[now] += share[of] * _plans_show(game, partner, length)[t, s]
+            slack[now] += share[of] * _slack(game, length)
+    known = asked & (len(partners) > 0)
+    there = by_episode(played, known) > 0
+    attainable = np.where(best - chance > ROUNDING, best - chance, 0.0)
+    hits = (predicted == played.partner) - chance
+    sums = [
+        by_episode(played, np.where(known, steps, 0.0))
+        for steps in (hits, attainable, np.full(size, -chance), np.full(size, 1 - chance))
+    ]
+    knows = Terms(sums[0], sums[1], sums[2], sums[3], there)
+    return knows, _replying(played, worth, known, slack), shows
+
+
+def _replying(
+    played: Played, worth: FloatArray, asked: BoolArray, slack: FloatArray | float
+) -> Terms:
+    """Return the terms of a score of replies, given what each action is worth, shape (N, n)."""
+    top = worth.max(axis=1)
+    lost = top - worth[np.arange(len(top)), played.own]
+    at_chance, at_worst = top - worth.mean(axis=1), top - worth.min(axis=1)
+    lost, at_chance, at_worst = (
+        by_episode(played, np.where(asked & (part > slack), part, 0.0))
+        for part in (lost, at_chance, at_worst)
+    )
+    there = by_episode(played, asked) > 0
+    return Terms(at_chance - lost, at_chance, at_chance - at_worst, at_chance, there)
+
+
+def _plays(played: Played) -> Terms:
+    """Return the terms of *plays*."""
+    size, game = played.episodes, played.game
+    if not played.partners:
+        nothing = np.zeros(size)
+        return Terms(nothing, nothing, nothing, nothing, np.zeros(size, dtype=np.bool_))
+    partners, weights = played.opponents()
+    optimum, at_chance, least, most = np.zeros((4, size))
+    for partner, weight in zip(partners, weights.T, strict=True):
+        for length in np.unique(played.lengths[weight > 0]).tolist():
+            mine = (weight > 0) & (played.lengths == length)
+            ends = possible_totals(game, partner, length)
+            value = float(reference_rewards(game, partner, length, "horizon").sum())
+            optimum[mine] += weight[mine] * value
+            at_chance[mine] += weight[mine] * chance_regret(game, partner, length)
+            least[mine] += weight[mine] * (ends[0] - value)
+            most[mine] += weight[mine] * (ends[1] - value)
+    earned = by_episode(played, played.own_reward) - optimum
+    there = np.ones(size, dtype=np.bool_)
+    return Terms(
+        at_chance + earned, at_chance, at_chance + least, at_chance + np.maximum(most, 0.0), there
+    )
+
+
+@lru_cache(maxsize=256)
+def chance_regret(game: MatrixGame, partner: Partner, horizon: int) -> float:
+    """Return the expected T-step regret of uniformly random play, V* - V, in payoff units.
+
+    The sum over steps of what a random action loses against the best one, in the states that random
+    play meets; 0 where every way to play earns the same.
+
+    Examples
+    --------
+    Random play earns 5.75 a step in the prisoner's dilemma against tit for tat, but for the first
+    step, and the optimum 8, but for the last one:
+
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner
+    >>> game = get_game("IPD")
+    >>> chance_regret(game, get_partner("tit_for_tat", game), 2)
+    3.25
+    """
+    plan, emissions = known_best_response(game, partner, horizon), partner.emissions
+    now = emissions @ gains(game).T  # (S, n)
+    state = np.zeros(len(emissions))
+    state[partner.start] = 1.0
+    mass = emissions[:, None, :] / game.n  # of an own and a partner's action, by state
+    total = 0.0
+    for t in range(horizon):
+        ahead = plan.relative[t + 1][partner.next_state]  # (S, n, m)
+        worth = now + (emissions[:, None, :] * ahead).sum(axis=2)
+        lost = worth.max(axis=1, keepdims=True) - worth
+        total += float(state @ np.where(lost > _slack(game, horizon), lost, 0.0).mean(axis=1))
+        reached = np.broadcast_to(state[:, None, None] * mass, ahead.shape).ravel()
+        state = np.bincount(partner.next_state.ravel(), reached, len(state)).astype(np.float64)
+    return total
+
+
+@lru_cache(maxsize=256)
+def _plans_show(game: MatrixGame, partner: Partner, horizon: int) -> BoolArray:
+    """Tell where no action is a best reply to every prediction over the steps left, (T, S)."""
+    ahead, slack = known_best_response(game, partner, horizon).relative, _slack(game, horizon)
+    return np.stack(
+        [
+            _changes_best(gains(game) + ahead[t + 1][partner.next_state], slack)
+            for t in range(horizon)
+        ]
+    )
+
+
+def _changes_best(worth: FloatArray, slack: float) -> BoolArray:
+    """Tell of tables of own action by prediction, (..., n, m), whether no row is best in all."""
+    best = worth >= worth.max(axis=-2, keepdims=True) - slack
+    changes: BoolArray = ~best.all(axis=-1).any(axis=-1)
+    return changes
+
+
+def _slack(game: MatrixGame, horizon: int) -> float:
+    """Return up to what two values over T steps differ by rounding alone."""
+    return payoff_rounding(game) + (horizon + 1) * ROUNDING * float(np.ptp(game.own))

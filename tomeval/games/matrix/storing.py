@@ -1,0 +1,432 @@
+"""Played steps as records of the store, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tomeval.core.once import once_each
+from tomeval.core.outcomes import BACKEND_ERROR, LENIENT, NOT_ASKED, OUTCOMES, VALID
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
+from tomeval.runs.record import Column, Record, Schema
+from tomeval.runs.store import Store
+
+SEAT = "subject"
+"""The seat that is measured in tables of cells."""
+
+PARTNER = "partner"
+"""The other seat, where a player sits in it and no table. Its answers are among ``answers``: to
+``act`` and ``predict`` an object with ``action`` and, where they are known, ``probs``, ``told`` and
+``details``; to other questions as for the subject. The steps hold its action too."""
+
+RECORDED = "recorded"
+"""The kind of subjects whose games were played elsewhere."""
+
+STATED = f"act_details/{BELIEF}/action"
+"""What a subject was told that the partner would do; a name for `Stored.read`."""
+
+_STEP_COLUMNS = {
+    "partner_state": "INTEGER",
+    "own_action": "INTEGER",
+    "partner_action": "INTEGER",
+    "own_reward": "REAL",
+    "partner_reward": "REAL",
+    "predicted_action": "INTEGER",
+    "own_probs": "TEXT",
+    "predicted_probs": "TEXT",
+    "act_outcome": "TEXT",
+    "predict_outcome": "TEXT",
+    "act_attempts": "INTEGER",
+    "predict_attempts": "INTEGER",
+    "told": "INTEGER",
+    "act_details": "TEXT",
+    "predict_details": "TEXT",
+    "reactions": "TEXT",
+}
+
+
+def _asked(record: Record) -> list[tuple[Column, ...]]:
+    """Return what the subject was asked in every step."""
+    columns = record.columns
+    return [
+        (SEAT, form, columns.get(f"{form}_outcome"), columns.get(f"{form}_attempts"))
+        for form in (ACT, PREDICT)
+    ]
+
+
+SCHEMA = Schema(
+    episodes={"partner": "INTEGER"},
+    steps=_STEP_COLUMNS,
+    asked=_asked,
+    shown={
+        "partner": "TEXT",
+        **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),
+        **dict.fromkeys(("act_argmax_is_label", "predict_argmax_is_label"), "INTEGER"),
+        **dict.fromkeys(("act_lenient", "predict_lenient"), "INTEGER"),
+        "stated_action": "INTEGER",
+        "stated_accuracy": "REAL",
+    },
+)
+
+_OF_CELL = ("subject", "model", "revision", "strategy", "game", "labels", "partners", "horizon")
+_SET = ("seed", "reference", "on_invalid")
+_FACTS = ("method", "mass", "argmax_is_label")
+_ORDERS = ("own_order", "partner_order")
+
+
+def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield all of every step of some cells, by column."""
+    revisions = store.revisions()
+    for number, definition in store.cells():
+        if number not in cells:
+            continue
+        told = store.domain.read.columns(definition)
+        told |= {"revision": revisions.get(str(told["model"]), "")}
+        about: dict[str, Any] = {name: told[name] for name in _OF_CELL}
+        about |= {name: definition[name] for name in _SET}
+        about["templates_sha256"] = definition.get("templates")
+        own, theirs = (definition["labels"][seat] for seat in ("own", "partner"))
+        tables = definition["partners"].get("tables") or []
+        for record in store.records(number):
+            which = record.own["partner"]
+            table = tables[which] if which < len(tables) else {}
+            here = {"cell": number, "episode": record.episode, "status": record.status}
+            here |= {"partner": table.get("name"), "partner_sha256": table.get("sha256")}
+            for step, row in enumerate(_steps(record), 1):
+                yield about | here | {"step": step} | _told(row, own, theirs)
+
+
+def _steps(record: Record) -> Iterator[dict[str, Any]]:
+    columns = (record.column(name) for name in _STEP_COLUMNS)
+    return (dict(zip(_STEP_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True))
+
+
+def _told(row: Mapping[str, Any], own: Sequence[str], theirs: Sequence[str]) -> dict[str, Any]:
+    """Return a step as it is exported: actions with their labels, facts about answers apart."""
+    act, predict = (row[f"{form}_details"] or {} for form in (ACT, PREDICT))
+    stated = act.get(BELIEF) or {}
+    said = {name: row[name] for name in ("partner_state", "own_action")}
+    said |= {"own_label": _label(own, row["own_action"]), "partner_action": row["partner_action"]}
+    said["partner_label"] = _label(theirs, row["partner_action"])
+    said |= {name: row[name] for name in ("own_reward", "partner_reward", "predicted_action")}
+    said["predicted_label"] = _label(theirs, row["predicted_action"])
+    said |= {name: row[name] for name in list(_STEP_COLUMNS)[6:13]}
+    said |= {f"act_{fact}": act.get(fact) for fact in _FACTS}
+    said |= {"act_lenient": act.get(LENIENT), "predict_lenient": predict.get(LENIENT)}
+    said |= {f"predict_{fact}": predict.get(fact) for fact in _FACTS}
+    said |= {order: _compact(act.get(order)) for order in _ORDERS} | {"reactions": row["reactions"]}
+    said |= {"stated_action": stated.get("action")}
+    said["stated_label"] = _label(theirs, stated.get("action"))
+    return said | {"stated_accuracy": stated.get("accuracy"), "stated_as": stated.get("as")}
+
+
+def _compact(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, separators=(",", ":"))
+
+
+def _label(labels: Sequence[str], action: int | None) -> str | None:
+    return None if action is None else labels[action]
+
+
+def as_records(steps: Steps, game: MatrixGame) -> list[Record]:
+    """Return played episodes as they are stored."""
+    length = steps.own_action.shape[1]
+    columns = {name: of_steps for name, of_steps in _columns(steps, game).items() if of_steps}
+    records = [
+        Record(
+            episode,
+            steps.status,
+            length,
+            {"partner": partner},
+            {name: rows[row] for name, rows in columns.items()},
+        )
+        for row, (episode, partner) in enumerate(
+            zip(steps.episodes.tolist(), steps.partners.tolist(), strict=True)
+        )
+    ]
+    at = {record.episode: record for record in records}
+    for seat, asked, calls in (
+        (SEAT, steps.asked, steps.calls),
+        (PARTNER, steps.other_asked, steps.other_calls),
+    ):
+        for episode, step, *said in asked:
+            at[episode].answers.append((step, seat, *said))
+        for episode, step, form, call in calls:
+            at[episode].calls.append((step, seat, form, call))
+    return records
+
+
+def _columns(steps: Steps, game: MatrixGame) -> dict[str, list[Any] | None]:
+    """Return the columns of steps, each a list by episode; None where all is null."""
+    own, theirs = steps.rewards(game)
+    details = _details(steps)
+
+    def actions(values: np.ndarray) -> list[Any]:
+        rows: list[Any] = values.tolist()
+        if (values == NONE).any():
+            rows = [[None if v == NONE else v for v in row] for row in rows]
+        return rows
+
+    def rewards(values: np.ndarray) -> list[Any]:
+        rows: list[Any] = values.tolist()
+        if np.isnan(values).any():
+            rows = [[None if v != v else v for v in row] for row in rows]
+        return rows
+
+    def probs(codes: np.ndarray) -> list[Any] | None:
+        if (codes == NONE).all():
+            return None
+        return [[None if c == NONE else steps.book[c] for c in row] for row in codes.tolist()]
+
+    def outcomes(codes: np.ndarray) -> list[Any]:
+        alike = (codes == codes[:, :1]).all(axis=1).tolist()
+        rows = zip(alike, codes.tolist(), strict=True)
+        return [OUTCOMES[row[0]] if same else [OUTCOMES[c] for c in row] for same, row in rows]
+
+    return {
+        "partner_state": steps.partner_state.tolist(),
+        "own_action": actions(steps.own_action),
+        "partner_action": actions(steps.partner_action),
+        "own_reward": rewards(own),
+        "partner_reward": rewards(theirs),
+        "predicted_action": actions(steps.predicted_action),
+        "own_probs": probs(steps.own_probs),
+        "predicted_probs": probs(steps.predicted_probs),
+        "act_outcome": outcomes(steps.act_outcome),
+        "predict_outcome": outcomes(steps.predict_outcome),
+        "act_attempts": steps.act_attempts.tolist(),
+        "predict_attempts": steps.predict_attempts.tolist(),
+        "told": steps.told.astype(int).tolist(),
+        **details,
+    }
+
+
+def _details(steps: Steps) -> dict[str, list[Any] | None]:
+    """Return the columns of facts about answers: act, predict, reactions."""
+    count, length = steps.own_action.shape
+    keys = {"act_details": "act", "predict_details": "predict", "reactions": "reactions"}
+    columns: dict[str, list[Any] | None] = dict.fromkeys(keys)
+    for name, key in keys.items():
+        if any(key in entry for entry in steps.details.values()):
+            rows: list[list[Any]] = [[None] * length for _ in range(count)]
+            for (row, index), entry in steps.details.items():
+                rows[row][index] = entry.get(key)
+            columns[name] = rows
+    return columns
+
+
+_NO_REPLY = NONE - 1
+_NO_PREDICTION = {NOT_ASKED: NONE, BACKEND_ERROR: _NO_REPLY}
+
+
+def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, Any]:
+    """Return the complete episodes of a cell as flat arrays, in order of episode and step.
+
+    Keys: ``which`` and ``lengths`` per episode; ``own``, ``partner``, ``predicted`` (None if no
+    step has one) and ``own_reward`` per step. Some steps may have no valid prediction, -1: those of
+    recorded games, and those whose question got no reply.
+    """
+    which, lengths, flat = [], [], []
+    try:
+        for record in store.records(cell, complete=True):
+            which.append(record.own["partner"])
+            lengths.append(record.steps)
+            flat.append(_flat(record, recorded))
+        table = np.concatenate([*flat, np.empty((0, 4))])
+    except (TypeError, ValueError) as error:
+        raise store.damaged(error) from None
+    unasked = table[:, 2] == NONE
+    whole = np.isfinite(table).all() and (recorded or unasked.all() or not unasked.any())
+    if not whole or len(table) != sum(lengths):
+        raise store.damaged("a complete episode lacks steps")
+    none = len(table) > 0 and bool((table[:, 2] <= NONE).all())
+    extra = _reactions(store, cell) if has_reactions(store) else {}
+    return extra | {
+        "which": np.array(which, dtype=np.int64),
+        "lengths": np.array(lengths, dtype=np.int64),
+        "own": table[:, 0].astype(np.int64),
+        "partner": table[:, 1].astype(np.int64),
+        "predicted": None if none else np.maximum(table[:, 2], NONE).astype(np.int64),
+        "own_reward": table[:, 3].copy(),
+    }
+
+
+def _flat(record: Record, recorded: bool) -> np.ndarray:
+    """Return own action, the partner's, the prediction and the own reward of each step, (T, 4)."""
+    predicted = record.column("predicted_action")
+    if None in predicted:
+        outcomes = record.column("predict_outcome")
+        none = {} if recorded else _NO_PREDICTION
+        predicted = [
+            (NONE if recorded else none.get(outcome)) if action is None else action
+            for action, outcome in zip(predicted, outcomes, strict=True)
+        ]
+    names = ("own_action", "partner_action", "own_reward")
+    own, partner, reward = (record.column(name) for name in names)
+    return np.array([own, partner, predicted, reward], dtype=np.float64).T
+
+
+def other_answers(
+    store: Store, cell: int, episode: int
+) -> dict[tuple[int, str], tuple[str, int | None]]:
+    """Return outcome and action of what the player in the partner's seat was asked in an episode.
+
+    By step and question, ``act`` or ``predict``.
+    """
+    names = ("seat", "step", "question", "outcome", "value/action")
+    return {
+        (step, question): (outcome, action)
+        for seat, step, question, outcome, action in store.read("answers", names, cell, episode)
+        if seat == PARTNER and question in (ACT, PREDICT)
+    }
+
+
+def _reactions(store: Store, cell: int) -> dict[str, Any]:
+    """Return the conditional probe's answers and the partner's states, if it was asked."""
+    names = ("reactions", "partner_state", "episode", "step")
+    rows = list(store.read("steps", names, cell, complete=True))
+    stated = [row[0] for row in rows]
+    size = next((len(row) for row in stated if row is not None), 0)
+    if size == 0:
+        return {}
+    reactions = np.array([row or [NONE] * size for row in stated], dtype=np.int64)
+    drawn = np.zeros(reactions.shape, dtype=np.bool_)
+    row_of = {row[2:]: index for index, row in enumerate(rows)}
+    for episode, step, question, outcome, _ in _own_answers(store, REACT, cell):
+        if outcome != VALID and (episode, step) in row_of:
+            own = question.removeprefix(f"{REACT} ")
+            if not own.isdecimal() or int(own) >= size:
+                raise store.damaged(f"cell {cell}: there is no question {question!r}")
+            drawn[row_of[episode, step], int(own)] = True
+    return {
+        "reactions": reactions,
+        "drawn_reactions": drawn,
+        "partner_state": np.array([row[1] for row in rows], dtype=np.int64),
+    }
+
+
+def _own_answers(
+    store: Store, form: str, cell: int, episode: int | None = None
+) -> list[tuple[int, int, str, str, Any]]:
+    """Return the subject's answers to a numbered question, such as ``draw``; empty: to all.
+
+    Each is (episode, step, question, outcome, value).
+    """
+    names = ("episode", "step", "question", "outcome", "value", "seat")
+    return [
+        row[:-1]
+        for row in store.read("answers", names, cell, episode)
+        if row[-1] == SEAT and (not form or row[2].startswith(f"{form} "))
+    ]
+
+
+def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[int | None]]:
+    """Return what was predicted when the literal question was asked again, by step.
+
+    None stands for an answer that could not be read.
+    """
+    by_step: dict[int, list[int | None]] = {}
+    for _, step, _, outcome, value in _own_answers(store, DRAW, cell, episode):
+        by_step.setdefault(step, []).append(value if outcome == VALID else None)
+    return by_step
+
+
+_DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")
+"""Kinds of subjects whose probabilities say how they draw, and state nothing."""
+
+
+@once_each
+def has_probabilities(store: Store) -> bool:
+    """Tell whether any subject of a run states probabilities or was asked for draws."""
+    kinds = {cell: definition["kind"] for cell, definition in store.cells()}
+    if any(kinds[cell] not in _DRAWING for cell in store.cells_with('"predicted_probs":')):
+        return True
+    asked = store.cells_with(f'"{DRAW} ')
+    return any(_draws(record) for cell in asked for record in store.records(cell))
+
+
+def _draws(record: Record) -> list[tuple[Any, ...]]:
+    return [row for row in record.answers if row[1] == SEAT and row[2].startswith(f"{DRAW} ")]
+
+
+def read_stated_probabilities(store: Store, cell: int) -> list[tuple[Any, ...]]:
+    """Return the probabilities of each prediction, a list or None, and its outcome.
+
+    Of the steps of a cell's complete episodes, in the order of `Played`.
+    """
+    names = ("predicted_probs", "predict_outcome")
+    return list(store.read("steps", names, cell, complete=True))
+
+
+def read_draws(store: Store, cell: int) -> list[tuple[int, str, Any]]:
+    """Return the draws of a cell's complete episodes: (which of their steps, outcome, value)."""
+    draws, before = [], 0
+    for record in store.records(cell, complete=True):
+        draws += [(before + row[0] - 1, row[3], row[5]) for row in _draws(record)]
+        before += record.steps
+    return draws
+
+
+@once_each
+def has_reactions(store: Store) -> bool:
+    """Tell whether any step of the run was asked the conditional probe; looked up once."""
+    return bool(store.cells_with('"reactions":'))
+
+
+@once_each
+def partners_known(store: Store) -> tuple[bool, ...]:
+    """Tell for each cell whether its partners have tables; looked up once."""
+    return tuple(bool(definition["partners"]["tables"]) for _, definition in store.cells())
+
+
+@once_each
+def partners_react(store: Store) -> bool:
+    """Tell whether the subject's moves can change what any partner does later; looked up once."""
+    moves = (
+        np.array(table["next_state"])
+        for _, definition in store.cells()
+        for table in definition["partners"]["tables"]
+    )
+    return any(bool((following != following[:, :1]).any()) for following in moves)
+
+
+@once_each
+def cells_with_beliefs(store: Store) -> frozenset[int]:
+    """Return the cells whose subject was given beliefs; looked up once, by one step each."""
+    return frozenset(
+        cell
+        for cell in store.cells_with(f'"{BELIEF}":')
+        if (first := next(store.read("steps", (STATED,), cell, complete=True), None)) is not None
+        and first[0] is not None
+    )
+
+
+@once_each
+def cells_told(store: Store) -> frozenset[int]:
+    """Return the cells whose subject was told the partner's move in any step; looked up once."""
+    return frozenset(
+        cell
+        for cell in store.cells_with('"told":1') | store.cells_with('"told":[')
+        if any(1 in store.record(cell, e).column("told") for e in store.episodes(cell))
+    )
+
+
+def has_beliefs(store: Store) -> bool:
+    """Tell whether any subject of the run was given beliefs."""
+    return bool(cells_with_beliefs(store))
+
+
+def read_beliefs(store: Store, cell: int) -> list[tuple[Any, ...]]:
+    """Return what was stated in the steps of a cell's complete episodes, in the order of `Played`.
+
+    Each is (action, accuracy, right, the partner's action, the wording).
+    """
+    action, accuracy, right, wording = (
+        f"act_details/{BELIEF}/{key}" for key in ("action", "accuracy", "right", "as")
+    )
+    names = (action, accuracy, right, "partner_action", wording)
+    return list(store.read("steps", names, cell, complete=True))

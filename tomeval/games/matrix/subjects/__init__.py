@@ -1,0 +1,106 @@
+"""What is measured: learners, known policies and, joined to a model, prompting strategies."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from tomeval.core.errors import unknown
+from tomeval.core.extensions import bring, named, part, parts, reserve
+from tomeval.core.plugins import check_new
+from tomeval.games.matrix.subjects.base import Subject
+from tomeval.games.matrix.subjects.llm import LLMSubject
+from tomeval.games.matrix.subjects.simulated import (
+    Believer,
+    BestResponseOracle,
+    EquilibriumPlayer,
+    FictitiousPlay,
+    RMax,
+    SimulatedSubject,
+    UniformRandom,
+)
+
+SUBJECTS: dict[str, type[Subject]] = {
+    "rmax": RMax,
+    "fictitious_play": FictitiousPlay,
+    "random": UniformRandom,
+    "equilibrium": EquilibriumPlayer,
+    "best_response": BestResponseOracle,
+    "simulated": SimulatedSubject,
+    "believer": Believer,
+    "llm": LLMSubject,
+}
+"""The kinds of subject that ship here; extensions and `register_subject` bring more."""
+
+reserve("subjects", SUBJECTS)
+
+
+def subject_names() -> list[str]:
+    """Return the names of all kinds of subject that are known; nothing is loaded for it."""
+    return [*SUBJECTS, *named("subjects")]
+
+
+def subject_class(kind: Any, where: str = "") -> type[Subject]:
+    """Return a kind of subject by name; an extension that brings it is loaded.
+
+    Raises
+    ------
+    TomevalError
+        An unknown name, with the near match, or an extension that is not installed.
+    """
+    known = None
+    if isinstance(kind, str):
+        known = SUBJECTS.get(kind) or part("subjects", kind)
+    if known is None:
+        raise unknown("subject", kind, subject_names(), where)
+    return cast("type[Subject]", known)
+
+
+def all_subjects() -> dict[str, type[Subject]]:
+    """Return every kind of subject by name, with those of extensions that can be loaded."""
+    return SUBJECTS | parts("subjects")
+
+
+_Class = TypeVar("_Class", bound=type[Subject])
+
+
+def register_subject(name: str) -> Callable[[_Class], _Class]:
+    """Register a kind of subject, a subclass of `Subject`, under the name that experiments write.
+
+    Its options are the keyword arguments of its ``__init__`` after the seat. It is played one
+    episode at a time.
+
+    Raises
+    ------
+    TomevalError
+        The name is taken or cannot be shown.
+
+    Examples
+    --------
+    >>> from tomeval.core.outcomes import Decision
+    >>> @register_subject("stubborn")
+    ... class Stubborn(Subject):
+    ...     def act(self, observation):
+    ...         return Decision(0)
+    ...
+    ...     def predict(self, observation, own_action):
+    ...         return Decision(0)
+    >>> subject_class("stubborn").__name__
+    'Stubborn'
+    """
+
+    def register(made: _Class) -> _Class:
+        check_new("subject", name, all_subjects(), made)
+        bring("subjects", name, made)
+        return made
+
+    return register
+
+
+__all__ = [
+    "SUBJECTS",
+    "LLMSubject",
+    "Subject",
+    "all_subjects",
+    "register_subject",
+    "subject_class",
+    "subject_names",
+]

@@ -1,0 +1,250 @@
+"""The contract of a subject, and the answers it gives."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Decision
+from tomeval.games.matrix.games import Labels, MatrixGame
+from tomeval.games.matrix.observation import Joint, Observation
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.steps import BELIEF, Answer
+from tomeval.models.base import Model
+from tomeval.strategies.beliefs import Planted, plant
+
+Chance = Callable[[], NDArray[np.float64]]
+"""Returns the uniform numbers of one episode's beliefs, two per step, shape (T, 2)."""
+
+
+def stated(planted: Planted, accuracy: float, wording: str = "") -> dict[str, Any]:
+    """Return what is kept of a belief: the action, whether it is right, how often, as what."""
+    kept = {"action": planted.stated, "right": planted.right, "accuracy": accuracy}
+    return {BELIEF: kept | ({"as": wording} if wording else {})}
+
+
+class Door:
+    """What a subject may learn beyond the observation; every use is recorded with its step.
+
+    Oracles and simulated subjects go through it. Strategies that are told nothing never open it.
+    Where the partner is a player, it has no table, and its move is there only if it was asked
+    first, for a subject that `Subject.looks_ahead`.
+
+    Parameters
+    ----------
+    partner : Partner, optional
+        None: the partner is a player.
+    drawn_from : PartnerSet, optional
+        The set that the partner was drawn from; default: it alone.
+    count : int
+        How many actions the partner has.
+    beliefs : callable
+        See `Chance`; called once, if a belief is asked for.
+    """
+
+    def __init__(
+        self,
+        partner: Partner | None,
+        drawn_from: PartnerSet | None,
+        count: int,
+        beliefs: Chance,
+    ) -> None:
+        self._partner, self._set, self._count = partner, drawn_from, count
+        self._state, self._action, self._step = -1, -1, -1
+        self._beliefs = beliefs
+        self._drawn: NDArray[np.float64] | None = None
+        self.used = False
+
+    def set(self, state: int, action: int | None) -> None:
+        """Put this step's partner state and action behind the door (the step loop does)."""
+        self._state, self.used = state, False
+        self._action = -1 if action is None else action
+        self._step += 1
+
+    def next_action(self) -> int:
+        """Return the action that the partner plays in this step."""
+        if self._action < 0:
+            raise TomevalError(
+                "this subject looks at the partner's next action before acting: its class must set "
+                "looks_ahead = True"
+            )
+        self.used = True
+        return self._action
+
+    def partner(self) -> tuple[Partner, int]:
+        """Return the partner's table and its current state."""
+        return self._table(), self._state
+
+    def partner_set(self) -> PartnerSet:
+        """Return the set that the partner was drawn from; it does not tell which one it is."""
+        partner = self._table()
+        return self._set or PartnerSet(partner.name, (partner,))
+
+    def _table(self) -> Partner:
+        if self._partner is None:
+            raise TomevalError(
+                "this subject needs the partner's table, but a player sits in the partner's seat"
+            )
+        self.used = True
+        return self._partner
+
+    def statement(self, accuracy: float) -> Planted:
+        """State an action of the partner in this step, true with a probability.
+
+        What is stated depends on the step and the accuracy alone, not on who asks or how often; see
+        `tomeval.strategies.beliefs.plant`.
+        """
+        if self._drawn is None:
+            self._drawn = self._beliefs()
+        right, which = self._drawn[self._step]
+        return plant(self.next_action(), self._count, accuracy, right, which)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where a subject sits for one episode."""
+
+    # Game, labels and horizon: as in the observation.
+    game: MatrixGame
+    labels: Labels
+    horizon: int
+    rng: np.random.Generator  # the subject's own generator; the only source of chance it may use
+    door: Door = field(repr=False)
+    model: Model | None = None  # the language model, for subjects that are one
+    # Unique to the episode and cell within a seed: seeds of single requests derive from it.
+    name: str = ""
+    base: Path | None = None  # folder that relative paths among the options start from
+
+
+class Subject(ABC):
+    """What is measured. A new one is made for every episode, so nothing carries over.
+
+    Subclasses take their options as keyword arguments after the seat. `act` and `predict` may be
+    coroutines. `act` is asked first; `predict` is a probe and must not change later answers.
+    """
+
+    batch: ClassVar[str] = ""
+    """Its batch form, ``module:class``: a `tomeval.games.matrix.batch.subjects.BatchSubject`."""
+
+    draws_per_step: ClassVar[int | None] = None
+    """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
+
+    looks_ahead: bool = False
+    """Whether it asks the door for the partner's next action: a player in that seat is then asked
+    first."""
+
+    needs_table: bool = False
+    """Whether it asks the door for the partner's table, which a player does not have."""
+    compared: ClassVar[tuple[str, ...]] = ()
+    """Options whose values meet the same chance, because differences between them are measured."""
+
+    by_run: ClassVar[bool] = True
+    """Whether a run plays it; False: people do, and a run leaves its cells to them."""
+
+    reads_templates: ClassVar[bool] = False
+    """Whether it is told things in the words of prompt templates."""
+
+    predicts_first: bool = False
+    """Whether a step's prediction is made before its action, and stands whatever comes of that."""
+
+    def __init__(self, seat: Seat) -> None:
+        self.seat = seat
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """Return the options that an experiment can set, with their defaults."""
+        arguments = list(inspect.signature(cls.__init__).parameters.values())[2:]
+        return {argument.name: argument.default for argument in arguments}
+
+    @abstractmethod
+    def act(self, observation: Observation) -> Answer | Awaitable[Answer]:
+        """Choose the own action of this step."""
+
+    @abstractmethod
+    def predict(
+        self, observation: Observation, own_action: int | None
+    ) -> Answer | Awaitable[Answer | None] | None:
+        """Say what the partner plays in this step; `own_action` is None when not yet known.
+
+        None if the subject is not asked.
+        """
+
+    def react(
+        self, observation: Observation
+    ) -> tuple[Answer, ...] | Awaitable[tuple[Answer, ...] | None] | None:
+        """Say, for each own action of this step, what the partner plays in the next one.
+
+        A probe, asked after `predict`. None if the subject is not asked.
+        """
+        return None
+
+    def aside(
+        self, observation: Observation
+    ) -> Mapping[str, Answer] | Awaitable[Mapping[str, Answer]]:
+        """Answer what else is asked in this step, by question: a form and a number.
+
+        Probes, asked after all others. One that cannot be read has no value and ends no episode;
+        a backend error does, as everywhere. Empty if the subject is not asked.
+        """
+        return {}
+
+    def observe(self, joint: Joint) -> Awaitable[None] | None:
+        """Learn what was played and earned in this step."""
+        return None
+
+
+class Batched(Subject):
+    """A subject whose batch form plays: alone it is a batch of one episode."""
+
+    def __init__(self, seat: Seat, **options: Any) -> None:
+        super().__init__(seat)
+        # A class that changes the policy names no batch form, and asks that of its parent.
+        kind: type[Subject] = next(c for c in type(self).__mro__ if vars(c).get("batch"))
+        self._draws = kind.draws_per_step or 0
+        self._form = resolve_name(kind.batch)(seat.game, 1, **options)
+
+    def act(self, observation: Observation) -> Decision:
+        """Act and predict in one, as the batch form does."""
+        u = self.seat.rng.random((self._draws, 1))
+        truth = np.array([self.seat.door.next_action()] if self.looks_ahead else [-1])
+        own, predicted, *probs = self._form.answer(observation.round - 1, truth, truth, u)
+        self._predicted = _decision(predicted, probs[1])
+        return _decision(own, probs[0])
+
+    def predict(self, observation: Observation, own_action: int | None) -> Decision:
+        """Return the prediction that was made with the action."""
+        return self._predicted
+
+    def observe(self, joint: Joint) -> None:
+        """Learn what was played."""
+        self._form.observe(np.array([joint.own]), np.array([joint.partner]))
+
+
+def _decision(actions: NDArray[np.int64], probs: NDArray[np.float64] | None) -> Decision:
+    """Return an answer of a batch of one; a distribution that is sure of its action is dropped."""
+    action = int(actions[0])
+    if probs is None or probs[0].max() == 1.0:
+        return Decision(action)
+    return Decision(action, tuple(map(float, probs[0])))
+
+
+def draw(probs: NDArray[np.float64], u: float) -> Decision:
+    """Draw an action from a distribution with one uniform number."""
+    action = int((u >= np.cumsum(probs)[:-1]).sum())
+    return Decision(action, tuple(float(p) for p in probs))
+
+
+def check_unit(name: str, value: object) -> float:
+    """Return `value` as a probability or raise a `TomevalError` that names the option."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise TomevalError(f"{name} must be a number from 0 to 1, is {value!r}")
+    return float(value)

@@ -1,0 +1,293 @@
+"""A language model with a prompting strategy as a subject of matrix games."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.outcomes import Decision, Invalid, Said
+from tomeval.games.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
+from tomeval.games.matrix.observation import option_order as option_order_of
+from tomeval.games.matrix.scene import EXAMPLES, NONE, MatrixScene, framed, prompts_of
+from tomeval.games.matrix.steps import DRAW, Answer
+from tomeval.games.matrix.subjects.base import Seat, Subject, stated
+from tomeval.strategies.asking import Asker
+from tomeval.strategies.beliefs import Belief
+from tomeval.strategies.compose import parse_strategy
+from tomeval.strategies.labels import Labels
+from tomeval.strategies.options import ModelOptions, ScoredOptions
+from tomeval.strategies.player import Beside, LabelAnswer, LLMPlayer
+from tomeval.strategies.questions import Foresight, Question
+
+LITERAL_ORDERS = ("agent_first", "partner_first")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubjectOptions(ScoredOptions):
+    """The options of a subject of kind ``llm``, beside those that all games share.
+
+    Attributes
+    ----------
+    model : str or dict
+        Which model; read by the runner, see `tomeval.models.open_model`.
+    literal_order : {"agent_first", "partner_first"}
+        Whether the scored literal probe shows the own action of the round before the partner's
+        label. Social LM always asks partner first: its own action is not known yet.
+    option_order : {"fixed", "reversed", "shuffled"}
+        In which order prompts list the options; ``shuffled`` draws one order per episode.
+    goal : {"none", "win", "maximise"}
+        What the rules say of the aim: nothing, to win what one can, or that this is the only aim.
+    persona, partner_persona : str
+        Who the player is asked to be, and who it is told that the other player is: one line of
+        text. The other player's policy stays what it is.
+    frame : str
+        The story that is told around the game: ``none``, ``business``, ``friends``, ``sport``, or a
+        template ``matrix/frame/NAME.j2`` of a folder that `prompts` names.
+    examples : {"reciprocal", "myopic"}
+        The worked examples of CoT + 3-Shot, see `worked_examples`.
+    literal : bool
+        Ask what the partner does in every round. False leaves the question out where it is a probe
+        only; a prediction that the strategy acts on (Social) is made and recorded all the same.
+    conditional : bool
+        Ask in every round, for each own action, what the partner would do next.
+    draws : int
+        Ask what the partner does so often again in every round, aside, to see how often each answer
+        comes: probabilities of written predictions. 0, or at least 2; predictions that are scored
+        state their probabilities and are not drawn, so a subject all of whose strategies score them
+        has no draws.
+    """
+
+    model: str | dict[str, Any] = ""
+    literal_order: str = "agent_first"
+    option_order: str = "fixed"
+    goal: str = "win"
+    persona: str = NONE
+    partner_persona: str = NONE
+    frame: str = NONE
+    examples: str = "reciprocal"
+    literal: bool = True
+    conditional: bool = False
+    draws: int = 0
+
+    LIMITS: ClassVar[dict[str, tuple[float, float]]] = {**ModelOptions.LIMITS, "draws": (0, 1000)}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, known in (
+            ("literal_order", LITERAL_ORDERS),
+            ("option_order", OPTION_ORDERS),
+            ("goal", GOALS),
+            ("examples", EXAMPLES),
+        ):
+            if getattr(self, name) not in known:
+                raise unknown(name, getattr(self, name), known)
+        for name in ("literal", "conditional"):
+            switch = getattr(self, name)
+            if not isinstance(switch, bool):
+                raise TomevalError(f"{name} must be true or false, is {json.dumps(switch)}")
+        self._check_draws()
+        if self.conditional and not self.literal:
+            raise TomevalError(
+                "conditional = true needs literal = true: stated reactions are evaluated together "
+                "with the prediction"
+            )
+
+    def _check_draws(self) -> None:
+        """Refuse draws that would tell nothing."""
+        if self.draws == 1:
+            raise TomevalError("draws must be 0 or at least 2, is 1: one draw shows no spread")
+        if self.draws and not self.literal:
+            raise TomevalError("draws need literal = true: they repeat the literal question")
+        if self.draws and self.temperature == 0:
+            raise TomevalError(
+                "draws need a temperature above 0: at temperature 0 they are all the same"
+            )
+
+
+def scores_predictions(options: Mapping[str, Any]) -> bool:
+    """Tell whether a subject of these options predicts by scored labels."""
+    strategy = parse_strategy(options.get("strategy", SubjectOptions.strategy))
+    # Social QA writes its prediction, whatever the answer is.
+    return strategy.advice == "social_lm" or (strategy.scored and strategy.advice != "social_qa")
+
+
+class LLMSubject(Subject, Foresight):
+    """A language model that plays and predicts through prompts.
+
+    The seat's `model` answers; the options are those of `SubjectOptions`.
+    """
+
+    reads_templates: ClassVar[bool] = True
+
+    def __init__(self, seat: Seat, **options: Any) -> None:
+        super().__init__(seat)
+        self.settings = SubjectOptions(**options)
+        self.strategy = strategy = parse_strategy(self.settings.strategy)
+        self.predicts_first = strategy.predicts_first
+        self.looks_ahead = strategy.is_told
+        self.needs_table = strategy.advice == "best_reply"
+        game = seat.game
+        self.order = option_order_of(self.settings.option_order, game.n, game.m, seat.rng)
+        words = Words(
+            game,
+            seat.labels,
+            seat.horizon,
+            self.order,
+            show_table=strategy.shows_table,
+            show_rewards=strategy.shows_rewards,
+            goal=self.settings.goal,
+        )
+        prompts = prompts_of(options, seat.base)
+        before = framed(prompts, vars(self.settings), words.common, game.story)
+        self.scene = MatrixScene(
+            prompts, words, strategy, self.settings.opening, self.settings.examples, before
+        )
+        line = Asker(seat.model, self.settings.asking(), seat.name)
+        how = self.settings.decide, self.settings.predict
+        self.player = LLMPlayer(self.scene, strategy, line, seat.rng, *how)
+        self._own, self._partner = Labels(seat.labels.own), Labels(seat.labels.partner)
+        self._expected: Answer | None = None
+        self._beside: Beside[int] | None = None
+        # How the literal question is answered: as everything, or as advice that predicts asks.
+        self._literal_kind = "" if not strategy.scored else LabelAnswer.style.kind
+        self._stated: dict[str, Any] = {}
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """Return the options with their defaults."""
+        return {field.name: field.default for field in fields(SubjectOptions)}
+
+    async def act(self, observation: Observation) -> Answer:
+        """Ask for the own action.
+
+        A written literal question does not depend on it, so it is asked at the same time. After a
+        prediction that cannot be read, Social does not ask: `predict` returns what was invalid.
+        """
+        self._expected = self._beside = None
+        self._stated = {}
+        question = Question("act", "functional", "act", self._own, observation.round)
+        waits = self.strategy.scored or not self._probed
+        asked = await self.player.act(question, self, None if waits else self._literal())
+        self._beside = asked.beside
+        calls = self.player.line.drain()
+        if isinstance(asked.answer, Invalid) and self._beside is not None:
+            # Its calls belong in the log, whatever becomes of the episode.
+            calls += (await self._beside.answer()).calls
+        answer = self._close(asked.answer, calls, self._stated)
+        if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
+            return replace(answer, asked=False)
+        return answer
+
+    @property
+    def _probed(self) -> bool:
+        """Whether the literal question is asked for its own sake."""
+        return self.settings.literal and not self.strategy.predicts_first
+
+    async def predict(self, observation: Observation, own_action: int | None) -> Answer | None:
+        """Ask the literal question, unless the strategy has asked it already."""
+        if self.predicts_first:  # nothing, if what comes before the prediction failed
+            return None if self._expected is None else self._close(self._expected)
+        if not self.settings.literal:
+            if self.strategy.scored:
+                self.seat.rng.random()  # the probe's draw: later ones must not depend on it
+            return None
+        if self._beside is not None:
+            answer = await self._beside.answer()
+            return self._close(answer, answer.calls)
+        agent_first = self.settings.literal_order == "agent_first" and self.strategy.scored
+        shows_own = agent_first and not self.strategy.predicts_first
+        question = self._literal(own_action if shows_own else None)
+        return self._close((await self.player.ask(question)).answer)
+
+    async def react(self, observation: Observation) -> tuple[Answer, ...] | None:
+        """Ask, for each own action, what the partner would do in the next round."""
+        if not self.settings.conditional or observation.round >= observation.horizon:
+            return None
+        answers = []
+        for label in self.seat.labels.own:
+            step, values = observation.round, {"own_action": label}
+            question = Question(f"react {label}", "literal", "react", self._partner, step, values)
+            answers.append(self._close((await self.player.ask(question)).answer))
+        return tuple(answers)
+
+    async def aside(self, observation: Observation) -> Mapping[str, Answer]:
+        """Ask the literal question again, as often as `SubjectOptions.draws` says."""
+        if self.settings.draws and self._literal_kind != LabelAnswer.style.kind:
+            return await self._draws()
+        return {}
+
+    async def _draws(self) -> Mapping[str, Answer]:
+        """Ask the literal question again and again.
+
+        Every draw has request seeds of its own and the prompt of the prediction; a summary that it
+        stands on is not written anew. Servers are asked for all of them at once.
+        """
+        asking = [self._draw(number) for number in range(self.settings.draws)]
+        if self.player.line.model.capabilities.concurrent:
+            drawn = await asyncio.gather(*asking, return_exceptions=True)  # no paid reply is lost
+        else:
+            drawn = [await one for one in asking]
+        for one in drawn:
+            if isinstance(one, BaseException):
+                raise one
+        said = [one for one in drawn if not isinstance(one, BaseException)]
+        return {f"{DRAW} {number}": answer for number, answer in enumerate(said)}
+
+    async def _draw(self, number: int) -> Answer:
+        """Ask the literal question once more, on a line of its own."""
+        question = replace(self._literal(), purpose=f"{DRAW} {number}")
+        line = self.player.line.fork()
+        asked = await self.player.ask(question, line=line, kind=self._literal_kind)
+        return self._close(asked.answer, line.drain())
+
+    async def observe(self, joint: Joint) -> None:
+        """Add the round to the history, and reflect where the strategy does."""
+        self.scene.observe(joint)
+        if self.scene.step <= self.seat.horizon:
+            await self.player.observe()
+
+    async def expected(self, kind: str) -> dict[str, Any] | Invalid:
+        """Ask for the partner's action first; the prediction is the literal record of the round."""
+        asked = await self.player.ask(self._literal(), kind=kind)
+        self._expected, self._literal_kind = self._close(asked.answer, ()), kind
+        if isinstance(self._expected, Invalid):
+            failed = self._expected
+            return Invalid(failed.reason, f"no prediction to act on: {failed.raw}")
+        label = self.seat.labels.partner[self._expected.action]
+        return {**self.scene.words.common, "prediction": label, "round": self.scene.step}
+
+    async def truth(self) -> dict[str, Any]:
+        """Return the partner's true action."""
+        label = self.seat.labels.partner[self.seat.door.next_action()]
+        return {**self.scene.words.common, "truth": label, "round": self.scene.step}
+
+    async def planted(self, belief: Belief) -> dict[str, Any]:
+        """State an action of the partner."""
+        said = self.seat.door.statement(belief.share)
+        self._stated = stated(said, belief.share, belief.wording)
+        label = self.seat.labels.partner[said.stated]
+        return {**self.scene.words.common, "stated": label, "round": self.scene.step}
+
+    def _literal(self, own_action: int | None = None) -> Question[int]:
+        """Return the question for the partner's action in this round."""
+        own = {} if own_action is None else {"own_action": self.seat.labels.own[own_action]}
+        return Question("predict", "literal", "predict", self._partner, self.scene.step, own)
+
+    def _close(
+        self,
+        answer: Said[int] | Invalid,
+        calls: tuple[dict[str, Any], ...] | None = None,
+        more: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Answer:
+        """Attach the calls made since the last answer, the order of options, and more facts."""
+        calls = self.player.line.drain() if calls is None else calls
+        order = {"own_order": self.order.own, "partner_order": self.order.partner}
+        details = {**(answer.details or {}), **order, **more}
+        if isinstance(answer, Invalid):
+            return Invalid(answer.reason, answer.raw, answer.attempts, calls, details)
+        return Decision(answer.value, answer.probs, answer.attempts, calls, details)

@@ -1,0 +1,276 @@
+"""Subjects that need no model: random, equilibrium, oracle, simulated ones, and learners."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.outcomes import Decision
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.observation import Observation
+from tomeval.games.matrix.optima import Plan, known_best_response
+from tomeval.games.matrix.responses import best_responses, rational_responses
+from tomeval.games.matrix.subjects.base import Batched, Seat, Subject, check_unit, stated
+
+FloatArray = NDArray[np.float64]
+_Pair = tuple[FloatArray, FloatArray]
+
+EQUILIBRIA = ("highest_welfare", "most_mixed")
+
+
+class UniformRandom(Batched):
+    """Acts and predicts uniformly at random."""
+
+    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchRandom"
+    draws_per_step: ClassVar[int | None] = 2
+
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(seat)
+
+
+class EquilibriumPlayer(Batched):
+    """Plays its side of a Nash equilibrium of the one-step game and predicts the other side.
+
+    Parameters
+    ----------
+    select : {"highest_welfare", "most_mixed"}
+        Which equilibrium: the largest sum of both payoffs (then the largest own payoff), or the one
+        that mixes over most actions.
+    """
+
+    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchEquilibrium"
+    draws_per_step: ClassVar[int | None] = 2
+
+    def __init__(self, seat: Seat, select: str = "highest_welfare") -> None:
+        super().__init__(seat, select=select)
+
+
+class BestResponseOracle(Subject):
+    """Plays the best T-step response to the partner, whose table and state it is shown.
+
+    Predicts the action most likely in the partner's state. Its expected ΔFunctional is 0.
+    """
+
+    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchBestResponse"
+    draws_per_step: ClassVar[int | None] = 0
+    needs_table = True
+
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(seat)
+        self.plan: Plan | None = None
+
+    def act(self, observation: Observation) -> Decision:
+        """Follow the plan."""
+        partner, state = self.seat.door.partner()
+        if self.plan is None:
+            self.plan = known_best_response(self.seat.game, partner, self.seat.horizon)
+        return Decision(int(self.plan.policy[observation.round - 1, state]))
+
+    def predict(self, observation: Observation, own_action: int | None) -> Decision:
+        """Name the most likely action."""
+        partner, state = self.seat.door.partner()
+        row = partner.emissions[state]
+        action = int(row.argmax())
+        return Decision(action, None if row[action] == 1.0 else tuple(map(float, row)))
+
+
+class SimulatedSubject(Batched):
+    """A subject with two dials, which calibrates the instrument.
+
+    It predicts the partner's action correctly with probability `p`, otherwise one of the wrong
+    actions, each equally likely. It plays a best response to its own prediction with probability
+    `q` (ties equally likely), else draws an own action uniformly. What it should measure is known
+    in closed form: `tomeval.games.matrix.calibration.expected`.
+
+    Parameters
+    ----------
+    p : float
+        Literal accuracy, 0 to 1.
+    q : float
+        Rationality, 0 to 1.
+    """
+
+    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchSimulated"
+    draws_per_step: ClassVar[int | None] = 4
+    looks_ahead = True
+
+    def __init__(self, seat: Seat, p: float = 1.0, q: float = 1.0) -> None:
+        super().__init__(seat, p=p, q=q)
+
+
+def simulated_policy(tied: NDArray[np.bool_], q: float) -> FloatArray:
+    """Return the simulated subject's action distribution, shape (n,), given best responses."""
+    policy: FloatArray = q * tied / tied.sum() + (1 - q) / len(tied)
+    return policy
+
+
+@lru_cache(maxsize=256)
+def equilibrium(game: MatrixGame, select: str = "highest_welfare") -> _Pair:
+    """Return one Nash equilibrium of the one-step game: own and partner's mixed strategy.
+
+    `select` is as for `EquilibriumPlayer`. Raises `TomevalError` if no equilibrium was found:
+    vertex enumeration can fail on degenerate games.
+    """
+    import nashpy
+
+    if select not in EQUILIBRIA:
+        raise unknown("selection", select, EQUILIBRIA, "equilibrium: select")
+    pairs: list[_Pair] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nashpy warns of degenerate games; the check below decides
+        pair = nashpy.Game(game.own, game.partner)
+        for own, partner in (*pair.support_enumeration(), *_vertices(pair)):
+            if _is_equilibrium(game, own, partner):
+                pairs.append((np.abs(own), np.abs(partner)))
+    if not pairs:
+        raise TomevalError(f"equilibrium: no Nash equilibrium found for game {game.name}")
+
+    def welfare(pair: _Pair) -> tuple[float, ...]:
+        own = float(pair[0] @ game.own @ pair[1])
+        both = own + float(pair[0] @ game.partner @ pair[1])
+        mixed = float((pair[0] > 1e-9).sum() + (pair[1] > 1e-9).sum())
+        first = both if select == "highest_welfare" else mixed
+        return tuple(round(x, 9) for x in (first, both, own, *pair[0], *pair[1]))
+
+    own, partner = max(pairs, key=welfare)
+    return own / own.sum(), partner / partner.sum()
+
+
+def _vertices(pair: Any) -> list[_Pair]:
+    """Return what nashpy's vertex enumeration finds; it gives up on some degenerate games."""
+    try:
+        return list(pair.vertex_enumeration())
+    except (TypeError, ValueError, IndexError, RuntimeError):
+        return []
+
+
+def _is_equilibrium(game: MatrixGame, own: FloatArray, partner: FloatArray) -> bool:
+    """Check that neither side gains by deviating."""
+    if not (np.isfinite(own).all() and np.isfinite(partner).all()):
+        return False
+    for payoffs, mine, theirs in ((game.own, own, partner), (game.partner.T, partner, own)):
+        above = payoffs - payoffs.min()
+        worth = above @ theirs
+        if worth.max() - mine @ worth > 1e-9 * above.max():
+            return False
+    return True
+
+
+USES = ("matching", "rational")
+
+
+class Believer(Subject):
+    """Told what the partner plays, right with probability `accuracy`; follows it at a known rate.
+
+    Where it follows, it plays a best response to what it was told (ties equally likely). Where it
+    does not, it acts as the simulated subject does: it predicts on its own, rightly with
+    probability `p`, and plays a best response to that with probability `q`, else any action.
+
+    Parameters
+    ----------
+    accuracy : float
+        How often what it is told is right, 0 to 1.
+    use : float or {"matching", "rational"}
+        How often it follows, 0 to 1; ``matching``: as often as it is right. ``rational``: it does
+        not follow but plays a best response to what the statement makes of a uniform prior.
+    p, q : float
+        See above, 0 to 1.
+    """
+
+    looks_ahead = True
+
+    def __init__(
+        self,
+        seat: Seat,
+        accuracy: float = 0.5,
+        use: float | str = 1.0,
+        p: float = 0.5,
+        q: float = 0.0,
+    ) -> None:
+        super().__init__(seat)
+        self.accuracy = check_unit("believer: accuracy", accuracy)
+        if isinstance(use, str):
+            if use not in USES:
+                raise TomevalError(
+                    f"believer: use must be a number from 0 to 1, or one of {', '.join(USES)}, is "
+                    f"{use!r}{did_you_mean(use, USES)}"
+                )
+            self.use = self.accuracy if use == "matching" else 1.0
+        else:
+            self.use = check_unit("believer: use", use)
+        self.p, self.q = check_unit("believer: p", p), check_unit("believer: q", q)
+        game = seat.game
+        self.best = best_responses(game)
+        self.answers = rational_responses(game, self.accuracy) if use == "rational" else self.best
+        self.prediction = -1
+
+    def act(self, observation: Observation) -> Decision:
+        """Follow the stated prediction, or ignore it."""
+        game = self.seat.game
+        said = self.seat.door.statement(self.accuracy)
+        truth = self.seat.door.next_action()
+        right, which, follows, rational, choice = self.seat.rng.random(5)
+        shift = 0 if right < self.p else 1 + min(int(which * (game.m - 1)), game.m - 2)
+        self.prediction = (truth + shift) % game.m
+        options = np.arange(game.n)
+        if follows < self.use:
+            options = np.flatnonzero(self.answers[:, said.stated])
+        elif rational < self.q:
+            options = np.flatnonzero(self.best[:, self.prediction])
+        action = int(options[min(int(choice * len(options)), len(options) - 1)])
+        return Decision(action, details=stated(said, self.accuracy))
+
+    def predict(self, observation: Observation, own_action: int | None) -> Decision:
+        """Say its own prediction, which owes nothing to the statement."""
+        return Decision(self.prediction)
+
+
+class RMax(Batched):
+    """Tabular RMax (Brafman and Tennenholtz 2002) with a frequency-count predictor.
+
+    A state-action pair is known after `m` visits; its model is what those visits showed. An unknown
+    pair is worth R_max / (1 - gamma). Acts greedily on converged values. Predicts the partner's
+    most frequent action in the current state; ties and unseen states give action 0.
+
+    Parameters
+    ----------
+    m : int
+        Visits after which a pair is known.
+    gamma : float
+        Discount, in [0, 1).
+    ties : {"random", "first"}
+        How greedy ties are broken.
+
+    Notes
+    -----
+    With the defaults it reproduces the tabular rows of Riemer et al. 2025, tables 1, 3, 4 and 10.
+    """
+
+    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchRMax"
+    draws_per_step: ClassVar[int | None] = 1
+
+    def __init__(self, seat: Seat, m: int = 1, gamma: float = 0.9, ties: str = "random") -> None:
+        super().__init__(seat, m=m, gamma=gamma, ties=ties)
+
+
+class FictitiousPlay(Batched):
+    """Fictitious play (Brown 1951): a best response to the partner's empirical frequencies.
+
+    Predicts the most frequent action so far. Ties are broken uniformly at random.
+
+    Parameters
+    ----------
+    prior : float
+        Count that every partner action starts with; positive.
+    """
+
+    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchFictitiousPlay"
+    draws_per_step: ClassVar[int | None] = 2
+
+    def __init__(self, seat: Seat, prior: float = 1.0) -> None:
+        super().__init__(seat, prior=prior)
