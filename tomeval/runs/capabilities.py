@@ -175,9 +175,9 @@ class Read:
 def _steps_as_lines(run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
     """Yield a line for every step: the domain's columns of the store."""
     yield Line(0, f"{cell.name}; episode {episode}")
-    columns = run.store.steps(cell.number, episode)
-    for step, row in enumerate(zip(*columns.values(), strict=True), 1):
-        said = zip(columns, row, strict=True)
+    names = list(run.domain.read.schema.steps)
+    for step, row in enumerate(run.store.read("steps", names, cell.number, episode), 1):
+        said = zip(names, row, strict=True)
         yield Line(step, ", ".join(f"{name} {value}" for name, value in said if value is not None))
 
 

@@ -19,7 +19,7 @@ from tomeval.runs.engine import Watch, play_with_models, spec_key
 from tomeval.runs.engines import Engine, Task
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.live import Counts, Live
-from tomeval.runs.record import Record
+from tomeval.runs.record import Record, Spent, total
 from tomeval.runs.replies import FIRST, Unread, explained, last_unread, stopped_at_first
 from tomeval.runs.schedule import Job, Schedule, without
 from tomeval.runs.stopping import Stopping
@@ -90,14 +90,21 @@ class Filler(Watch):
 
     def _begin(self) -> None:
         """Show what the store holds."""
-        live, lengths = self.live, [cell.length for cell in self.cells]
-        live.total = sum(n * len(some) for n, some in zip(lengths, self.wanted, strict=True))
-        lacks = sum(n * len(some) for n, some in zip(lengths, self.missing, strict=True))
-        live.begin(self.store, self.keys, list(map(len, self.wanted)), live.total - lacks)
+        lengths = [cell.length for cell in self.cells]
+        steps, lacks = (
+            sum(length * len(episodes) for length, episodes in zip(lengths, some, strict=True))
+            for some in (self.wanted, self.missing)
+        )
+        spent: dict[str, list[Spent]] = {key: [] for mine in self.keys for key in mine.values()}
+        for number, mine in enumerate(self.keys):
+            for (seat, _), part in self.store.summary(number).spent.items() if mine else ():
+                if seat in mine:
+                    spent[mine[seat]].append(part)
+        before = {key: total(parts) for key, parts in spent.items()}
+        self.live.begin(list(before), steps - lacks, steps)
+        self.live.spent = total([Spent(), *before.values()])
         self._first = {
-            key: []
-            for key, count in live.models.items()
-            if not self._go_on and count.spent.answers == count.spent.unreadable
+            key: [] for key, of in before.items() if not self._go_on and of.answers == of.unreadable
         }
         counts = tallies.episodes(self.store).values()
         self._ended = sum((Counter(count) for count in counts), Counter[str]())
@@ -203,7 +210,7 @@ class Filler(Watch):
         if schedule.most:
             schedule.limit(max(1, FIRST - len(first)))
         if len(first) == FIRST:
-            model = self.live.models[key].name
+            model = self.live.waiting[key].model
             self.stopping.stop(lambda: stopped_at_first(model, first, self.name))
 
     def on_step(self, number: int, episode: int) -> None:
@@ -269,12 +276,9 @@ class Filler(Watch):
         self.played += len(records)
         self.live.steps += len(records) * self.cells[number].length
         self._ended.update(record.status for record in records)
-        keys = self.keys[number]
-        for key in set(keys.values()):
-            self.live.models[key].ended += sum(r.status != FAILED for r in records)
-        for record in records if keys else ():
-            for seat, spent in record.spent.items():
-                self.live.models[keys[seat]].add(spent)
+        if self.keys[number]:
+            spent = (part for record in records for part in record.spent.values())
+            self.live.spent = total([self.live.spent, *spent])
         self.live.tell_steps()
         self._tell_counts()
 
@@ -283,8 +287,8 @@ class Filler(Watch):
         return f"cell {number} ({self.names[number]})"
 
     def _tell_counts(self) -> None:
-        again = sum(count.spent.again for count in self.live.models.values())
-        self.live.tell_counts(Counts(*(self._ended[s] for s in (COMPLETE, VOID, FAILED)), again))
+        counts = (self._ended[status] for status in (COMPLETE, VOID, FAILED))
+        self.live.tell_counts(Counts(*counts, self.live.spent.again))
 
 
 def _stretches(numbers: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

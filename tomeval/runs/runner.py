@@ -130,8 +130,6 @@ def run_experiment(
                 filler.play(wanted_of(experiment, counts=looks.episodes))
             return filler.played
         except BudgetExceeded as reached:
-            if looks:
-                looks.capped(str(reached))
             again = "everything is kept: run the same command again to go on"
             raise BudgetExceeded(f"{reached}; {again}") from None
         finally:

@@ -323,11 +323,6 @@ class Store(Index):
             if not complete or record.status == COMPLETE:
                 yield from record.rows(table, names, asked)
 
-    def steps(self, cell: int, episode: int) -> dict[str, list[Any]]:
-        """Return the domain's columns of an episode's steps, in order."""
-        record = self.record(cell, episode)
-        return {name: record.column(name) for name in self.domain.read.schema.steps}
-
     def last_unread(self, cell: int, episode: int) -> str:
         """Return the outcome of an episode's last answer that is not valid; empty: none."""
         said = self.record(cell, episode).asked(self.domain.read.schema.asked)

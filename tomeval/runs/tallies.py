@@ -36,16 +36,6 @@ def episodes(store: Store) -> dict[int, dict[str, int]]:
     }
 
 
-@once_settled
-def steps(store: Store) -> dict[tuple[int, str], int]:
-    """Return how many steps the episodes of each cell and status have."""
-    counts: dict[tuple[int, str], int] = {}
-    for cell in store.played_cells():
-        for status, length in store.lengths(cell):
-            counts[cell, status] = counts.get((cell, status), 0) + length
-    return counts
-
-
 def _asked(store: Store, cell: int) -> Counter[tuple[str, str, str, int]]:
     """Return what was asked in the episodes of a cell, see `Record.counts`."""
     return sum(store.summary(cell).asked.values(), Counter())

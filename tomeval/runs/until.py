@@ -247,7 +247,7 @@ class Looks:
         for cell in self._mine:
             told = known.get(str(cell), {}).get("episodes", 0)
             self.episodes[cell] = told or max(self._batch, held.get(cell, 0))
-        self._keep("")
+        self._keep(ended=False)
 
     def _left(self, cell: int) -> list[Goal]:
         """Return the goals that ask more of a cell."""
@@ -272,20 +272,17 @@ class Looks:
             if complete[cell] and self._left(cell):
                 more = max(self.episodes[cell], min(self._most, self.episodes[cell] + self._batch))
                 self.episodes[cell] = more
-        self._keep("" if self.episodes != before else "at the maximum number of episodes")
+        self._keep(ended=self.episodes == before)
         return self.episodes != before
 
-    def capped(self, why: str) -> None:
-        """Note that a cap ended the session before the condition held."""
-        self._keep(why)
-
-    def _keep(self, cap: str) -> None:
+    def _keep(self, ended: bool) -> None:
         """Keep in the store what is known, in one piece."""
+        unmet = f"at the maximum number of episodes, {NOT_MET}: {self._text}" * ended
         cells = {}
         for cell in self._mine:
             met = [self._met[g.key] for g in self._goals if cell in g.cells and g.key in self._met]
             why = "; ".join(dict.fromkeys(met)) or "the condition does not involve it"
             if self._left(cell):
-                why = f"{cap}, {NOT_MET}: {self._text}" if cap else ""
+                why = unmet
             cells[str(cell)] = {"episodes": self.episodes[cell], "stopped": why}
         self._store.note_until({"condition": self._text, "cells": cells, "met": self._met})
