@@ -21,7 +21,7 @@ from tomeval.games.matrix.play import Setup, play_episode, play_episode_async
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
 from tomeval.runs import lines
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.lock import locked
+from tomeval.runs.folder import locked
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.store import Store
 
@@ -140,7 +140,7 @@ from tomeval.games.matrix import domain
 domain.STEPS_PER_CHUNK = 2_000
 from pathlib import Path
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.lock import locked
+from tomeval.runs.folder import locked
 experiment = make_experiment({
     "name": "killed", "games": ["RPS", "IPD"], "subjects": ["rmax", "simulated"],
     "partners": ["single_action", "tit_for_tat"], "horizon": 20, "episodes": 400, "seed": 1,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class Engine:
     """Plays episodes, and tells the run what becomes of them."""
 
-    def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
+    def prepare(self, experiment: Experiment, concurrency: int) -> None:
         """Raise `TomevalError`, in one line, if it cannot play this; no folder is made then."""
 
     def play(self, filler: Filler) -> None:

@@ -37,8 +37,6 @@ class Filler(Watch):
         What is played, into what, what stops it, and what displays read.
     engine, concurrency, budget
         As for `tomeval.runs.runner.run_experiment`.
-    prefix_reuse : bool
-        Whether local models encode what prompts share once.
     go_on : bool
         Else a run stops if the first questions to a model of which no answer is stored that could
         be read cannot be read either.
@@ -53,12 +51,11 @@ class Filler(Watch):
         engine: Engine,
         concurrency: int = 32,
         budget: Budget | None = None,
-        prefix_reuse: bool = True,
         go_on: bool = False,
     ) -> None:
         self.store, self.stopping, self.live = store, stopping, live
         self._engine, self._concurrency, self._budget = engine, concurrency, budget
-        self._opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
+        self._base = experiment.base
         self._opened: dict[tuple[str, bool], Model | LocalModel] = {}  # by key, and if it scores
         self.domain, self.cells = store.domain, experiment.cells
         self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
@@ -153,7 +150,6 @@ class Filler(Watch):
             opened = {key: self._open(key, key in scored) for key in specs}
             for gone in self._opened.keys() - {(key, key in scored) for key in specs}:
                 del self._opened[gone]
-            self.stopping.patience = max(self.live.waiting[key].patience for key in specs)
             schedule = Schedule(mine, self.stop_after_voids)
             if any(key in self._first and isinstance(opened[key], Model) for key in specs):
                 schedule.limit(FIRST)  # local models are asked in batches, which cost nothing
@@ -167,7 +163,7 @@ class Filler(Watch):
             spec = json.loads(key)
             caps, waiting = self._budget if is_served(spec) else None, self.live.waiting[key]
             self._opened[key, scores] = open_model(
-                spec, scores=scores, budget=caps, waiting=waiting, **self._opening
+                spec, scores=scores, budget=caps, waiting=waiting, base=self._base
             )
         return self._opened[key, scores]
 

@@ -1,7 +1,7 @@
 """Run an experiment into a folder: start, resume or extend it; or import games played elsewhere.
 
 An experiment (`experiment.py`) is checked and expands into cells, each with players in seats and a
-number of episodes. This module opens the run folder (`folder.py`, `lock.py`) and its store
+number of episodes. This module opens the run folder (`folder.py`) and its store
 (`writing.py`), and finds what is not played yet. `filling.py` hands that out: an engine
 (`engines.py`) plays cells without a model, `engine.py` those of language models in the order of
 `schedule.py`. An episode is a `record.Record`, stored as one line (`lines.py`); replies of
@@ -31,9 +31,8 @@ from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.filling import Filler
-from tomeval.runs.folder import add_session, make_folder
+from tomeval.runs.folder import add_session, locked, make_folder
 from tomeval.runs.live import Live, OnCounts, Progress
-from tomeval.runs.lock import locked
 from tomeval.runs.record import Record
 from tomeval.runs.schedule import Shard, without
 from tomeval.runs.stopping import Stopping
@@ -50,7 +49,6 @@ def run_experiment(
     engine: Engine | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
-    prefix_reuse: bool = True,
     shard: Shard | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
@@ -71,8 +69,6 @@ def run_experiment(
         As for `tomeval.run`.
     budget : Budget, optional
         Caps on the calls, tokens and cost of served models; refused if there is no such model.
-    prefix_reuse : bool
-        False makes local models encode every prompt whole, for comparison.
     shard : Shard, optional
         Play only this part of the experiment, into files of its own.
     live : Live, optional
@@ -104,7 +100,7 @@ def run_experiment(
     with ExitStack() as stack:
         engine = engine or Workers(workers)
         stack.callback(engine.close)
-        engine.prepare(experiment, prefix_reuse, concurrency)
+        engine.prepare(experiment, concurrency)
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         part = shard.part if shard else ""
@@ -121,10 +117,8 @@ def run_experiment(
             if live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, live, "note")
             live.progress, live.on_counts = progress, on_counts
-            filler = Filler(
-                *(store, experiment, stopping, live, engine, concurrency),
-                *(budget, prefix_reuse, go_on),
-            )
+            how = engine, concurrency, budget, go_on
+            filler = Filler(store, experiment, stopping, live, *how)
             filler.play(wanted_of(experiment, shard, looks and looks.episodes))
             while looks and looks.look(_whole(store, filler.wanted)):
                 filler.play(wanted_of(experiment, counts=looks.episodes))

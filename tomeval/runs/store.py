@@ -221,15 +221,6 @@ class Store(Index):
         finished = {cell: list(self.finished_of(cell)) for cell in self._index}
         return {cell: (len(mine), mine[-1]) for cell, mine in finished.items() if mine}
 
-    def failed(self) -> set[tuple[int, int]]:
-        """Return cell and episode of those that got no reply and will be played again."""
-        return {
-            (cell, episode)
-            for cell, mine in self._index.items()
-            for episode, place in mine.items()
-            if place.status == FAILED
-        }
-
     # What was played
 
     def record(self, cell: int, episode: int) -> Record:

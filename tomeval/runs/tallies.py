@@ -12,6 +12,7 @@ from functools import partial
 from tomeval.core.outcomes import (
     BACKEND_ERROR,
     COMPLETE,
+    FAILED,
     INVALID_REASONS,
     LENIENT,
     VALID,
@@ -191,10 +192,11 @@ def failures(store: Store) -> Counter[str]:
     """Return why failed episodes got no reply, and how often; numbers in it make no difference."""
     counts: Counter[str] = Counter()
     first: dict[str, str] = {}
-    for cell, episode in sorted(store.failed()):
-        for *_, record in store.calls(cell, episode):
-            if why := record.get("error"):
-                counts[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
+    for cell in store.played_cells():
+        for episode in store.episodes(cell, FAILED):
+            for *_, record in store.calls(cell, episode):
+                if why := record.get("error"):
+                    counts[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
     return counts
 
 

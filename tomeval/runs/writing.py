@@ -29,7 +29,7 @@ class WritableStore(Store):
     Parameters
     ----------
     folder : Path
-        Held by this process, see `tomeval.runs.lock.locked`.
+        Held by this process, see `tomeval.runs.folder.locked`.
     domain : Domain
         Of the run; its files are made if there are none.
     part : str
