@@ -156,8 +156,10 @@ class Lines:
             lines: dict[str, Model] = {}
             for key in dict.fromkeys(keys):
                 model = self._opened[key]
-                local = isinstance(model, Batcher)
-                lines[key] = stack.enter_context(model.episode()) if local else model
+                if isinstance(model, Batcher):
+                    lines[key] = stack.enter_context(model.episode())
+                else:
+                    lines[key] = model
             yield side_by_side(lines) if len(lines) > 1 else lines
 
 

@@ -283,8 +283,8 @@ class Filler(Watch):
         return f"cell {number} ({self.names[number]})"
 
     def _tell_counts(self) -> None:
-        counts = (self._ended[status] for status in (COMPLETE, VOID, FAILED))
-        self.live.tell_counts(Counts(*counts, self.live.spent.again))
+        complete, void, failed = (self._ended[status] for status in (COMPLETE, VOID, FAILED))
+        self.live.tell_counts(Counts(complete, void, failed, self.live.spent.again))
 
 
 def _stretches(numbers: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

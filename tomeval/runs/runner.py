@@ -119,7 +119,7 @@ def run_experiment(
             live.progress, live.on_counts = progress, on_counts
             how = engine, concurrency, budget, go_on
             filler = Filler(store, experiment, stopping, live, *how)
-            filler.play(wanted_of(experiment, shard, looks and looks.episodes))
+            filler.play(wanted_of(experiment, shard, looks.episodes if looks else None))
             while looks and looks.look(_whole(store, filler.wanted)):
                 filler.play(wanted_of(experiment, counts=looks.episodes))
             return filler.played

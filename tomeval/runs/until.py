@@ -79,7 +79,7 @@ class Goal:
             (cell,) = mine
             half = float(cell.estimate([name], SEQUENCE).half[0])
             return self.text if cell.each_once or 2 * half < self.width else ""
-        values = paired(*mine, name)
+        values = paired(mine[0], mine[1], name)
         mean = float(values.mean()) if len(values) else math.nan
         (low_a, high_a), (low_b, high_b) = (cell.limits(name) for cell in mine)
         low, high = mean_sequence(values, self.confidence, bounds=(low_a - high_b, high_a - low_b))
