@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
 from tomeval.core.files import check_outside
-from tomeval.models import Ahead, all_backends, lacking, look_ahead, model_name
+from tomeval.models import Ahead, lacking, look_ahead, model_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.engine import spec_key
@@ -135,10 +135,8 @@ def _check_caps(budget: Budget | None, known: Mapping[str, Ahead]) -> None:
     if budget is None:
         return
     if not any(ahead.served for ahead in known.values()):
-        kinds = " and ".join(backend.form for backend in all_backends().values() if backend.served)
         raise TomevalError(
-            "--max-calls, --max-tokens and --max-cost are for served models; none plays here "
-            f"(served: {kinds})"
+            "--max-calls, --max-tokens and --max-cost are for served models; none plays here"
         )
     free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
     if budget.max_cost is not None and free:
