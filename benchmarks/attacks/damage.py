@@ -30,7 +30,7 @@ from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.runner import run_experiment
-from tomeval.runs.shard import Shard
+from tomeval.runs.schedule import Shard
 
 FULL = 1000
 """Damages at full size."""

@@ -21,7 +21,7 @@ from tomeval.games.matrix.play import Setup, play_episode, play_episode_async
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
 from tomeval.runs import lines
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.lock import locked
+from tomeval.runs.folder import locked
 from tomeval.runs.runner import run_experiment
 from tomeval.runs.store import Store
 
@@ -92,21 +92,6 @@ def test_more_episodes_extend_a_run(finished, tmp_path) -> None:
     assert dump(folder) == dump(finished)
 
 
-def test_a_limit_plays_the_first_episodes_and_the_same_run_without_it_the_rest(
-    finished, tmp_path
-) -> None:
-    folder = tmp_path / "run"
-    assert run_experiment(make_experiment(SMALL), folder, limit=3) == 12 * 3
-    with tomeval.Run(folder) as read:
-        assert [(row["complete"], row["wanted"]) for row in read.status()] == [(3, 3)] * 12
-    assert run(folder) == 12 * 5
-    assert dump(folder) == dump(finished)
-    assert "limit" not in json.loads((folder / "experiment.json").read_text())
-    assert run_experiment(make_experiment(SMALL), folder, limit=3) == 0
-    with tomeval.Run(folder) as read:  # fewer delete nothing, and nothing is said to be too much
-        assert [(row["complete"], row["wanted"]) for row in read.status()] == [(8, 8)] * 12
-
-
 def test_gaps_are_filled(finished, damaged) -> None:
     edit(damaged, lambda line: None if (line["cell"] + line["episode"]) % 3 == 1 else line)
     assert run(damaged) > 0
@@ -155,7 +140,7 @@ from tomeval.games.matrix import domain
 domain.STEPS_PER_CHUNK = 2_000
 from pathlib import Path
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.lock import locked
+from tomeval.runs.folder import locked
 experiment = make_experiment({
     "name": "killed", "games": ["RPS", "IPD"], "subjects": ["rmax", "simulated"],
     "partners": ["single_action", "tit_for_tat"], "horizon": 20, "episodes": 400, "seed": 1,

@@ -216,15 +216,11 @@ class _Shown:
         self._handle.update(self._state(), raw=True)
 
     def _state(self) -> dict[str, str]:
-        """Return a bar, steps and time left, and a line per model that was asked."""
+        """Return a bar, steps and time left, and what models were asked."""
         live = self.live
         left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
         lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
-        for model in live.models.values():
-            calls, tokens = model.spent.replies, model.tokens
-            unread = model.unreadable_share
-            said = "" if unread is None else f", {100 * unread:.1f} % of answers unreadable"
-            lines.append(in_line(f"{model.name}: {calls:,} calls, {tokens:,} tokens{said}"))
+        lines += [live.asked] if live.asked else []
         bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
         return {
             "text/plain": "\n".join(lines),

@@ -18,7 +18,6 @@ from tomeval.cli.options import (
     ExperimentFile,
     GoOn,
     GpusPerReplica,
-    Limit,
     MaxCalls,
     MaxCost,
     MaxTokens,
@@ -40,10 +39,9 @@ from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.shard import Shard
+    from tomeval.runs.schedule import Shard
 
 
-CAUTIOUS = ", by a cautious estimate (--tokenizer counts exactly)"
 WIDTH = 116
 """Of sentences below a table."""
 
@@ -78,7 +76,6 @@ def run(
     replicas: Replicas = None,
     gpus_per_replica: GpusPerReplica = None,
     model: ModelOption = None,
-    limit: Limit = None,
     until: Until = None,
     concurrency: Concurrency = 32,
     max_calls: MaxCalls = None,
@@ -109,17 +106,12 @@ def run(
     from tomeval.models.served.limits import Budget
     from tomeval.runs.engines import make_engine
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.shard import parse_shard
+    from tomeval.runs.schedule import parse_shard
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out is empty; name a folder, or leave it out")
     part = None if shard is None else parse_shard(shard)
     loaded = load_experiment(experiment, _changes(overrides, until), model)
-    if overrides:
-        from tomeval.runs.plan import own_numbers
-
-        tell_notes(own_numbers(loaded, overrides))
-    tell_notes(_contexts(loaded))
     folder = out or str(Path("runs") / loaded.folder_name)
     apart = out is None and loaded.folder_name != loaded.name
     caps = (max_calls, max_tokens, max_cost)
@@ -135,7 +127,6 @@ def run(
                 engine, workers, replicas=replicas, gpus_per_replica=gpus_per_replica
             ),
             budget=Budget(*caps) if any(cap is not None for cap in caps) else None,
-            limit=limit,
             concurrency=concurrency,
             go_on=go_on,
         )
@@ -148,19 +139,6 @@ def _changes(overrides: Sequence[str] | None, until: str | None) -> list[str]:
     if not until.strip():  # as of a variable that is not set
         raise TomevalError("--until is empty; name a condition, or leave it out")
     return [*(overrides or ()), f"until={json.dumps(until)}"]
-
-
-def _contexts(experiment: Experiment) -> list[str]:
-    """Say where the context of a local model may end before an episode does.
-
-    Not of the embedded models, whose contexts hold all that ships, nor of served ones.
-    """
-    from tomeval.models import model_name
-    from tomeval.runs.plan import plan_rows, too_long
-
-    specs = [spec for cell in experiment.cells for spec in cell.models.values()]
-    local = any(model_name(spec).startswith("hf:") for spec in specs)
-    return too_long(plan_rows(experiment), CAUTIOUS) if local else []
 
 
 def play_into(
@@ -184,8 +162,8 @@ def play_into(
     """
     from tomeval.cli.progress import showing_progress
     from tomeval.runs.live import Live
+    from tomeval.runs.replies import UnreadError
     from tomeval.runs.runner import run_experiment
-    from tomeval.runs.unread import UnreadError
 
     live, unread = Live(), None
     with ExitStack() as stack:
@@ -205,7 +183,7 @@ def play_into(
     tell_notes(notes)
     for line in live.closing:
         tell(folded(line, sys.stderr))
-    if not _close(Path(out), experiment, shard, how.get("limit")):
+    if not _close(Path(out), experiment, shard):
         raise typer.Exit(1)
 
 
@@ -220,7 +198,7 @@ def _logger(name: str) -> Any:
     return made
 
 
-def _close(folder: Path, experiment: Experiment, shard: Shard | None, limit: int | None) -> bool:
+def _close(folder: Path, experiment: Experiment, shard: Shard | None) -> bool:
     """Print what a run holds, over all sessions; return whether nothing is missing from it.
 
     Of a shard: whether it was played.
@@ -235,7 +213,7 @@ def _close(folder: Path, experiment: Experiment, shard: Shard | None, limit: int
         said = verdicts(opened) if shard is None and close.measurable else []
         whole = close.whole
         if shard is not None:
-            whole = is_whole(opened.store, wanted_of(experiment, shard, limit))
+            whole = is_whole(opened.store, wanted_of(experiment, shard))
     verb = "table" if close.measurable else "transcript"
     if shard is not None:
         tell(f"shard {shard}: {'played' if whole else 'not all of it could be played'}")
@@ -255,12 +233,6 @@ def plan(
         str | None,
         typer.Option("--tokenizer", help="Count tokens with this tokenizer: a folder or Hub name."),
     ] = None,
-    context: Annotated[
-        int | None,
-        typer.Option(
-            "--context", hidden=True, help="Context length of served models, in tokens.", min=1
-        ),
-    ] = None,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
@@ -271,10 +243,8 @@ def plan(
     from tomeval.runs.experiment import load_experiment
     from tomeval.runs.plan import (
         for_reading,
-        own_numbers,
         plan_rows,
         plan_totals,
-        scoring_words,
         too_long,
     )
     from tomeval.runs.preview import token_counter
@@ -283,7 +253,7 @@ def plan(
     count = token_counter(tokenizer) if tokenizer else None
     with trusting(trust_host or (), code=trust_remote_code):
         loaded = load_experiment(experiment, _changes(overrides, until), model)
-        rows = plan_rows(loaded, count, context)
+        rows = plan_rows(loaded, count)
     if form in DATA:
         show_table(rows, form)
     else:
@@ -293,20 +263,17 @@ def plan(
         show_table(shown, form)
     if form == "text":
         lines = plan_totals(rows)
-        if "calls" in rows[0]:
-            lines.insert(-1, scoring_words(loaded))
         for table in loaded.extra_tables.values():
             lines += table.planned(loaded.cells, loaded.per_cell)
         blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
-    tell_notes(own_numbers(loaded, overrides or []))
     if loaded.until:
         tell_notes(["the most that can be played: cells stop earlier where the condition holds"])
     if missing := lacks(loaded):
         tell_notes([f"this cannot run here: {missing}"])
-    long = too_long(rows, "" if tokenizer else CAUTIOUS)
+    long = too_long(rows)
     tell_notes(long)
     if long:
         raise typer.Exit(1)

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.text import excerpt
 from tomeval.models import model_name
 from tomeval.models.naming import brief_names
 from tomeval.models.waiting import Waiting
-from tomeval.runs import tallies
-from tomeval.runs.spent import Spent, total
-from tomeval.runs.store import Store
+from tomeval.runs.record import Spent
 
 LONGEST = 300
 """Characters of what servers and machines said."""
@@ -62,52 +59,21 @@ OnCounts = Callable[[Counts], None]
 """Called at the start and whenever a count has changed."""
 
 
-@dataclass
-class ModelCount:
-    """What one language model was asked in episodes that are over.
-
-    Attributes
-    ----------
-    name : str
-        Without an address.
-    spent : Spent
-    ended, wanted : int
-        Episodes with it that are over, and in all.
-    """
-
-    name: str
-    spent: Spent = field(default_factory=Spent)
-    ended: int = 0
-    wanted: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read and written."""
-        return (self.spent.prompt or 0) + (self.spent.completion or 0)
-
-    @property
-    def unreadable_share(self) -> float | None:
-        """The share of answers that could not be read; None before the first."""
-        return self.spent.unreadable / self.spent.answers if self.spent.answers else None
-
-    def add(self, *more: Sequence[Any]) -> None:
-        """Add what it was asked in other episodes."""
-        self.spent = total([self.spent, *more])
-
-
 class Live:
     """The state of a run that plays: no prompt, no reply and no address of a server.
 
     Attributes
     ----------
+    progress, on_counts : callable, optional
+        Are told of changes.
     steps, total : int
         Those done, in earlier sessions too, and in all; those of episodes that end early count as
         done.
     counts : Counts
-    models : dict of str to ModelCount
-        By `engine.spec_key`, in the order of play.
+    spent : Spent
+        What language models were asked in episodes that are over.
     waiting : dict of str to Waiting
-        How the server of each model is waited for.
+        How the server of each model is waited for, by `engine.spec_key`.
     note : str
         What else is to be shown, such as that the run is to stop.
     replica_line : callable
@@ -121,47 +87,35 @@ class Live:
     """
 
     def __init__(self) -> None:
+        self.progress: Progress | None = None
+        self.on_counts: OnCounts | None = None
         self.steps = self.total = 0
-        self.counts = Counts()
-        self.note = ""
-        self.models: dict[str, ModelCount] = {}
+        self.counts, self.spent = Counts(), Spent()
         self.waiting: dict[str, Waiting] = {}
+        self.note = ""
         self.replica_line: Callable[[], str] = str
         self.closing: list[str] = []
         self.asking = False
         self.shown: Literal["", "field", "lines"] = ""
         self._begun, self._before = time.monotonic(), 0
 
-    def begin(
-        self,
-        store: Store,
-        keys: Sequence[Mapping[str, str]],
-        wanted: Sequence[int],
-        steps: int,
-    ) -> int:
-        """Begin with what the store holds; return how many questions were asked again in it.
+    def begin(self, models: Sequence[str], steps: int, total: int) -> None:
+        """Begin with so many steps that are done; models are named by `engine.spec_key`."""
+        self._begun, self.steps, self.total, self._before = time.monotonic(), steps, total, steps
+        brief = brief_names([model_name(json.loads(key)) for key in models])
+        for key, name in zip(models, brief, strict=True):
+            self.waiting.setdefault(key, Waiting()).model = name
 
-        `keys` has the models of each cell by seat, `wanted` its episodes in all, and `steps` are
-        done before.
-        """
-        self._begun, self._before = time.monotonic(), steps
-        counts: dict[str, ModelCount] = {}
-        ended = tallies.episodes(store) if any(keys) else {}
-        for number, mine in enumerate(keys):
-            for key in dict.fromkeys(mine.values()):
-                count = counts.setdefault(key, ModelCount(model_name(json.loads(key))))
-                count.wanted += wanted[number]
-                over = ended.get(number, {})
-                count.ended += over.get(COMPLETE, 0) + over.get(VOID, 0)
-        for number, mine in enumerate(keys):
-            for (seat, _), spent in store.summary(number).spent.items() if mine else ():
-                if seat in mine:
-                    counts[mine[seat]].add(spent)
-        self.models = counts
-        brief = brief_names([count.name for count in counts.values()])
-        for (key, count), count.name in zip(counts.items(), brief, strict=True):
-            self.waiting.setdefault(key, Waiting()).model = count.name
-        return sum(count.spent.again for count in counts.values())
+    def tell_steps(self) -> None:
+        """Tell who listens how many steps are done."""
+        if self.progress:
+            self.progress(self.steps, self.total)
+
+    def tell_counts(self, counts: Counts) -> None:
+        """Take what became of episodes, and tell who listens."""
+        self.counts = counts
+        if self.on_counts:
+            self.on_counts(counts)
 
     @property
     def left(self) -> float | None:
@@ -171,12 +125,22 @@ class Live:
         return spent / done * (self.total - self.steps) if done > 0 else None
 
     @property
-    def cost(self) -> float | None:
-        """What the models with a price cost so far; None if none has one."""
-        costs = [model.spent.cost for model in self.models.values()]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if known else None
+    def asked(self) -> str:
+        """What language models were asked, leaving out what there is none of; a line."""
+        asked, retries = self.spent, sum(one.retries for one in self.waiting.values())
+        tokens = (asked.prompt or 0) + (asked.completion or 0)
+        unread = asked.unreadable / asked.answers if asked.answers else 0
+        told = {
+            f"calls {asked.replies:,}": asked.replies,
+            f"tokens {tokens:,}": tokens,
+            f"cost {asked.cost or 0:,.2f}": asked.cost is not None,
+            f"retries {retries:,}": retries,
+            f"unread {100 * unread:.3g} %": unread,
+        }
+        return ", ".join(words for words, there in told.items() if there)
 
-    def waits(self, key: str) -> str:
-        """Return what the server of a model is waited for; empty if it is not."""
-        return excerpt(self.waiting[key].line(), LONGEST)
+    @property
+    def waits(self) -> list[str]:
+        """What servers are waited for, a line each."""
+        lines = ((one.model, excerpt(one.line(), LONGEST)) for one in self.waiting.values())
+        return [f"{model}: {line}" for model, line in lines if line]

@@ -1,49 +1,148 @@
-"""What an experiment will play, ask and cost: cells, episodes, steps, calls, tokens, money."""
+"""What an experiment will play, ask and cost: cells, episodes, steps, calls, tokens, money.
+
+What a seat of a cell needs is known by playing an episode of it with a model that is made up.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tomeval.core.prefixes import common_prefix
 from tomeval.models import Ahead
+from tomeval.models.base import Prompt, Usage
+from tomeval.models.served.limits import estimate_tokens
 from tomeval.runs.columns import heading
-from tomeval.runs.domain import get_domain
+from tomeval.runs.domain import Cell, Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.needs import (
-    NOTE,
-    SERVER_CACHE,
-    TYPICAL,
-    Count,
-    Needs,
-    guessed,
-    guessed_at_most,
-    needs,
-)
 from tomeval.runs.runner import known_models
 from tomeval.runs.until import most_episodes
+from tomeval.strategies.asking import flatten
+from tomeval.strategies.recording import Overheard
+
+CHARACTERS_PER_TOKEN = 4
+"""Rule of thumb for English text; a tokenizer counts exactly."""
+
+TYPICAL = {"qa": 20, "cot": 250}
+NOTE = 150
+"""Tokens of a typical reply by kind of call, `NOTE` for summaries, lessons and plans: assumptions.
+A model that explains itself writes ten times as much under ``qa``, and thinking comes on top."""
+
+SERVER_CACHE = 1024
+"""Hosted servers keep no prefixes shorter than this many tokens."""
+
+_WORDS = "x" * (NOTE * CHARACTERS_PER_TOKEN // 2 - 10)
+_NOTE = f"Plans: {{step}} {_WORDS}\nInsights: {{step}} {_WORDS}"
+
+Count = Callable[[Prompt], float]
+
+
+def guessed(prompt: Prompt) -> float:
+    """Return a guess at a prompt's tokens, without the chat template."""
+    return sum(len(message.content) for message in prompt.messages) / CHARACTERS_PER_TOKEN
+
+
+def guessed_at_most(prompt: Prompt) -> float:
+    """Return a cautious guess at a prompt's tokens."""
+    return sum(estimate_tokens(message.content) for message in prompt.messages)
+
+
+class Needs(NamedTuple):
+    """What one seat needs for one episode that goes to its end.
+
+    Attributes
+    ----------
+    usual, most : mapping of str to int
+        ``calls``, and tokens of ``prompt``, ``cached`` and ``completion``. Usual: every answer is
+        readable at once, and replies are typical; cached is what stands at the beginning of an
+        earlier prompt of the episode, too, as far as caches keep it; where made-up episodes differ
+        in what they ask, their mean. At most: every question takes all its attempts and every reply
+        its whole allowance, and nothing is cached.
+    longest : int
+        Tokens of the longest prompt with the longest reply to it, on the cautious side.
+    """
+
+    usual: Mapping[str, int]
+    most: Mapping[str, int]
+    longest: int
+
+
+def needs(
+    domain: Domain, cell: Cell, seat: str, ahead: Ahead, count: Count, count_at_most: Count
+) -> Needs:
+    """Return what a seat needs for one episode, of which every prompt is rendered.
+
+    Summaries, lessons and plans in them are `NOTE` tokens long; for upper bounds, as long as they
+    may be.
+    """
+    episodes = longer = domain.describe.episodes(cell, seat, _NOTE)
+    noted = [one for episode in episodes for one in episode if one.is_text or one.notes]
+    if noted:
+        most = max(one.longest for one in noted)
+        # A token at least each, by any count.
+        note = "Plans: {step} " + "xyz " * most + "\nInsights: {step}"
+        longer = domain.describe.episodes(cell, seat, note)
+    each = [_usual(episode, ahead, count) for episode in episodes]
+    usual = {name: round(float(np.mean([one[name] for one in each]))) for name in each[0]}
+    bounds: Counter[str] = Counter()
+    everything = [one for episode in longer for one in episode]
+    for form in {one.form for one in everything}:
+        of_form = [[one for one in episode if one.form == form] for episode in longer]
+        sums = [_most(questions, ahead, count) for questions in of_form]
+        bounds.update({name: max(one[name] for one in sums) for name in sums[0]})
+    longest = [
+        round(count_at_most(one.prompt) + (0 if one.labels else one.longest + ahead.thinking))
+        for one in everything
+    ]
+    return Needs(usual, bounds, max(longest, default=0))
+
+
+def _usual(episode: list[Overheard], ahead: Ahead, count: Count) -> dict[str, float]:
+    """Return an episode's calls, and its tokens that are read, read from caches, and written."""
+    total = dict.fromkeys(("prompt", "cached", "completion"), 0.0)
+    before: list[tuple[int, str]] = []
+    for question in episode:
+        text, size = flatten(question.prompt), count(question.prompt)
+        before = [(step, other) for step, other in before if step >= question.step - 1]
+        same = max((common_prefix(other, text) for _, other in before), default=0)
+        shared = size * same / len(text)
+        total["prompt"] += size
+        total["cached"] += shared if not ahead.served or shared >= SERVER_CACHE else 0
+        if not question.labels:
+            usual = TYPICAL.get(question.kind, NOTE) + NOTE * question.notes
+            total["completion"] += min(usual, question.longest)
+        before.append((question.step, text))
+    return {"calls": len(episode), **total}
+
+
+def _most(questions: list[Overheard], ahead: Ahead, count: Count) -> Counter[str]:
+    """Return the most calls and tokens that questions can take."""
+    most: Counter[str] = Counter()
+    for question in questions:
+        written = 0 if question.labels else question.longest + ahead.thinking
+        for name, one in ("calls", 1), ("prompt", round(count(question.prompt))):
+            most[name] += question.attempts * one
+        most["completion"] += question.attempts * written
+    return most
+
 
 Row = Mapping[str, Any]
 
 
-def plan_rows(
-    experiment: Experiment,
-    count: Count | None = None,
-    context: int | None = None,
-) -> list[dict[str, Any]]:
+def plan_rows(experiment: Experiment, count: Count | None = None) -> list[dict[str, Any]]:
     """Return one row per cell; nothing is asked of any model.
 
     Parameters
     ----------
     experiment : Experiment
     count : callable, optional
-        Returns the tokens of a prompt. Default: a guess, see `tomeval.runs.needs`.
-    context : int, optional
-        Longest sequence, in tokens, of models that tell theirs only when they are asked.
+        Returns the tokens of a prompt. Default: a guess at four characters each.
 
     Returns
     -------
@@ -51,10 +150,9 @@ def plan_rows(
         ``episodes`` will be played, and ``steps`` is the most that they can have. With language
         models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
         ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
-        none); the same with ``_most``, upper bounds, see `tomeval.runs.needs.Needs`; ``longest``,
-        the tokens of the longest prompt and its reply, ``context``, the least that the cell's
-        models can read (None: not known), and ``context_ends``, the first step with a prompt and
-        reply of more tokens (None: all fit).
+        none); the same with ``_most``, upper bounds, see `Needs`; ``longest``,
+        the tokens of the longest prompt and its reply, and ``context``, the least that the cell's
+        models can read (None: they tell it only when they are asked).
 
     Raises
     ------
@@ -73,33 +171,19 @@ def plan_rows(
         row: dict[str, Any] = dict(domain.read.columns(cell.definition))
         row |= {"episodes": episodes, "steps": cell.length * episodes}
         if known:
-            seats = {seat: known[spec_key(spec)] for seat, spec in cell.models.items()}
-            need = {}
-            for seat, ahead in seats.items():
+            each = []
+            for seat, spec in cell.models.items():
+                ahead = known[spec_key(spec)]
                 key = json.dumps([_nameless(cell.definition), seat, ahead], default=str)
                 if key not in same:
                     same[key] = needs(domain, cell, seat, ahead, *counts)
-                need[seat] = same[key]
-            each = [(a, need[seat]) for seat, a in seats.items()]
+                each.append((ahead, same[key]))
             row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
-            row |= _fit(each, context)
+            contexts = (ahead.context for ahead, _ in each if ahead.context)
+            row |= {"longest": max((need.longest for _, need in each), default=0)}
+            row |= {"context": min(contexts, default=None)}
         rows.append(row)
     return rows
-
-
-def _fit(each: Sequence[tuple[Ahead, Needs]], context: int | None) -> dict[str, int | None]:
-    """Return the longest sequence of any seat, the least context, and where that is full first."""
-    limits = [ahead.context or context for ahead, _ in each]
-    over = [
-        int(np.argmax(need.by_step > limit)) + 1
-        for limit, (_, need) in zip(limits, each, strict=True)
-        if limit is not None and need.by_step.max(initial=0) > limit
-    ]
-    return {
-        "longest": max((int(need.by_step.max(initial=0)) for _, need in each), default=0),
-        "context": min((limit for limit in limits if limit is not None), default=None),
-        "context_ends": min(over, default=None),
-    }
 
 
 def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
@@ -110,7 +194,7 @@ def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
     """
     keys = list(rows[0])
     first, about = keys[0], keys[: keys.index("episodes")]
-    hidden = {"longest", "context", "context_ends", "steps"}
+    hidden = {"longest", "context", "steps"}
     hidden |= {key for key in keys if key.endswith("_most")}
     pairs = {(row[first], row.get("strategy")) for row in rows}
     if len(pairs) == len({row[first] for row in rows}):
@@ -157,45 +241,13 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def own_numbers(experiment: Experiment, overrides: Sequence[str]) -> list[str]:
-    """Say which cells a number of episodes that was set does not reach: they have their own."""
-    if not any(text.partition("=")[0].strip() == "episodes" for text in overrides):
-        return []
-    cells = [experiment.cells[number] for number in sorted(experiment.apart)]
-    own = sorted({wanted for cell in cells if (wanted := cell.wanted(experiment.per_cell))})
-    if not own:
-        return []
-    each = f"{own[0]:,}" if len(own) == 1 else f"{own[0]:,} to {own[-1]:,}"
+def too_long(rows: Sequence[Row]) -> list[str]:
+    """Return which cells may not fit a model's context, by a cautious estimate; a line each."""
     return [
-        f"--set episodes={experiment.per_cell} does not change {len(cells):,} of "
-        f"{len(experiment.cells):,} cells, which have their own number of episodes: {each}"
-    ]
-
-
-def scoring_words(experiment: Experiment) -> str:
-    """Say whether log-probabilities of labels are needed, and by how many cells."""
-    asking = [cell for cell in experiment.cells if cell.models]
-    scoring = [cell for cell in asking if cell.scores]
-    if not scoring:
-        return "no log-probabilities are needed"
-    return (
-        f"log-probabilities of labels are needed in {len(scoring):,} of {len(asking):,} cells with "
-        "language models: a server without them is refused at the start"
-    )
-
-
-def too_long(rows: Sequence[Row], guess: str = "") -> list[str]:
-    """Say of each cell that may not fit a model's context in which step it ends; a line each.
-
-    `guess` says how tokens were counted, if not exactly.
-    """
-    ends = "may be full as early as" if guess else "is full at about"
-    return [
-        f"cell {number}: the context of {row['context']:,} tokens {ends} step "
-        f"{row['context_ends']} of {row['steps'] // max(row['episodes'], 1)} (longest prompt and "
-        f"reply: up to {row['longest']:,} tokens{guess})"
+        f"cell {number}: prompts and replies of up to {row['longest']:,} tokens may not fit the "
+        f"model's context of {row['context']:,}"
         for number, row in enumerate(rows)
-        if row.get("context_ends")
+        if row.get("context") and row["longest"] > row["context"]
     ]
 
 
@@ -209,24 +261,26 @@ def _nameless(definition: Any) -> Any:
 
 def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, Any]:
     """Return calls and tokens of all seats over all episodes."""
-    each = [need for _, need in found]
-    prompt, cached = sum(n.expected.prompt for n in each), sum(n.expected.cached for n in each)
-    return {
-        "calls": episodes * sum(need.calls for need in each),
-        "prompt_tokens": episodes * prompt,
-        "cached_percent": round(100 * cached / prompt) if prompt else 0,
-        "completion_tokens": episodes * sum(need.expected.completion for need in each),
-        "calls_most": episodes * sum(need.calls_most for need in each),
-        "prompt_tokens_most": episodes * sum(need.most.prompt for need in each),
-        "completion_tokens_most": episodes * sum(need.most.completion for need in each),
-    }
+    usual = {name: sum(need.usual[name] for _, need in found) for name in _COUNTED}
+    most = {name: sum(need.most[name] for _, need in found) for name in _COUNTED}
+    row: dict[str, Any] = {}
+    for name, column in _COUNTED.items():
+        row[column] = episodes * usual[name]
+        if name == "prompt":
+            cached = sum(need.usual["cached"] for _, need in found)
+            row["cached_percent"] = round(100 * cached / usual[name]) if usual[name] else 0
+    return row | {f"{column}_most": episodes * most[name] for name, column in _COUNTED.items()}
+
+
+_COUNTED = {"calls": "calls", "prompt": "prompt_tokens", "completion": "completion_tokens"}
 
 
 def _money(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, float]:
     """Return what all seats cost over all episodes; models of this machine cost nothing."""
     sums = dict.fromkeys(("cost", "cost_most"), 0.0)
     for ahead, need in found:
-        for name, usage in zip(sums, (need.expected, need.most), strict=True):
+        for name, counts in zip(sums, (need.usual, need.most), strict=True):
+            usage = Usage(counts["prompt"], counts["completion"], counts.get("cached", 0))
             unknown = math.nan if ahead.served else 0.0
             sums[name] += episodes * ahead.price.cost(usage) if ahead.price else unknown
     return sums

@@ -1,7 +1,7 @@
 """Run an experiment into a folder: start, resume or extend it; or import games played elsewhere.
 
 An experiment (`experiment.py`) is checked and expands into cells, each with players in seats and a
-number of episodes. This module opens the run folder (`folder.py`, `lock.py`) and its store
+number of episodes. This module opens the run folder (`folder.py`) and its store
 (`writing.py`), and finds what is not played yet. `filling.py` hands that out: an engine
 (`engines.py`) plays cells without a model, `engine.py` those of language models in the order of
 `schedule.py`. An episode is a `record.Record`, stored as one line (`lines.py`); replies of
@@ -24,21 +24,19 @@ from typing import Any, NamedTuple
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
 from tomeval.core.files import check_outside
-from tomeval.models import Ahead, all_backends, lacking, look_ahead, model_name
+from tomeval.models import Ahead, lacking, look_ahead, model_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
 from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.engine import spec_key
 from tomeval.runs.engines import Engine, Workers
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.filling import Filler, How, Told
-from tomeval.runs.folder import add_session, make_folder
+from tomeval.runs.filling import Filler
+from tomeval.runs.folder import add_session, locked, make_folder
 from tomeval.runs.live import Live, OnCounts, Progress
-from tomeval.runs.lock import locked
 from tomeval.runs.record import Record
-from tomeval.runs.schedule import without
-from tomeval.runs.shard import Shard
+from tomeval.runs.schedule import Shard, without
 from tomeval.runs.stopping import Stopping
-from tomeval.runs.store import Store, limited
+from tomeval.runs.store import Store
 from tomeval.runs.until import Looks
 from tomeval.runs.writing import WritableStore
 
@@ -51,8 +49,6 @@ def run_experiment(
     engine: Engine | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
-    prefix_reuse: bool = True,
-    limit: int | None = None,
     shard: Shard | None = None,
     progress: Progress | None = None,
     on_counts: OnCounts | None = None,
@@ -73,11 +69,6 @@ def run_experiment(
         As for `tomeval.run`.
     budget : Budget, optional
         Caps on the calls, tokens and cost of served models; refused if there is no such model.
-    prefix_reuse : bool
-        False makes local models encode every prompt whole, for comparison.
-    limit : int, optional
-        Play only the first so many episodes of every cell, also of those with a number of their
-        own; without it the folder is extended later. Default: all.
     shard : Shard, optional
         Play only this part of the experiment, into files of its own.
     live : Live, optional
@@ -93,14 +84,12 @@ def run_experiment(
     UnreadError
         None of the first questions to a model could be read.
     """
-    counts = {"workers": workers, "concurrency": concurrency, "limit": limit}
-    for name, number in counts.items():
-        if number is not None and number < 1:
+    for name, number in (("workers", workers), ("concurrency", concurrency)):
+        if number < 1:
             raise TomevalError(f"{name} must be at least 1, is {number}")
-    if experiment.until and (shard or limit):
-        why = "which episodes are played depends on all of them" if shard else "use max_episodes"
+    if experiment.until and shard:
         raise TomevalError(
-            f"until cannot be combined with --{'shard' if shard else 'limit'}: {why}"
+            "until cannot be combined with --shard: which episodes are played depends on all"
         )
     # A model that cannot be opened must not leave a folder.
     _check_caps(budget, known_models(experiment))
@@ -111,7 +100,7 @@ def run_experiment(
     with ExitStack() as stack:
         engine = engine or Workers(workers)
         stack.callback(engine.close)
-        engine.prepare(experiment, prefix_reuse, concurrency)
+        engine.prepare(experiment, concurrency)
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         part = shard.part if shard else ""
@@ -119,31 +108,22 @@ def run_experiment(
         store = WritableStore(folder, get_domain(experiment.domain), part)
         looks = None
         try:
-            apart = experiment.apart
-            most = store.begin(identity, experiment.per_cell, apart, limit)
+            most = store.begin(identity, experiment.per_cell, experiment.apart)
             add_session(store, experiment.stop_after_voids, None if experiment.until else most)
-            looks = Looks(experiment, store) if experiment.until else None
-            told = Told(live, progress, on_counts)
-            if told.live.shown == "field":  # whose display would write over a line
-                stopping.say = partial(setattr, told.live, "note")
-            opening = {"base": experiment.base, "prefix_reuse": prefix_reuse}
-            how = How(engine, concurrency, budget, opening, {})
-            played, before = 0, None
-            while True:
-                each = None if looks is None else looks.episodes
-                wanted = wanted_of(experiment, shard, limit, counts=each)
-                if wanted == before and not (looks and looks.look(_whole(store, wanted))):
-                    return played
-                if wanted == before:
-                    continue
-                filler = Filler(store, experiment, stopping, told, wanted, before, go_on)
-                if looks is None and any(map(len, filler.missing)):
-                    store.note_until({})  # of an earlier session with a condition
-                filler.play(how)
-                played, before = played + filler.played, wanted
+            if experiment.until:
+                looks = Looks(experiment, store)
+            elif not all(_whole(store, wanted_of(experiment, shard))):
+                store.note_until({})  # of an earlier session with a condition
+            if live.shown == "field":  # whose display would write over a line
+                stopping.say = partial(setattr, live, "note")
+            live.progress, live.on_counts = progress, on_counts
+            how = engine, concurrency, budget, go_on
+            filler = Filler(store, experiment, stopping, live, *how)
+            filler.play(wanted_of(experiment, shard, looks.episodes if looks else None))
+            while looks and looks.look(_whole(store, filler.wanted)):
+                filler.play(wanted_of(experiment, counts=looks.episodes))
+            return filler.played
         except BudgetExceeded as reached:
-            if looks:
-                looks.capped(str(reached))
             again = "everything is kept: run the same command again to go on"
             raise BudgetExceeded(f"{reached}; {again}") from None
         finally:
@@ -155,10 +135,8 @@ def _check_caps(budget: Budget | None, known: Mapping[str, Ahead]) -> None:
     if budget is None:
         return
     if not any(ahead.served for ahead in known.values()):
-        kinds = " and ".join(backend.form for backend in all_backends().values() if backend.served)
         raise TomevalError(
-            "--max-calls, --max-tokens and --max-cost are for served models; none plays here "
-            f"(served: {kinds})"
+            "--max-calls, --max-tokens and --max-cost are for served models; none plays here"
         )
     free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
     if budget.max_cost is not None and free:
@@ -169,7 +147,6 @@ def _check_caps(budget: Budget | None, known: Mapping[str, Ahead]) -> None:
 def wanted_of(
     experiment: Experiment,
     shard: Shard | None = None,
-    limit: int | None = None,
     counts: Sequence[int] | None = None,
 ) -> list[Sequence[int]]:
     """Return which episodes each cell is to have, by what is known so far.
@@ -178,7 +155,7 @@ def wanted_of(
     """
     planned = counts or [experiment.per_cell] * len(experiment.cells)
     each = zip(experiment.cells, planned, strict=True)
-    wanted = [without(range(limited(cell.wanted(count), limit))) for cell, count in each]
+    wanted = [without(range(cell.wanted(count))) for cell, count in each]
     if shard is None:
         return wanted
     together = get_domain(experiment.domain).play.together

@@ -54,7 +54,7 @@ class Replicated(Engine):
         self._cluster, self._count = cluster, count
         self._setting: Setting | None = None
 
-    def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
+    def prepare(self, experiment: Experiment, concurrency: int) -> None:
         """Raise if the cluster cannot give what is asked, or cells cannot be sent to it."""
         self._cluster.check()
         try:
@@ -73,7 +73,6 @@ class Replicated(Engine):
             hosts=tuple(confirmed_hosts()),
             code=confirmed_code(),
             megabytes=allowed(),
-            prefix_reuse=prefix_reuse,
             concurrency=concurrency,
         )
 

@@ -47,7 +47,6 @@ class Setting:
         The files and modules of ``--plugin``; what `tomeval.core.credentials.trusting` was told.
     megabytes : int
         The memory that a file may take unpacked.
-    prefix_reuse : bool
     concurrency : int
         Episodes of language models at a time, on each replica.
     """
@@ -59,7 +58,6 @@ class Setting:
     hosts: tuple[str, ...] = ()
     code: bool = False
     megabytes: int = USUAL
-    prefix_reuse: bool = True
     concurrency: int = 32
 
 
@@ -125,7 +123,6 @@ class Player:
             json.loads(key),
             base=base,
             scores=key in set(map(spec_key, scoring)),
-            prefix_reuse=self._setting.prefix_reuse,
         )
 
     async def play(self, job: Job, kept: Mapping[str, dict[str, str]]) -> Ended:
