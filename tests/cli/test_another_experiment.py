@@ -9,8 +9,8 @@ import pytest
 from support import SMALL
 
 from tomeval.models.scripted import SCRIPTS
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 READERS = [
     *(["status"], ["table"], ["compare"], ["transcript", "--episode", "1"], ["export"]),

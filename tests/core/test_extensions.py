@@ -164,7 +164,7 @@ def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> Non
 def test_engines_and_models_come_from_extensions(clean) -> None:
     from tomeval.models import Backend, model_name, open_model
     from tomeval.models.scripted import ScriptedModel
-    from tomeval.runs.engines import make_engine
+    from tomeval.play.engines import make_engine
 
     def opener(name, options, opening):
         return ScriptedModel(lambda request: "J", name)

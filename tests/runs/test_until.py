@@ -13,11 +13,11 @@ import pytest
 from support import dump
 
 from tomeval.core.errors import TomevalError
+from tomeval.play.runner import run_experiment
+from tomeval.play.schedule import Shard
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
-from tomeval.runs.schedule import Shard
 from tomeval.runs.until import Goal, goals, paired
 from tomeval.statistics.sequences import mean_sequence
 
@@ -189,7 +189,7 @@ def test_a_run_that_is_killed_goes_on_from_its_last_look(whole, tmp_path) -> Non
     code = (
         "import json, os, pathlib, signal, sys, tomeval.runs.until as until\n"
         "from tomeval.runs.experiment import make_experiment\n"
-        "from tomeval.runs.runner import run_experiment\n"
+        "from tomeval.play.runner import run_experiment\n"
         "look = until.Looks.look\n"
         "def die(self, complete):\n"
         "    more = look(self, complete)\n"

@@ -38,8 +38,8 @@ from tomeval.core.printing import show, tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
+    from tomeval.play.schedule import Shard
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.schedule import Shard
 
 
 WIDTH = 116
@@ -104,9 +104,9 @@ def run(
     """
     from tomeval.core.credentials import trusting
     from tomeval.models.served.limits import Budget
-    from tomeval.runs.engines import make_engine
+    from tomeval.play.engines import make_engine
+    from tomeval.play.schedule import parse_shard
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.schedule import parse_shard
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out is empty; name a folder, or leave it out")
@@ -152,7 +152,7 @@ def play_into(
 ) -> None:
     """Play an experiment into a folder, show how it goes, and print the outcome and the notes.
 
-    `how` are further arguments of `tomeval.runs.runner.run_experiment`.
+    `how` are further arguments of `tomeval.play.runner.run_experiment`.
 
     Raises
     ------
@@ -161,9 +161,9 @@ def play_into(
         none of the first replies of a model could be read.
     """
     from tomeval.cli.progress import showing_progress
-    from tomeval.runs.live import Live
-    from tomeval.runs.replies import UnreadError
-    from tomeval.runs.runner import run_experiment
+    from tomeval.play.live import Live
+    from tomeval.play.replies import UnreadError
+    from tomeval.play.runner import run_experiment
 
     live, unread = Live(), None
     with ExitStack() as stack:
@@ -203,10 +203,10 @@ def _close(folder: Path, experiment: Experiment, shard: Shard | None) -> bool:
 
     Of a shard: whether it was played.
     """
+    from tomeval.play.closing import closing
+    from tomeval.play.runner import is_whole, wanted_of
     from tomeval.report.facts import verdicts
-    from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
-    from tomeval.runs.runner import is_whole, wanted_of
 
     with Run(folder) as opened:
         close = closing(opened)
@@ -233,27 +233,31 @@ def plan(
         str | None,
         typer.Option("--tokenizer", help="Count tokens with this tokenizer: a folder or Hub name."),
     ] = None,
+    context: Annotated[
+        int | None,
+        typer.Option("--context", help="Context of models that do not tell it, in tokens.", min=1),
+    ] = None,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
     """Show what an experiment would play, ask and cost."""
     from tomeval.core.credentials import trusting
-    from tomeval.report.tables import DATA
-    from tomeval.runs.domain import get_domain
-    from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.plan import (
+    from tomeval.play.plan import (
         for_reading,
         plan_rows,
         plan_totals,
         too_long,
     )
-    from tomeval.runs.preview import token_counter
-    from tomeval.runs.runner import lacks
+    from tomeval.play.preview import token_counter
+    from tomeval.play.runner import lacks
+    from tomeval.report.tables import DATA
+    from tomeval.runs.domain import get_domain
+    from tomeval.runs.experiment import load_experiment
 
     count = token_counter(tokenizer) if tokenizer else None
     with trusting(trust_host or (), code=trust_remote_code):
         loaded = load_experiment(experiment, _changes(overrides, until), model)
-        rows = plan_rows(loaded, count)
+        rows = plan_rows(loaded, count, context)
     if form in DATA:
         show_table(rows, form)
     else:

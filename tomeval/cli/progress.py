@@ -17,7 +17,7 @@ from tomeval.core.printing import tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
-    from tomeval.runs.live import Live
+    from tomeval.play.live import Live
 
 EVERY = 60.0
 """Seconds between two lines where standard error is not a terminal."""

@@ -16,12 +16,12 @@ from support import dump
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.cluster import driver
 from tomeval.models.scripted import SCRIPTS
-from tomeval.runs.closing import closing
+from tomeval.play.closing import closing
+from tomeval.play.live import Live
+from tomeval.play.replies import UnreadError
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.live import Live
-from tomeval.runs.replies import UnreadError
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 GO_ON = {"go_on": True}
 

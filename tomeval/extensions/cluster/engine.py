@@ -13,10 +13,10 @@ from tomeval.core.files import allowed
 from tomeval.core.plugins import loaded_plugins
 from tomeval.extensions.cluster.driver import Driver
 from tomeval.extensions.cluster.player import Setting
-from tomeval.runs.engines import Engine
+from tomeval.play.engines import Engine
+from tomeval.play.filling import Filler
+from tomeval.play.stopping import IN_FLIGHT
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.filling import Filler
-from tomeval.runs.stopping import IN_FLIGHT
 
 if TYPE_CHECKING:
     from tomeval.extensions.cluster.ray_cluster import RayCluster

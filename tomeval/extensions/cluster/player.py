@@ -22,13 +22,13 @@ from tomeval.core.files import USUAL, allowing
 from tomeval.core.plugins import use_plugin
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
+from tomeval.play.engine import Episode, Lines, Watch, spec_key, started
+from tomeval.play.engines import play_stretch
+from tomeval.play.schedule import Job
+from tomeval.play.stopping import Stopping
 from tomeval.runs.domain import Cell, get_domain
-from tomeval.runs.engine import Episode, Lines, Watch, spec_key, started
-from tomeval.runs.engines import play_stretch
 from tomeval.runs.folder import versions
 from tomeval.runs.record import Record
-from tomeval.runs.schedule import Job
-from tomeval.runs.stopping import Stopping
 
 
 @dataclass(frozen=True)

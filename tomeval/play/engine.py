@@ -22,14 +22,14 @@ from tomeval.models.base import (
     WrappedModel,
 )
 from tomeval.models.batching import Batcher, RememberingModel, side_by_side
+from tomeval.play.engines import run_loop
+from tomeval.play.schedule import Job, Schedule
+from tomeval.play.stopping import Stopping
 from tomeval.runs.domain import Cell, Domain
-from tomeval.runs.engines import run_loop
 from tomeval.runs.record import Record
-from tomeval.runs.schedule import Job, Schedule
-from tomeval.runs.stopping import Stopping
 
 if TYPE_CHECKING:
-    from tomeval.runs.filling import Filler
+    from tomeval.play.filling import Filler
 
 
 class Watch:

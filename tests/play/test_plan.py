@@ -13,9 +13,9 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import get_game
 from tomeval.models import open_model
 from tomeval.models.base import ScoreRequest
+from tomeval.play.plan import NOTE, TYPICAL, plan_rows, plan_totals
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.plan import NOTE, TYPICAL, plan_rows, plan_totals
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies.asking import flatten
 
 SERVED = "openai:big@http://127.0.0.1:9/v1"
@@ -165,10 +165,29 @@ def test_prompts_beyond_the_context_are_named_before_anything_is_spent(tomeval, 
     one, two = (row["longest"] for row in planned)
     assert one < two
     assert [row["context"] for row in planned] == [None, None]
-    assert tomeval("plan", path)[0] == 0
+    code, _, err = tomeval("plan", path, "--context", one)
+    assert code == 1
+    assert "cell 1: the context of" in err
+    assert "cell 0" not in err
+    assert tomeval("plan", path, "--context", two)[0] == 0
     code, _, err = tomeval("plan", path, "--model", "pocket", "--set", "horizon=600")
     assert code == 1
-    assert "tokens may not fit the model's context of 8,192" in " ".join(err.split())
+    assert "the context of 8,192 tokens may be full at step" in err
+
+
+@pytest.mark.parametrize("strategy", ["LM", "QA"])
+def test_a_context_ends_at_the_first_step_that_does_not_fit(strategy):
+    """Second way: an experiment of one step less fits, and one that ends there does not."""
+
+    def row(horizon, context=None):
+        made = experiment({"strategy": strategy, "model": SERVED}, horizon=horizon)
+        return plan_rows(made, context=context)[0]
+
+    context = row(40)["longest"]
+    assert row(40, context)["context_ends"] is None
+    ends = row(90, context)["context_ends"]
+    assert 35 < ends < 45
+    assert row(ends - 2)["longest"] <= context < row(ends + 1)["longest"]
 
 
 @pytest.mark.parametrize(

@@ -1,41 +1,34 @@
-"""Run an experiment into a folder: start, resume or extend it; or import games played elsewhere.
+"""Run an experiment into a folder: start, resume or extend it.
 
-An experiment (`experiment.py`) is checked and expands into cells, each with players in seats and a
-number of episodes. This module opens the run folder (`folder.py`) and its store
-(`writing.py`), and finds what is not played yet. `filling.py` hands that out: an engine
+An experiment (`tomeval.runs.experiment`) is checked and expands into cells, each with players in
+seats and a number of episodes. This module opens the run folder and its store
+(`tomeval.runs.writing`), and finds what is not played yet. `filling.py` hands that out: an engine
 (`engines.py`) plays cells without a model, `engine.py` those of language models in the order of
-`schedule.py`. An episode is a `record.Record`, stored as one line (`lines.py`); replies of
-unfinished ones are kept, so that a run goes on where it was killed. `results.Run` reads a store
-(`store.py`, `tallies.py`) as cells (`cell.py`) with measures.
+`schedule.py`. An episode is a `tomeval.runs.record.Record`, stored as one line; replies of
+unfinished ones are kept, so that a run goes on where it was killed.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
-from tomeval.core.files import check_outside
 from tomeval.models import Ahead, lacking, look_ahead, model_name
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.runs.domain import Domain, get_domain
-from tomeval.runs.engine import spec_key
-from tomeval.runs.engines import Engine, Workers
+from tomeval.play.engine import spec_key
+from tomeval.play.engines import Engine, Workers
+from tomeval.play.filling import Filler
+from tomeval.play.live import Live, OnCounts, Progress
+from tomeval.play.schedule import Shard, without
+from tomeval.play.stopping import Stopping
+from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.filling import Filler
 from tomeval.runs.folder import add_session, locked, make_folder
-from tomeval.runs.live import Live, OnCounts, Progress
-from tomeval.runs.record import Record
-from tomeval.runs.schedule import Shard, without
-from tomeval.runs.stopping import Stopping
 from tomeval.runs.store import Store
 from tomeval.runs.until import Looks
 from tomeval.runs.writing import WritableStore
@@ -194,76 +187,3 @@ def lacks(experiment: Experiment) -> MissingExtra | None:
     """
     specs = (spec for cell in experiment.cells for spec in cell.models.values())
     return next(filter(None, map(lacking, specs)), None)
-
-
-# Games that were played elsewhere
-
-
-class Recorded(NamedTuple):
-    """Games that were played elsewhere, read for a run.
-
-    Attributes
-    ----------
-    cells : list of (dict, list of Record)
-        The definition of every cell, as `Cell.definition` has it, and its episodes.
-    notes : list of str
-        What was read and left out, in lines for the user.
-    revisions : mapping of str to str
-        The revision of every language model that is known, by its name.
-    until : mapping
-        The condition that they were stopped by, see `tomeval.runs.store.Store.until`.
-    """
-
-    cells: list[tuple[dict[str, Any], list[Record]]]
-    notes: list[str]
-    revisions: Mapping[str, str] = {}
-    until: Mapping[str, Any] = {}
-
-
-def import_games(domain: Domain, read: Callable[[], Recorded], out: Path) -> Recorded:
-    """Read recorded games and write them as a run, which every command then reads.
-
-    Parameters
-    ----------
-    read : callable
-        Returns the games; it is called if the folder does not exist yet.
-    out : Path
-        The run folder, which must not exist. It appears when it is complete.
-
-    Raises
-    ------
-    TomevalError
-        The games cannot be read, or the folder exists or cannot be made.
-    """
-    check_outside(out)
-    if out.exists():
-        raise TomevalError(f"{out}: already exists; choose another folder with --out")
-    recorded = read()
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-        try:
-            with locked(draft):
-                write_games(domain, draft, recorded, out.name)
-            os.rename(draft, out)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-    except OSError as error:
-        raise TomevalError(f"{out}: cannot be created ({error.strerror or error})") from None
-    return recorded
-
-
-def write_games(domain: Domain, folder: Path, recorded: Recorded, name: str = "") -> None:
-    """Write recorded games into an empty folder, as a run of this name."""
-    identity = {"name": name, "cells": [definition for definition, _ in recorded.cells]}
-    store = WritableStore(folder, domain)
-    try:
-        store.begin(identity, 0)  # nothing remains to be played
-        add_session(store, 0)
-        for model, revision in recorded.revisions.items():
-            store.check_revision(model, revision)
-        for number, (_, records) in enumerate(recorded.cells):
-            store.add(number, records)
-        store.note_until(recorded.until)
-    finally:
-        store.close()

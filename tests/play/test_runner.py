@@ -19,10 +19,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.games.matrix.play import Setup, play_episode, play_episode_async
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
+from tomeval.play.runner import run_experiment
 from tomeval.runs import lines
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import locked
-from tomeval.runs.runner import run_experiment
 from tomeval.runs.store import Store
 
 SMALL = {
@@ -135,7 +135,7 @@ def test_another_experiment_is_refused_and_nothing_changes(finished, changes, wo
 
 KILLED = """
 import itertools, os, random, signal, sys, threading
-import tomeval.runs.runner
+import tomeval.play.runner
 from tomeval.games.matrix import domain
 domain.STEPS_PER_CHUNK = 2_000
 from pathlib import Path
@@ -154,7 +154,7 @@ def progress(done, total):
         die.start()
 if dies_at == 0:
     die.start()
-tomeval.runs.runner.run_experiment(experiment, folder, workers=workers, progress=progress)
+tomeval.play.runner.run_experiment(experiment, folder, workers=workers, progress=progress)
 if dies_at >= 0:
     die.join()
 """
@@ -256,7 +256,7 @@ class DiesInWorker(Subject):
 
 def test_a_worker_that_dies_is_an_error_not_a_hang(tmp_path) -> None:
     script = (
-        "import sys; sys.path[:0] = ['tests', 'tests/runs']\n"
+        "import sys; sys.path[:0] = ['tests', 'tests/play']\n"
         "import test_runner, tomeval\n"
         "tomeval.SUBJECTS['dies'] = test_runner.DiesInWorker\n"
         "try:\n"

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.text import both_ends, wrapped
+from tomeval.play.replies import last_unread
 from tomeval.runs import tallies
 from tomeval.runs.notes import copies_notes, enforced_notes, stop_notes, unanswered_notes
-from tomeval.runs.replies import last_unread
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 

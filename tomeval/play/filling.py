@@ -13,16 +13,16 @@ from tomeval.core.text import both_ends, wrapped
 from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.served.limits import Budget
+from tomeval.play.engine import Watch, play_with_models, spec_key
+from tomeval.play.engines import Engine, Task
+from tomeval.play.live import Counts, Live
+from tomeval.play.replies import FIRST, Unread, explained, last_unread, stopped_at_first
+from tomeval.play.schedule import Job, Schedule, without
+from tomeval.play.stopping import Stopping
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names
-from tomeval.runs.engine import Watch, play_with_models, spec_key
-from tomeval.runs.engines import Engine, Task
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.live import Counts, Live
 from tomeval.runs.record import Record, Spent, total
-from tomeval.runs.replies import FIRST, Unread, explained, last_unread, stopped_at_first
-from tomeval.runs.schedule import Job, Schedule, without
-from tomeval.runs.stopping import Stopping
 from tomeval.runs.writing import WritableStore
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Filler(Watch):
     store, experiment, stopping, live
         What is played, into what, what stops it, and what displays read.
     engine, concurrency, budget
-        As for `tomeval.runs.runner.run_experiment`.
+        As for `tomeval.play.runner.run_experiment`.
     go_on : bool
         Else a run stops if the first questions to a model of which no answer is stored that could
         be read cannot be read either.

@@ -30,8 +30,8 @@ from tomeval.runs.domain import Cell, Domain
 from tomeval.runs.record import Record
 
 if TYPE_CHECKING:
+    from tomeval.play.filling import Filler
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.filling import Filler
 
 
 class Engine:

@@ -19,8 +19,8 @@ from voice_server import VoiceServer
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 SERVED = """
 games = "IPD"

@@ -17,11 +17,11 @@ from tomeval.core.prefixes import common_prefix
 from tomeval.models import Ahead
 from tomeval.models.base import Prompt, Usage
 from tomeval.models.served.limits import estimate_tokens
+from tomeval.play.engine import spec_key
+from tomeval.play.runner import known_models
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import Cell, Domain, get_domain
-from tomeval.runs.engine import spec_key
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.runner import known_models
 from tomeval.runs.until import most_episodes
 from tomeval.strategies.asking import flatten
 from tomeval.strategies.recording import Overheard
@@ -64,13 +64,14 @@ class Needs(NamedTuple):
         earlier prompt of the episode, too, as far as caches keep it; where made-up episodes differ
         in what they ask, their mean. At most: every question takes all its attempts and every reply
         its whole allowance, and nothing is cached.
-    longest : int
-        Tokens of the longest prompt with the longest reply to it, on the cautious side.
+    by_step : sequence of int
+        Tokens of the longest prompt of each step with the longest reply to it, on the cautious
+        side.
     """
 
     usual: Mapping[str, int]
     most: Mapping[str, int]
-    longest: int
+    by_step: Sequence[int]
 
 
 def needs(
@@ -96,11 +97,12 @@ def needs(
         of_form = [[one for one in episode if one.form == form] for episode in longer]
         sums = [_most(questions, ahead, count) for questions in of_form]
         bounds.update({name: max(one[name] for one in sums) for name in sums[0]})
-    longest = [
-        round(count_at_most(one.prompt) + (0 if one.labels else one.longest + ahead.thinking))
-        for one in everything
-    ]
-    return Needs(usual, bounds, max(longest, default=0))
+    by_step = [0] * max((one.step for one in everything), default=1)
+    for one in everything:
+        room = 0 if one.labels else one.longest + ahead.thinking
+        whole = round(count_at_most(one.prompt) + room)
+        by_step[one.step - 1] = max(by_step[one.step - 1], whole)
+    return Needs(usual, bounds, by_step)
 
 
 def _usual(episode: list[Overheard], ahead: Ahead, count: Count) -> dict[str, float]:
@@ -135,7 +137,9 @@ def _most(questions: list[Overheard], ahead: Ahead, count: Count) -> Counter[str
 Row = Mapping[str, Any]
 
 
-def plan_rows(experiment: Experiment, count: Count | None = None) -> list[dict[str, Any]]:
+def plan_rows(
+    experiment: Experiment, count: Count | None = None, context: int | None = None
+) -> list[dict[str, Any]]:
     """Return one row per cell; nothing is asked of any model.
 
     Parameters
@@ -143,6 +147,8 @@ def plan_rows(experiment: Experiment, count: Count | None = None) -> list[dict[s
     experiment : Experiment
     count : callable, optional
         Returns the tokens of a prompt. Default: a guess at four characters each.
+    context : int, optional
+        Tokens that models can read which do not tell it unless they are asked.
 
     Returns
     -------
@@ -151,8 +157,9 @@ def plan_rows(experiment: Experiment, count: Count | None = None) -> list[dict[s
         models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
         ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
         none); the same with ``_most``, upper bounds, see `Needs`; ``longest``,
-        the tokens of the longest prompt and its reply, and ``context``, the least that the cell's
-        models can read (None: they tell it only when they are asked).
+        the tokens of the longest prompt and its reply, ``context``, the least that the cell's
+        models can read (None: not known), and ``context_ends``, the first step with a prompt that
+        may not fit (None: all fit).
 
     Raises
     ------
@@ -179,9 +186,7 @@ def plan_rows(experiment: Experiment, count: Count | None = None) -> list[dict[s
                     same[key] = needs(domain, cell, seat, ahead, *counts)
                 each.append((ahead, same[key]))
             row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
-            contexts = (ahead.context for ahead, _ in each if ahead.context)
-            row |= {"longest": max((need.longest for _, need in each), default=0)}
-            row |= {"context": min(contexts, default=None)}
+            row |= _fit([(ahead.context or context, need.by_step) for ahead, need in each])
         rows.append(row)
     return rows
 
@@ -194,7 +199,7 @@ def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
     """
     keys = list(rows[0])
     first, about = keys[0], keys[: keys.index("episodes")]
-    hidden = {"longest", "context", "steps"}
+    hidden = {"longest", "context", "context_ends", "steps"}
     hidden |= {key for key in keys if key.endswith("_most")}
     pairs = {(row[first], row.get("strategy")) for row in rows}
     if len(pairs) == len({row[first] for row in rows}):
@@ -242,12 +247,13 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
 
 
 def too_long(rows: Sequence[Row]) -> list[str]:
-    """Return which cells may not fit a model's context, by a cautious estimate; a line each."""
+    """Return where cells may not fit a model's context, by a cautious estimate; a line each."""
     return [
-        f"cell {number}: prompts and replies of up to {row['longest']:,} tokens may not fit the "
-        f"model's context of {row['context']:,}"
+        f"cell {number}: the context of {row['context']:,} tokens may be full at step "
+        f"{row['context_ends']} of {row['steps'] // max(row['episodes'], 1)} (the longest prompt "
+        f"and its reply: up to {row['longest']:,})"
         for number, row in enumerate(rows)
-        if row.get("context") and row["longest"] > row["context"]
+        if row.get("context_ends")
     ]
 
 
@@ -270,6 +276,19 @@ def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, An
             cached = sum(need.usual["cached"] for _, need in found)
             row["cached_percent"] = round(100 * cached / usual[name]) if usual[name] else 0
     return row | {f"{column}_most": episodes * most[name] for name, column in _COUNTED.items()}
+
+
+def _fit(each: Sequence[tuple[int | None, Sequence[int]]]) -> Row:
+    """Return the longest prompt of any seat, the least context, and where one is full first."""
+    ends = (
+        next((step for step, size in enumerate(sizes, 1) if limit and size > limit), None)
+        for limit, sizes in each
+    )
+    return {
+        "longest": max((max(sizes) for _, sizes in each), default=0),
+        "context": min((limit for limit, _ in each if limit), default=None),
+        "context_ends": min(filter(None, ends), default=None),
+    }
 
 
 _COUNTED = {"calls": "calls", "prompt": "prompt_tokens", "completion": "completion_tokens"}

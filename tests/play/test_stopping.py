@@ -11,12 +11,12 @@ from support import dump, scripts
 
 from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.scripted import ScriptedModel
-from tomeval.runs.closing import closing
+from tomeval.play.closing import closing
+from tomeval.play.live import Counts
+from tomeval.play.runner import run_experiment
+from tomeval.play.schedule import Schedule
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.live import Counts
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
-from tomeval.runs.schedule import Schedule
 
 DOMAINS = list(EXPERIMENTS)
 
