@@ -44,9 +44,8 @@ def test_every_scope_says_so() -> None:
     rng = np.random.default_rng(1)
     found = made(*(100 + rng.normal(size=(6, 5)) for _ in range(4)))
     assert found.scopes[0] == "all tasks"
-    assert [found.at("b", "tom_percent", s)["verdict"] for s in range(5)] == ["higher"] + [
-        "too few"
-    ] * 4
+    said = [found.at("b", "tom_percent", s)["verdict"] for s in range(5)]
+    assert said == ["higher", *["too few"] * 4]
     (note,) = [note for note in found.notes if "can reject" in note]
     assert note.startswith("no test can reject at 5 % in 0; 1; 2 and 1 more: too few")
 

@@ -10,11 +10,11 @@ from typing import Any
 from tomeval.api.opened import Run
 from tomeval.api.showing import in_notebook, shown_in_notebook
 from tomeval.models.served.limits import Budget
-from tomeval.runs.engines import make_engine
+from tomeval.play.engines import make_engine
+from tomeval.play.live import Live, Progress
+from tomeval.play.runner import run_experiment
+from tomeval.play.schedule import parse_shard
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
-from tomeval.runs.live import Live, Progress
-from tomeval.runs.runner import run_experiment
-from tomeval.runs.shard import parse_shard
 
 
 def run(
@@ -25,7 +25,6 @@ def run(
     engine: str | None = None,
     replicas: int | None = None,
     gpus_per_replica: float | None = None,
-    limit: int | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
     go_on: bool = False,
@@ -49,8 +48,6 @@ def run(
         With an engine: how many play at a time; default: 1.
     gpus_per_replica : float, optional
         With an engine: GPUs of each, a whole number or a share of one; default: 0, they see none.
-    limit : int, optional
-        Play only the first so many episodes of every cell; without it, the rest is played later.
     concurrency : int
         Episodes with language models played at a time; with an engine, on each replica.
     budget : Budget, optional
@@ -68,7 +65,7 @@ def run(
     ------
     TomevalError
         What is wrong with the experiment or the folder, or with the first replies of a model, see
-        `tomeval.runs.unread.UnreadError`.
+        `tomeval.play.replies.UnreadError`.
 
     Examples
     --------
@@ -91,7 +88,6 @@ def run(
             Path(out),
             workers=workers,
             engine=made,
-            limit=limit,
             concurrency=concurrency,
             budget=budget,
             go_on=go_on,

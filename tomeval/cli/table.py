@@ -76,8 +76,7 @@ def table(
         Path | None,
         typer.Option(
             "--against",
-            help="Show published results or facts beside the run's: a CSV, or reported_results "
-            "or reported_decrypto, which ship.",
+            help="Show published results beside ours: a CSV, or reported_results, which ships.",
         ),
     ] = None,
     as_model: Annotated[
@@ -94,9 +93,9 @@ def table(
     ] = False,
 ) -> None:
     """Print the table of a run: whether players use what they know."""
+    from tomeval.play.closing import nothing_measured
     from tomeval.report import views
     from tomeval.report.tables import DATA, WORDS, data, set_grid
-    from tomeval.runs.closing import nothing_measured
     from tomeval.runs.notes import few_notes, lacks_interval
     from tomeval.runs.results import Run, joined
 
