@@ -30,8 +30,8 @@ kind = "rmax"
 TABLES = (
     *("table RUN", "table RUN --all", "table RUN --metric regret --metric tom"),
     *(
-        "compare RUN",
-        "compare RUN --by-task",
+        "compare RUN --resamples 99",
+        "compare RUN --by-task --resamples 99",
     ),
     *("status RUN", "plan FILE", "bounds FILE"),
     *(f"list {name}" for name in ("partners", "measures", "strategies", "models", "tables")),

@@ -85,6 +85,7 @@ def compare(
             help="For power: the true difference in --metric to be found; the runs are the pilot.",
         ),
     ] = None,
+    resamples: Annotated[int, typer.Option("--resamples")] = 9_999,
     reference: ReferenceOption = None,
     form: TableFormat = "text",
 ) -> None:
@@ -103,7 +104,7 @@ def compare(
     table = table_named(what, [f"--{name.replace('_', '-')}" for name in given])
     margins = pairs("--margin", margin, "METRIC=VALUE")
     options |= {"metrics": metrics, "margins": {name: _number(v) for name, v in margins.items()}}
-    options |= {"reference": reference, "form": form}
+    options |= {"reference": reference, "form": form, "resamples": resamples}
     with opened(folders, where or ()) as runs, working("comparing"):
         rows, above, below = table(runs, options | {"by": check_by(runs, by)})
         measures = runs[0].measures

@@ -93,7 +93,7 @@ def _effect(size: float) -> str:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "reference", "scale", "margins")
+    names = ("by", "baseline", "reference", "scale", "margins", "resamples")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
         scored = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
@@ -140,7 +140,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
     asked, difference = options["metrics"] or [], options["difference"]
     if len(asked) != 1 or difference is None:
         raise TomevalError("--what power: give one --metric and the --difference to detect")
-    names = ("by", "baseline", "reference")
+    names = ("by", "baseline", "reference", "resamples")
     how = {name: options[name] for name in names}
     rows = episodes_needed(runs, asked[0], difference, **how)
     measure = runs[0].measures[rows[0]["metric"]]
@@ -196,7 +196,7 @@ TABLES: dict[str, Compared] = {
 }
 """By the name that ``--what`` takes; extensions bring others.
 
-All take `--reference` and `--format`.
+All take `--reference`, `--format` and `--resamples`, whether or not they resample.
 """
 
 
