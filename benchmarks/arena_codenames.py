@@ -12,9 +12,10 @@ import time
 
 import numpy as np
 
-from tomeval.games.codenames import KIND, solver
+from tomeval.games.codenames import KIND
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.rules import Codenames
+from tomeval.games.codenames.values import solver
 from tomeval.games.policy import Policy
 
 BOARDS = {"9 words": KIND.presets["small"], "25 words": {}}

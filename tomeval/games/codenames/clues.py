@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
@@ -88,12 +89,10 @@ class Bank:
 
     def __init__(self, clues: Sequence[str], rules: str) -> None:
         self.clues, self.rules = tuple(clues), rules
-        self.place = {clue: place for place, clue in enumerate(self.clues)}
         self._showing: dict[str, list[int]] = {}
         self._traced: dict[str, list[int]] = {}
-        self._unfit = np.array([], np.intp)
-        self.illegal = lru_cache(maxsize=256)(self._find_illegal)
-        self._legal = lru_cache(maxsize=256)(self._find_legal)
+        self._unfit: list[int] = []
+        self.legal = lru_cache(maxsize=256)(self._legal)
         self._giving = lru_cache(maxsize=65536)(self._find_giving)
         if rules == OWN:
             for place, clue in enumerate(self.clues):
@@ -102,33 +101,23 @@ class Bank:
                 for part in traces(clue) | parts(clue):
                     self._showing.setdefault(part, []).append(place)
         else:
-            faults = [clue_fault(clue, (), rules) is not None for clue in self.clues]
-            self._unfit = np.flatnonzero(faults)
+            unfit = (clue_fault(clue, (), rules) is not None for clue in self.clues)
+            self._unfit = [place for place, fault in enumerate(unfit) if fault]
 
     def __reduce__(self) -> tuple[type[Bank], tuple[tuple[str, ...], str]]:
         """Pickle without the cache."""
         return Bank, (self.clues, self.rules)
 
-    def legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
+    def _legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
         """Return the places of the clues that are legal beside these words, in their order."""
-        return self._legal(words)
-
-    def _find_legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
         kept = np.ones(len(self.clues), bool)
-        kept[self.illegal(words)] = False
+        kept[[*self._unfit, *itertools.chain(*map(self._giving, words))]] = False
         return np.flatnonzero(kept)
 
-    def _find_illegal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
-        """Return the places of all others, in any order; some may come twice."""
-        return np.concatenate([self._unfit, *map(self._giving, words)])
-
-    def _find_giving(self, word: str) -> NDArray[np.intp]:
+    def _find_giving(self, word: str) -> list[int]:
         """Return the places of the clues that give a board word away."""
         if self.rules == OWN:
-            shown = (self._showing.get(trace, []) for trace in traces(word))
-            traced = (self._traced.get(part, []) for part in parts(word))
-            giving = sorted({place for places in (*shown, *traced) for place in places})
-        else:
-            clues = enumerate(self.clues)
-            giving = [place for place, clue in clues if conflict(clue, word, self.rules)]
-        return np.array(giving, np.intp)
+            shown = (self._showing.get(trace, ()) for trace in traces(word))
+            traced = (self._traced.get(part, ()) for part in parts(word))
+            return [*itertools.chain(*shown, *traced)]
+        return [i for i, clue in enumerate(self.clues) if conflict(clue, word, self.rules)]

@@ -18,16 +18,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.codenames.board import members
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.state import CLUE, CodenamesView
-from tomeval.games.codenames.worths import (
-    FEW,
-    ROUGH_ERROR,
-    ROUGH_TO,
-    Scores,
-    Words,
-    best_clue,
-    rough_worth,
-    worth,
-)
+from tomeval.games.codenames.worths import Scores, Words, worth
 from tomeval.games.game import Action, Ask, Probe
 from tomeval.games.policy import Choices, Memory, Policy
 
@@ -163,13 +154,6 @@ def _clues(
 ) -> Choices:
     scores = game.scores(policy.embedding)
     mine, others, most = members(own), covered & ~own, game.parameters.number
-    if policy.temperature == 0 and policy.caution + policy.risk * min(most, len(mine)) < ROUGH_TO:
-        rough = rough_worth(policy, scores.rough(words), mine, others, assassin, most)
-        rough[game.bank.illegal(words)] = np.iinfo(rough.dtype).min
-        best = np.flatnonzero(rough >= rough.max() - ROUGH_ERROR)
-        if len(best) <= FEW:
-            clues = [game.bank.clues[place] for place in best.tolist()]
-            return ((1.0, best_clue(policy, scores, words, clues, mine, others, assassin, most)),)
     table = scores.legal(words)
     values = worth(policy, table, list(mine), others, assassin, most)
     flat = np.ravel(values.T)  # clue by clue, number by number

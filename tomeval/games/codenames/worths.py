@@ -1,37 +1,27 @@
-"""Cosines of a board with clues, and what clues are worth; see `policies.EmbeddingPlayer`.
-
-Of a bank's thousands of clues only those are weighed exactly that can be best by rounded cosines.
-"""
+"""Cosines of a board with clues, and what clues are worth; see `policies.EmbeddingPlayer`."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import cache, reduce
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.games.codenames.board import members
-from tomeval.games.game import Action
-
-if TYPE_CHECKING:
-    from tomeval.games.codenames.policies import EmbeddingPlayer
-from functools import lru_cache
-
 from tomeval.games.codenames.clues import Bank
+from tomeval.games.game import Action
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.words import WordLists
 
-Floats = NDArray[np.float64]
-Rough = NDArray[np.int16]
-Words = tuple[str, ...]
+if TYPE_CHECKING:
+    from tomeval.games.codenames.policies import EmbeddingPlayer
+    from tomeval.games.codenames.rules import Codenames
+    from tomeval.games.codenames.state import State
 
-ROUGH = 2**13
-"""Rough cosines are counted in units of one over this."""
-_KEPT = 2**25
-"""The most bytes of rough cosines that are kept."""
+Floats = NDArray[np.float64]
+Words = tuple[str, ...]
 
 
 class Scores:
@@ -46,8 +36,6 @@ class Scores:
         self.bank = bank
         self._clues = self.embedding.vectors[self.embedding.rows(bank.clues)]
         self.vectors = lru_cache(maxsize=64)(self._vectors)
-        self._rows: dict[str, Rough] = {}
-        self.rough = lru_cache(maxsize=16)(self._rough)
         self.legal = lru_cache(maxsize=16)(self._legal)
         self.clue = lru_cache(maxsize=4096)(self._clue)
 
@@ -60,26 +48,7 @@ class Scores:
 
     def _legal(self, words: Words) -> Floats:
         """Return the cosines of board words with the bank's legal clues, (words, clues)."""
-        return self.cosines(words, self.bank.legal(words))
-
-    def cosines(self, words: Words, clues: NDArray[np.intp]) -> Floats:
-        """Return the cosines of board words with clues of the bank, (words, clues)."""
-        return np.asarray(self.vectors(words) @ self._clues[clues].T)
-
-    def _rough(self, words: Words) -> tuple[Rough, ...]:
-        """Return the cosines of board words with all clues of the bank in units, rounded down.
-
-        They are kept word by word, since boards share words.
-        """
-        rows = self._rows
-        new = tuple(word for word in words if word not in rows)
-        if 2 * len(self._clues) * (len(rows) + len(new)) > _KEPT:
-            self._rows = rows = {}
-            new = words
-        if new:
-            units = np.floor(self._vectors(new) @ self._clues.T * ROUGH).astype(np.int16)
-            rows.update(zip(new, units, strict=True))
-        return tuple(rows[word] for word in words)
+        return np.asarray(self.vectors(words) @ self._clues[self.bank.legal(words)].T)
 
     def _clue(self, words: Words, clue: str) -> tuple[float, ...] | None:
         """Return the cosines of board words with any clue; None if the embedding lacks it."""
@@ -87,102 +56,49 @@ class Scores:
         return None if vector is None else tuple((self.vectors(words) @ vector).tolist())
 
 
-ROUGH_TO = 1.9
-"""Below this caution and gain together leave rough worths within the range of their type."""
-ROUGH_ERROR = 4
-"""Units that two rough worths may be wrong by together: two cosines and two options each."""
-FEW = 64
-"""So many clues are looked at one by one at most."""
-
-
-def best_clue(
-    policy: EmbeddingPlayer,
-    scores: Scores,
-    words: Words,
-    clues: Sequence[str],
-    mine: Sequence[int],
-    others: int,
-    assassin: int,
-    most: int,
-) -> Action:
-    """Return the first clue and number that are worth most, with the words meant; see `worth`."""
-    best, highest = ("", list(mine)), -math.inf
-    for clue in clues:
-        cosines = scores.clue(words, clue)
-        assert cosines is not None
-        near = sorted(mine, key=cosines.__getitem__, reverse=True)
-        bad = max([cosines[place] for place in members(others & ~assassin)], default=-1.0)
-        bad = max([bad, *[cosines[place] + policy.caution for place in members(assassin)]])
-        for number, place in enumerate(near[:most], 1):
-            value = cosines[place] - bad + policy.risk * number
-            if value > highest:
-                best, highest = (clue, near[:number]), value
-    clue, meant = best
-    return clue, len(meant), *(words[place] for place in sorted(meant))
-
-
-def rough_worth(
-    policy: EmbeddingPlayer,
-    rows: Sequence[Rough],
-    mine: Sequence[int],
-    others: int,
-    assassin: int,
-    most: int,
-) -> Rough:
-    """Return what every clue of the bank is worth for the best number, in units of `ROUGH`."""
-    gains = (round(policy.risk * n * ROUGH) for n in range(1, most + 1))
-    near = _sorted_rows([rows[place] for place in mine])
-    best = reduce(np.maximum, (row + gain for row, gain in zip(near, gains, strict=False)))
-    bad = [rows[place] for place in members(others & ~assassin)]
-    bad = bad or [np.full_like(best, -ROUGH)]
-    bad += [rows[place] + round(policy.caution * ROUGH) for place in members(assassin)]
-    return best - reduce(np.maximum, bad)
-
-
 def worth(
     policy: EmbeddingPlayer,
-    table: NDArray[np.float64],
+    table: Floats,
     mine: list[int],
     others: int,
     assassin: int,
     most: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return what every clue is worth for 1, 2, ... words, shape (numbers, clues)."""
-    near = np.array(_sorted_rows(list(table[mine])))[:most]
-    rest = list(members(others & ~assassin))
-    bad = np.full(table.shape[1], -1.0)
-    if rest:
-        bad = table[rest].max(axis=0)
+    near = -np.sort(-table[mine].T).T[:most]
+    bad = table[list(members(others & ~assassin))].max(axis=0, initial=-1.0)
     for place in members(assassin):
         bad = np.maximum(bad, table[place] + policy.caution)
     return np.asarray(near - bad + policy.risk * np.arange(1, len(near) + 1)[:, None])
 
 
-def _sorted_rows(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Sort every column, highest first: few rows, so that whole rows are compared."""
-    for upper, lower in _comparisons(len(rows)):
-        high, low = rows[upper], rows[lower]
-        rows[upper], rows[lower] = np.maximum(high, low), np.minimum(high, low)
-    return rows
+def greedy_clues(
+    game: Codenames, mate: EmbeddingPlayer, state: State, seat: int
+) -> Sequence[Action]:
+    """Return one clue for every set of words that a greedy operative can be led to take.
 
-
-@cache
-def _comparisons(count: int) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of places whose comparison, one after the other, sorts (Batcher's merges).
-
-    Examples
-    --------
-    >>> _comparisons(3)
-    ((0, 1), (0, 2), (1, 2))
+    Those come first that find most own words, and of these those without a wrong one; of clues with
+    equal outcomes the first of the bank. From as many guesses on as words are left, higher numbers
+    change nothing: the operative goes on until the game is over or it is wrong.
     """
-    pairs, block = [], 1
-    while block < count:
-        step = block
-        while step:
-            for first in range(step % block, count - step, 2 * step):
-                for low in range(first, min(first + step, count - step)):
-                    if low // (2 * block) == (low + step) // (2 * block):
-                        pairs.append((low, low + step))
-            step //= 2
-        block *= 2
-    return tuple(pairs)
+    words, own = state.board.words, state.board.masks[seat // 2] & state.covered
+    legal = game.legal_clues(words)
+    covered = np.array(members(state.covered))
+    table = game.scores(mate.embedding).legal(words)[covered]
+    order = covered[np.argsort(-table, axis=0, kind="stable")]
+    length = np.cumprod((own >> order) & 1, axis=0).sum(axis=0)  # own words before another one
+    sets = np.cumsum(1 << order, axis=0)
+    found: dict[int, Action] = {}
+    most = min(game.parameters.number, max(1, own.bit_count() - mate.extra))
+    for number in range(1, most + 1):
+        guesses = np.minimum(number + mate.extra, np.minimum(length + 1, len(covered)))
+        taken = sets[guesses - 1, np.arange(len(legal))]
+        for mask, column in zip(
+            *(a.tolist() for a in np.unique(taken, return_index=True)), strict=True
+        ):
+            found.setdefault(mask, (game.bank.clues[legal[column]], number))
+    return [found[mask] for mask in sorted(found, key=lambda mask: _rank(mask, own))]
+
+
+def _rank(taken: int, own: int) -> tuple[int, int]:
+    return -(taken & own).bit_count(), (taken & ~own).bit_count()

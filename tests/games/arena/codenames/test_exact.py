@@ -7,9 +7,9 @@ import pytest
 from games.arena.brute_force import BruteForce
 from games.arena.codenames.cases import every_action, small_game
 
-from tomeval.games.codenames import solver, spymaster
-from tomeval.games.codenames.operative import colourings
+from tomeval.games.codenames import search, solver
 from tomeval.games.codenames.policies import EmbeddingPlayer, Uniform
+from tomeval.games.codenames.values import colourings
 
 
 def line_up(paths, seat, mate=0.0, foe=0.0, extra=False, breadth=2):
@@ -117,10 +117,10 @@ def test_spymaster_with_players_at_random(tmp_path):
 @pytest.mark.parametrize("seed", range(3))
 def test_bounds_hold_where_the_search_is_cut_off(tmp_path, monkeypatch, seed):
     """With hardly any budget, and with few outcomes tried, bounds are wide and right."""
-    monkeypatch.setattr(spymaster, "WHOLE", 0)
-    monkeypatch.setattr(spymaster, "WIDTHS", (1,))
+    monkeypatch.setattr(search, "WHOLE", 0)
+    monkeypatch.setattr(search, "WIDTHS", (1,))
     for played, temperature in ((0, 0.0), (60, 0.0), (60, 0.3)):
-        monkeypatch.setattr(spymaster, "PLAYED", played)
+        monkeypatch.setattr(search, "PLAYED", played)
         game, paths = small_game(tmp_path, (2, 2, 0, 1), seed, clues=2, number=2)
         policies = line_up(paths, 0, mate=temperature)
         rng = np.random.default_rng(seed)
@@ -139,12 +139,10 @@ def test_bounds_hold_where_the_search_is_cut_off(tmp_path, monkeypatch, seed):
 
 
 def test_bounds_of_an_operative_hold_where_the_search_is_cut_off(tmp_path, monkeypatch):
-    from tomeval.games.codenames import operative
-
     game, paths = small_game(tmp_path, (2, 1, 1, 1), 0, clues=4, number=2)
     policies = line_up(paths, 1)
-    monkeypatch.setattr(operative, "PLAYED", 300)
-    monkeypatch.setattr(operative, "PLAYED_LATER", 300)
+    monkeypatch.setattr(search, "GUESSED", 300)
+    monkeypatch.setattr(search, "GUESSED_LATER", 300)
     pairs = list(compared_bounds(game, 1, policies))
     assert any(not bound.exact for bound, _ in pairs)
     for bound, truth in pairs:
@@ -286,8 +284,8 @@ def test_acting_on_what_an_operative_believes(tmp_path):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_search_that_widens_ends_with_the_exact_value(tmp_path, monkeypatch, seed):
     """Losses too, which only the whole width can tell."""
-    monkeypatch.setattr(spymaster, "WHOLE", 0)
-    monkeypatch.setattr(spymaster, "WIDTHS", (1, 2, spymaster.ALL))
+    monkeypatch.setattr(search, "WHOLE", 0)
+    monkeypatch.setattr(search, "WIDTHS", (1, 2, 10**9))
     game, paths = small_game(tmp_path, (2, 2, 1, 1), seed, clues=3, number=2)
     for seat in (0, 2):
         check(game, seat, line_up(paths, seat), seed)

@@ -10,8 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.codenames import policies
-from tomeval.games.codenames import worths as weighing
 from tomeval.games.codenames.board import Board
 from tomeval.games.codenames.policies import EmbeddingPlayer, Uniform
 from tomeval.games.codenames.probes import (
@@ -20,9 +18,6 @@ from tomeval.games.codenames.probes import (
     common_start,
     overlap,
 )
-from tomeval.games.codenames.rules import Codenames
-from tomeval.games.codenames.state import CodenamesRules
-from tomeval.games.codenames.worths import _sorted_rows
 from tomeval.lexicon.embedding_files import open_embedding
 
 
@@ -64,30 +59,6 @@ def test_spymaster_from_the_definition(tmp_path, seed, risk):
     weights = [math.exp(worth / 0.2) for worth in top]
     assert [expected[said[:2]] for _, said in choices] == pytest.approx(top)
     assert [chance for chance, _ in choices] == pytest.approx([w / sum(weights) for w in weights])
-
-
-@pytest.mark.parametrize("risk", [0.0, 0.08, 0.15])
-def test_rounded_cosines_leave_the_best_clue_in(monkeypatch, risk):
-    """The clue found by way of rounded cosines is that of the table of all exact ones."""
-    monkeypatch.setattr(weighing, "_KEPT", 2 * 5362 * 60)  # so that rows are thrown away
-    game, player = Codenames(CodenamesRules(number=8)), EmbeddingPlayer(risk=risk)
-    for seed in range(6):
-        state = game.deal(np.random.default_rng(seed))
-        state = state._replace(covered=state.covered & ~(seed * 0x24924), seat=2 * (seed % 2))
-        view, (ask,) = game.view(state, state.seat), game.due(state)
-        policies._clues.cache_clear()
-        short = player.choices(view, ask, None)
-        policies._clues.cache_clear()
-        with monkeypatch.context() as all_of_them:
-            all_of_them.setattr(policies, "FEW", 0)
-            assert player.choices(view, ask, None) == short
-
-
-@pytest.mark.parametrize("count", range(1, 13))
-def test_comparisons_sort(count):
-    """What sorts all columns of zeros and ones sorts all columns."""
-    columns = np.array(list(itertools.product((0, 1), repeat=count))).T
-    assert (np.array(_sorted_rows(list(columns))) == np.sort(columns, axis=0)[::-1]).all()
 
 
 def test_words_meant_are_the_nearest_own_ones(tmp_path):
