@@ -17,12 +17,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.blotto.allocations import (
     LISTED,
     Allocation,
+    best_reply,
+    best_result,
     count,
     drawn,
     even,
     result,
 )
-from tomeval.games.blotto.replies import best_reply, best_result
 from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
@@ -115,11 +116,14 @@ class State(NamedTuple):
         Rounds that each seat took.
     forfeited : int or None
         The seat that broke the rules for good.
+    log : tuple of Event
+        The rounds: number, both allocations, who took it, rounds taken by then; and a forfeit.
     """
 
     past: tuple[tuple[Allocation, Allocation], ...] = ()
     taken: tuple[int, int] = (0, 0)
     forfeited: int | None = None
+    log: tuple[Event, ...] = ()
 
 
 class BlottoView(View[State]):
@@ -222,10 +226,10 @@ class Blotto(ArenaGame[State]):
     def then(self, state: State, actions: Mapping[int, Action]) -> State:
         """Return what follows a round."""
         first, second = actions[0], actions[1]
-        taken, sign = state.taken, result(first, second)
-        if sign:
-            taken = (taken[0] + (sign > 0), taken[1] + (sign < 0))
-        return State((*state.past, (first, second)), taken)
+        sign, past = result(first, second), (*state.past, (first, second))
+        taken = (state.taken[0] + (sign > 0), state.taken[1] + (sign < 0))
+        told = (len(past), first, second, (None, 0, 1)[sign], *taken)
+        return State(past, taken, log=(*state.log, Event("round", None, told)))
 
     def fault(self, view: BlottoView, ask: Ask, action: Action) -> Broken | None:
         """Return how an allocation breaks the rules: its length, a negative number, its sum."""
@@ -243,7 +247,8 @@ class Blotto(ArenaGame[State]):
         """Return the match as lost by the seat; a game of two cannot eliminate a player."""
         if how != "forfeit":
             raise ValueError(f"blotto does not support {how!r}")
-        return state._replace(forfeited=ask.seat)
+        event = Event("forfeit", ask.seat, len(state.past) + 1)
+        return state._replace(forfeited=ask.seat, log=(*state.log, event))
 
     def rewards(self, state: State) -> tuple[float, float]:
         """Return what each seat gets, see `BlottoRules`; who forfeits has lost, the other won."""
@@ -265,19 +270,6 @@ class Blotto(ArenaGame[State]):
     def rounds(self, state: State) -> int:
         """Return how many rounds were begun: the one in which a seat forfeits is one."""
         return len(state.past) + (state.forfeited is not None or bool(self.due(state)))
-
-    def events(self, state: State) -> tuple[Event, ...]:
-        """Return the rounds: number, both allocations, who took it, rounds taken by then."""
-        events, taken = [], [0, 0]
-        for number, (first, second) in enumerate(state.past, start=1):
-            sign = result(first, second)
-            if sign:
-                taken[sign < 0] += 1
-            winner = (None, 0, 1)[sign]
-            events.append(Event("round", None, (number, first, second, winner, *taken)))
-        if state.forfeited is not None:
-            events.append(Event("forfeit", state.forfeited, len(state.past) + 1))
-        return tuple(events)
 
     def line(self, event: Event) -> str:
         """Return a round, or a forfeit, as a line."""
@@ -317,7 +309,7 @@ class Blotto(ArenaGame[State]):
         return "nothing" if answer is None else self.shown(answer)
 
     def step_reply(self, view: BlottoView, said: Mapping[Probe, Action]) -> Allocation | None:
-        """Return the best reply to the stated allocation, see `replies.best_reply`."""
+        """Return the best reply to the stated allocation, see `allocations.best_reply`."""
         return stated_reply(said)
 
     def stepwise(

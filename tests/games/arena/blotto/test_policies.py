@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.blotto.allocations import every, result
+from tomeval.games.blotto.allocations import best_reply, every, result
 from tomeval.games.blotto.policies import POLICIES
-from tomeval.games.blotto.replies import best_reply
 from tomeval.games.blotto.rules import Blotto, BlottoRules, State
 from tomeval.games.game import Ask
+from tomeval.games.played import frozen
 
 GAME = Blotto(BlottoRules(fields=3, units=5, rounds=9))
 ASK = Ask(1, "allocate")
@@ -27,7 +27,7 @@ MANY = [
 
 
 def make(name, options):
-    policy = POLICIES[name](**options)
+    policy = POLICIES[name](**{key: frozen(value) for key, value in options.items()})
     policy.fits(GAME)
     return policy
 
