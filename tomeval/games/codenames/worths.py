@@ -1,4 +1,4 @@
-"""Cosines of a board with clues, and what clues are worth; see `policies.EmbeddingPlayer`."""
+"""Cosines of a board with clues, and which clues a greedy operative tells apart."""
 
 from __future__ import annotations
 
@@ -56,22 +56,6 @@ class Scores:
         return None if vector is None else tuple((self.vectors(words) @ vector).tolist())
 
 
-def worth(
-    policy: EmbeddingPlayer,
-    table: Floats,
-    mine: list[int],
-    others: int,
-    assassin: int,
-    most: int,
-) -> Floats:
-    """Return what every clue is worth for 1, 2, ... words, shape (numbers, clues)."""
-    near = -np.sort(-table[mine].T).T[:most]
-    bad = table[list(members(others & ~assassin))].max(axis=0, initial=-1.0)
-    for place in members(assassin):
-        bad = np.maximum(bad, table[place] + policy.caution)
-    return np.asarray(near - bad + policy.risk * np.arange(1, len(near) + 1)[:, None])
-
-
 def greedy_clues(
     game: Codenames, mate: EmbeddingPlayer, state: State, seat: int
 ) -> Sequence[Action]:
@@ -93,12 +77,10 @@ def greedy_clues(
     for number in range(1, most + 1):
         guesses = np.minimum(number + mate.extra, np.minimum(length + 1, len(covered)))
         taken = sets[guesses - 1, np.arange(len(legal))]
-        for mask, column in zip(
-            *(a.tolist() for a in np.unique(taken, return_index=True)), strict=True
-        ):
+        masks, columns = np.unique(taken, return_index=True)
+        for mask, column in zip(masks.tolist(), columns.tolist(), strict=True):
             found.setdefault(mask, (game.bank.clues[legal[column]], number))
-    return [found[mask] for mask in sorted(found, key=lambda mask: _rank(mask, own))]
-
-
-def _rank(taken: int, own: int) -> tuple[int, int]:
-    return -(taken & own).bit_count(), (taken & ~own).bit_count()
+    return [
+        found[mask]
+        for mask in sorted(found, key=lambda m: (-(m & own).bit_count(), (m & ~own).bit_count()))
+    ]

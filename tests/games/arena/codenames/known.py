@@ -1,4 +1,4 @@
-"""Values of Codenames in thirty settings, as its former solvers gave them: kept beside this file.
+"""Values of Codenames in 29 settings, as its former solvers gave them: kept beside this file.
 
 ``python -m games.arena.codenames.known`` writes them anew.
 """
@@ -11,7 +11,7 @@ import numpy as np
 from games.arena.codenames.cases import small_game
 
 from tomeval.games.codenames import KIND, solver
-from tomeval.games.codenames.policies import EmbeddingPlayer, Uniform
+from tomeval.games.codenames.policies import EmbeddingPlayer
 
 FILE = Path(__file__).with_name("known_values.json")
 SHIPPED = {"small": dict(KIND.presets["small"]), "full": {}}
@@ -31,7 +31,6 @@ def settings():
         soft = {"temperature": heat, "guess_temperature": heat, "breadth": 2}
         for seat in (0, 1, 2):
             found[f"made up, seat {seat}, heat {heat}"] = "made up", ("one", "two"), soft, seat
-    found["made up, seat 0, at random"] = "made up", ("uniform", "two"), {}, 0
     return found
 
 
@@ -42,10 +41,7 @@ def values_of(board, players, options, seat, folder):
         names = dict(zip(("one", "two"), paths, strict=True))
     else:
         game, names = KIND.make(KIND.rules(**SHIPPED[board])), {}
-    mate, foe = (
-        Uniform() if name == "uniform" else EmbeddingPlayer(names.get(name, name), **options)
-        for name in players
-    )
+    mate, foe = (EmbeddingPlayer(names.get(name, name), **options) for name in players)
     own = EmbeddingPlayer(names.get("one", "minilm"))
     others = {o: mate if o // 2 == seat // 2 else foe for o in range(4) if o != seat}
     rng = np.random.default_rng(seat + 4 * sum(map(len, players)))

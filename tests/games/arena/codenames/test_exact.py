@@ -8,7 +8,7 @@ from games.arena.brute_force import BruteForce
 from games.arena.codenames.cases import every_action, small_game
 
 from tomeval.games.codenames import search, solver
-from tomeval.games.codenames.policies import EmbeddingPlayer, Uniform
+from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.values import colourings
 
 
@@ -106,12 +106,6 @@ def test_values_are_those_of_enumeration(tmp_path, seat, seed, counts, bank, pla
     board = 1 if "turns" in bank else seed
     game, paths = small_game(tmp_path, counts, board, **bank)
     check(game, seat, line_up(paths, seat, **players), seed, moves)
-
-
-def test_spymaster_with_players_at_random(tmp_path):
-    game, paths = small_game(tmp_path, (1, 1, 1, 1), 0, clues=2, number=1, turns=5)
-    policies = line_up(paths, 0) | {1: Uniform()}
-    check(game, 0, policies, 0, moves=1)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,4 +1,4 @@
-"""Values of thirty settings, as solvers of their own said before they were one."""
+"""Values of 29 settings, as solvers of their own said before they were one."""
 
 import json
 
