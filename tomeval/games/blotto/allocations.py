@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
+from tomeval.games.arrangements import arrangements
 
 Allocation = tuple[int, ...]
 """Units by field."""
@@ -72,15 +73,7 @@ def orders(allocation: Sequence[int], most: int) -> list[Allocation]:
     )
     if size > most:
         raise TomevalError(f"mixture: permuted: {counts} has more than {most} orders")
-    return [*_orders(tuple(sorted(counts)))]
-
-
-def _orders(left: Allocation) -> Iterator[Allocation]:
-    for i, units in enumerate(left):
-        if units not in left[:i]:
-            yield from ((units, *rest) for rest in _orders((*left[:i], *left[i + 1 :])))
-    if not left:
-        yield ()
+    return [*arrangements(sorted(counts))]
 
 
 def drawn(fields: int, units: int, rng: np.random.Generator) -> Allocation:

@@ -11,6 +11,7 @@ from functools import cached_property
 from math import factorial, prod
 from typing import Any
 
+from tomeval.games.arrangements import arrangements
 from tomeval.games.codenames.board import ASSASSIN, COLOURS, Board
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.probes import Words, best_sequence, best_set
@@ -281,20 +282,8 @@ class OperativeFollower(Follower):
 
 def colourings(words: Words, found: Mapping[str, str], left: Mapping[str, int]) -> Iterator[Board]:
     """Return every board that agrees with the words found and the number of words left."""
-    key = [COLOURS.index(found[word]) if word in found else -1 for word in words]
-    counts = [left[colour] for colour in COLOURS]
-
-    def fill(place: int) -> Iterator[Board]:
-        if place == len(key):
-            yield Board(words, tuple(key))
-        elif words[place] in found:
-            yield from fill(place + 1)
-        else:
-            for colour in range(len(COLOURS)):
-                if counts[colour]:
-                    counts[colour] -= 1
-                    key[place] = colour
-                    yield from fill(place + 1)
-                    counts[colour] += 1
-
-    yield from fill(0)
+    colours = [colour for colour in COLOURS for _ in range(left[colour])]
+    covered = [word for word in words if word not in found]
+    for order in arrangements(colours):
+        key = {**found, **dict(zip(covered, order, strict=True))}
+        yield Board(words, tuple(COLOURS.index(key[word]) for word in words))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.games.arrangements import arrangements
 from tomeval.games.game import Action, Ask, Event, Form
 from tomeval.games.mafia.answers import DEFAULT, PROBES, MafiaAnswers
 from tomeval.games.mafia.state import (
@@ -136,7 +137,7 @@ class Mafia(MafiaAnswers):
 
     def deals(self) -> list[tuple[str, ...]]:
         """Return all deals of roles, each as likely as any other, in a fixed order."""
-        return list(_arrangements(self._pack))
+        return list(arrangements(self._pack))
 
     def starts(self) -> list[tuple[float, State]]:
         """Return the first states, by deals of roles."""
@@ -389,14 +390,3 @@ class Mafia(MafiaAnswers):
         """Return the Mafia, then the village."""
         mafia = tuple(seat for seat, role in enumerate(state.roles) if role == MAFIA)
         return mafia, tuple(seat for seat in range(self.seats) if seat not in mafia)
-
-
-def _arrangements(pack: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield every order of a pack once."""
-    if not pack:
-        yield ()
-    for first in dict.fromkeys(pack):
-        rest = list(pack)
-        rest.remove(first)
-        for others in _arrangements(tuple(rest)):
-            yield (first, *others)
