@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
-from tomeval.core.errors import unknown
 from tomeval.games.mafia.scripts import (
     QUIET,
     Pick,
@@ -20,10 +19,9 @@ from tomeval.games.mafia.scripts import (
     most,
     strangers,
 )
-from tomeval.games.mafia.state import DETECTIVE, MAFIA, NOBODY, MafiaView
+from tomeval.games.mafia.state import DETECTIVE, MAFIA, MafiaView
 from tomeval.games.policy import Policy
 
-By = Literal["most", "last"]
 Seats = tuple[int, ...]
 
 
@@ -81,35 +79,18 @@ class Follower(Script):
 
 @dataclass(frozen=True)
 class Bandwagon(Follower):
-    """Votes and speaks with the others: against the most or the last accused.
+    """Votes and speaks with the others: against the most accused."""
 
-    Attributes
-    ----------
-    by : str
-        ``most`` or ``last``: which accusations it follows.
-    """
-
-    about: ClassVar[str] = "votes for whoever is accused most often, or was accused last"
-
-    by: By = "most"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.by not in get_args(By):
-            raise unknown("rule", self.by, get_args(By), "policy bandwagon: by")
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Whom the others speak against."""
-        return frozenset({"against" if self.by == "most" else "last"})
+    about: ClassVar[str] = "votes for whoever is accused most often"
+    reads = frozenset({"against"})
 
     def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
         """Return whom it follows the others against."""
-        return most(accused(view) if self.by == "most" else {view.last: 1}, open_to)
+        return most(accused(view), open_to)
 
     def says(self, view: MafiaView) -> Said:
         """Return an accusation of a seat that others accuse; without any, as a `Follower`."""
-        if not accused(view) if self.by == "most" else view.last == NOBODY:
+        if not accused(view):
             return super().says(view)
         return self.act_on(view, "accuse", self.named(view, "vote", view.others))
 
@@ -123,7 +104,7 @@ class Reactive(Follower):
     """
 
     about: ClassVar[str] = "accuses its accusers; votes for whoever is accused most often"
-    listens = frozenset({"against"})
+    reads = frozenset({"against"})
 
     def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
         """Return the most accused seats."""
@@ -146,17 +127,10 @@ class Believer(Follower):
 
     The village votes for a seat that was claimed to be Mafia, the true detective for who else
     claims to be one; the doctor protects, and the Mafia kill, those who claim.
-
-    Attributes
-    ----------
-    clears : bool
-        Whether a detective without a better finding reveals who is not Mafia.
     """
 
     about: ClassVar[str] = "a detective that reveals its findings; a village that believes claims"
-    listens = frozenset({"claims"})
-
-    clears: bool = False
+    reads = frozenset({"claims"})
 
     def by_night(
         self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
@@ -178,16 +152,12 @@ class Believer(Follower):
 
     def says(self, view: MafiaView) -> Said:
         """Return a detective's finding, or as a `Follower`."""
-        if view.role == DETECTIVE:
-            if guilty(view):
-                return self._result(view, guilty(view), "mafia")
-            innocent = [seat for seat, mafia in view.findings if not mafia and seat in view.alive]
-            if self.clears and innocent:
-                return self._result(view, innocent, "not")
+        if view.role == DETECTIVE and guilty(view):
+            return self._result(view, guilty(view))
         return super().says(view)
 
-    def _result(self, view: MafiaView, seats: Sequence[int], verdict: str) -> Said:
-        return tuple((weight, ("result", s, verdict)) for weight, s in self.among(view, seats))
+    def _result(self, view: MafiaView, seats: Sequence[int]) -> Said:
+        return tuple((weight, ("result", s, "mafia")) for weight, s in self.among(view, seats))
 
 
 @dataclass(frozen=True)
@@ -200,7 +170,7 @@ class Liar(Believer):
         """Return a false result against a seat that others claim against, or another stranger."""
         if view.role != MAFIA:
             return super().says(view)
-        return self._result(view, self.named(view, "vote", view.others), "mafia")
+        return self._result(view, self.named(view, "vote", view.others))
 
 
 @dataclass(frozen=True)
@@ -211,7 +181,7 @@ class Protector(Follower):
     """
 
     about: ClassVar[str] = "protects and defends whoever claims to be the detective"
-    listens = frozenset({"against", "claims"})
+    reads = frozenset({"against", "claims"})
 
     def by_night(
         self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
@@ -242,7 +212,7 @@ class Grudge(Follower):
     """
 
     about: ClassVar[str] = "turns against those who voted for it the day before"
-    listens = frozenset({"votes"})
+    reads = frozenset({"votes"})
 
     def by_night(
         self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats

@@ -33,7 +33,7 @@ ENDINGS = {
     "village_forfeits": "a village seat broke the rules for good: the Mafia won",
 }
 
-_NOTHING: dict[str, Any] = {"against": (), "last": NOBODY, "claims": (), "votes": ()}
+_NOTHING: dict[str, Any] = {"against": (), "claims": (), "votes": ()}
 """What scripts may listen to, when nothing was said or done."""
 
 Outcomes = list[tuple[float, State]]
@@ -153,7 +153,7 @@ class Mafia(MafiaAnswers):
             Event("night", None, 1),
         )
         alive = tuple(range(self.seats))
-        return State(roles, alive, "night", 1, (), self._mute, NOBODY, (), (), (), True, "", log)
+        return State(roles, alive, "night", 1, (), self._mute, (), (), (), True, "", log)
 
     def due(self, state: State) -> tuple[Ask, ...]:
         """Return who decides at once: the night's roles, one speaker, or all voters."""
@@ -213,7 +213,7 @@ class Mafia(MafiaAnswers):
         """Return the beginnings of the day after a night."""
         if state.ending:
             return [(1.0, state)]
-        state = state._replace(against=self._mute, last=NOBODY)
+        state = state._replace(against=self._mute)
         if not self.talks:
             return [(1.0, state._replace(phase="vote"))]
         alive, order = state.alive, self.rules.order
@@ -251,8 +251,6 @@ class Mafia(MafiaAnswers):
         if act != SILENT:
             target = act[1] if act[0] == "accuse" or act[-1] == "mafia" else NOBODY
             changes["against"] = (*state.against[:seat], target, *state.against[seat + 1 :])
-            if target != NOBODY:
-                changes["last"] = target
         if act[0] == "result":
             changes["claims"] = tuple(sorted({*state.claims, (seat, act[1], act[2])}))
         return state._replace(**changes)
@@ -275,7 +273,6 @@ class Mafia(MafiaAnswers):
                 alive=tuple(s for s in state.alive if s != out),
                 votes=votes,
                 against=self._mute,
-                last=NOBODY,
                 log=(*state.log, *shown, self._out(state, out)),
             )
             results.append((1 / len(outs), self._dusk(self._judged(after))))

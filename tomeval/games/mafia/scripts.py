@@ -25,7 +25,7 @@ class Script(Policy):
     """A player that knows its role, and has an opinion of the others where it has a reason.
 
     A script decides from the view's role, fellows, findings, alive and targets, and from those of
-    ``against``, ``last``, ``claims`` and ``votes`` that `reads` names; never from the log, nor from
+    ``against``, ``claims`` and ``votes`` that `reads` names; never from the log, nor from
     a memory. Solvers forget the rest, so a script that reads more makes wrong values.
 
     Attributes
@@ -35,11 +35,13 @@ class Script(Policy):
         ``random``, each with the same probability.
     noise : float
         Probability, from 0 to 1, with which it names any seat that may be named instead.
+    reads : frozenset of str
+        What it listens to, besides what goes with its role.
     """
 
     pick: Pick = "lowest"
     noise: float = 0.0
-    listens: ClassVar[frozenset[str]] = frozenset()
+    reads: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         picks, where = get_args(Pick), f"policy {type(self).__name__.lower()}"
@@ -47,11 +49,6 @@ class Script(Policy):
             raise unknown("pick", self.pick, picks, where)
         if isinstance(self.noise, bool) or not 0 <= self.noise <= 1:
             raise TomevalError(f"{where}: noise must be from 0 to 1, is {self.noise!r}")
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """What it listens to, besides what goes with its role."""
-        return self.listens
 
     def choices(self, view: MafiaView, ask: Ask, memory: Memory) -> Choices:
         """Return what it does, by kind of decision."""

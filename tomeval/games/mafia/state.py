@@ -37,8 +37,6 @@ class State(NamedTuple):
     against : tuple of int
         Whom every seat's last act of the day was against: whom it accused, or claimed to be Mafia;
         `NOBODY` if it defended or cleared a seat, or has been silent.
-    last : int
-        Whom the last act of the day that was against a seat was against, or `NOBODY`.
     claims : tuple of (int, int, str)
         Who claimed which result about whom, in the whole game; ascending.
     findings : tuple of (int, bool)
@@ -58,7 +56,6 @@ class State(NamedTuple):
     day: int
     queue: tuple[int, ...]
     against: tuple[int, ...]
-    last: int
     claims: tuple[tuple[int, int, str], ...]
     findings: tuple[tuple[int, bool], ...]
     votes: tuple[tuple[int, int], ...]
@@ -83,8 +80,6 @@ class MafiaView(View[State]):
     """The seats still to speak today, in order."""
     against = Public[tuple[int, ...]]()
     """Whom every seat's last act of the day was against, or `NOBODY`."""
-    last = Public[int]()
-    """Whom the last act of the day against a seat was against, or `NOBODY`."""
     claims = Public[tuple[tuple[int, int, str], ...]]()
     """Who claimed which result about whom, in the whole game."""
 
