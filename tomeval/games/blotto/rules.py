@@ -133,14 +133,8 @@ class BlottoView(View[State]):
     game: Blotto
 
     @property
-    def past(self) -> tuple[tuple[Allocation, Allocation], ...]:
-        """Finished rounds, oldest first: the seat's own allocation and the other's."""
-        past = self._state.past
-        return past if self.seat == 0 else tuple((b, a) for a, b in past)
-
-    @property
     def last(self) -> tuple[Allocation, Allocation] | None:
-        """The last finished round, as `past` has it."""
+        """The last finished round: the seat's own allocation and the other's."""
         if not self._state.past:
             return None
         first, second = self._state.past[-1]

@@ -56,7 +56,7 @@ def _taken(mate: int, trail: Sequence[Stage[State]], at: int, end: State) -> Wor
         if stage.actions.get(mate) is None:  # a pass, or the other team's turn
             return tuple(words)
         words.append(stage.actions[mate])
-    return None if end.ended == "forfeit" else tuple(words)
+    return None if end.ending == "forfeit" else tuple(words)
 
 
 def common_start(said: Words, truth: Words) -> float:

@@ -114,7 +114,7 @@ class Codenames(ArenaGame[State]):
 
     def due(self, state: State) -> tuple[Ask, ...]:
         """Return the one decision that is due."""
-        return () if state.ended else _ASKS[state.seat]
+        return () if state.ending else _ASKS[state.seat]
 
     def then(self, state: State, actions: Mapping[int, Action]) -> State:
         """Return the one state that follows."""
@@ -122,7 +122,7 @@ class Codenames(ArenaGame[State]):
         board, covered, seat = state.board, state.covered, state.seat
         side, used = team(seat), state.used + 1
         event, following = Event(PASS, seat, None), 2 - 2 * side
-        clue, left, ended, winner = None, 0, "", None
+        clue, left, ending, winner = None, 0, "", None
         if seat % 2 == 0 and action is None:
             event = Event("no_clue", seat, None)
         elif seat % 2 == 0:
@@ -134,28 +134,23 @@ class Codenames(ArenaGame[State]):
             covered &= ~(1 << place)
             event = Event(GUESS, seat, (action, COLOURS[colour]))
             if colour == ASSASSIN:
-                ended, winner = "assassin", 1 - side
+                ending, winner = "assassin", 1 - side
             elif colour < 2 and not covered & board.masks[colour]:
-                ended, winner = "found" if colour == side else "given_away", colour
+                ending, winner = "found" if colour == side else "given_away", colour
             elif colour == side and state.left > 1:
                 clue, left, following = state.clue, state.left - 1, seat
-        if ended:
+        if ending:
             clue, left, following = state.clue, state.left, seat
         elif used >= self.length:
-            ended, winner = "limit", self._leader(board, covered)
-        begun = state.begun + (following == 2 - 2 * side and not ended)
+            ending, winner = "limit", self._leader(board, covered)
+        turn = state.round + (following == 2 - 2 * side and not ending)
         log = (*state.log, event)
-        return State(board, covered, following, clue, left, used, begun, ended, winner, log)
+        return State(board, covered, following, clue, left, used, turn, ending, winner, log)
 
     def _leader(self, board: Board, covered: int) -> int | None:
         """Return the team that has found more of its words; None: both as many."""
         red, blue = (self.counts[t] - (covered & board.masks[t]).bit_count() for t in (0, 1))
         return None if red == blue else int(blue > red)
-
-    @staticmethod
-    def left(state: State, side: int) -> int:
-        """Return how many of a team's words are still covered."""
-        return (state.covered & state.board.masks[side]).bit_count()
 
     def options(self, view: CodenamesView, what: What) -> Sequence[Action]:
         """Return the covered words, and the pass; of clues and lists there are too many."""
@@ -211,7 +206,7 @@ class Codenames(ArenaGame[State]):
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Return the game that a team has lost by a broken rule."""
         return state._replace(
-            ended="forfeit",
+            ending="forfeit",
             winner=1 - team(ask.seat),
             used=state.used + 1,
             log=(*state.log, Event("forfeit", ask.seat, None)),
@@ -224,14 +219,6 @@ class Codenames(ArenaGame[State]):
         if state.winner is None:
             return (0.0,) * 4
         return tuple(1.0 if team(seat) == state.winner else -1.0 for seat in range(4))
-
-    def ending(self, state: State) -> str:
-        """Return one of `ENDINGS`."""
-        return state.ended
-
-    def rounds(self, state: State) -> int:
-        """Return how many clues were asked for, in both teams."""
-        return state.begun
 
     # What seats know
 

@@ -8,7 +8,7 @@ played out may win or lose.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.rules import Codenames
@@ -58,18 +58,18 @@ def play_on(
     game: Codenames,
     policies: Mapping[int, Policy],
     states: States,
-    until: Iterable[int],
+    until: Set[int],
     log: bool = False,
 ) -> tuple[States, int]:
     """Play until the game is over or one of some seats is due, and return what that costs.
 
     Histories are kept if `log`, which keeps states apart; else equal states are joined.
     """
-    waits, done, going, cost = frozenset(until), States(), states, 0
+    done, going, cost = States(), states, 0
     while going:
         following = States()
         for state, weight in going.items():
-            if state.ended or state.seat in waits:
+            if state.ending or state.seat in until:
                 done[state] = done.get(state, 0.0) + weight
                 continue
             (ask,) = game.due(state)
@@ -122,8 +122,8 @@ class Search(ABC):
                 low, high = low - weight, high + weight
                 continue
             for ends, chance in following.items():
-                if ends.ended:
-                    reward = weight * chance * self.reward(ends)
+                if ends.ending:
+                    reward = weight * chance * self.game.rewards(ends)[self.seat]
                     low, high = low + reward, high + reward
                 else:
                     seen = ends.log if self.hidden else ends
@@ -135,20 +135,16 @@ class Search(ABC):
 
     def _following(self, state: State) -> States | None:
         """Return where the seat is due next, or the game over; None if it is not played out."""
-        if state.ended or state.seat == self.seat:
+        if state.ending or state.seat == self.seat:
             return {state: 1.0}
         if state not in self._waited:
             if self.left <= 0:
                 return None
             start = {state: 1.0}
-            ends, cost = play_on(self.game, self.policies, start, [self.seat], self.hidden)
+            ends, cost = play_on(self.game, self.policies, start, {self.seat}, self.hidden)
             self.left -= cost
             self._waited[state] = ends
         return self._waited[state]
-
-    def reward(self, state: State) -> float:
-        """Return what the seat gets in a game that is over."""
-        return self.game.rewards(state)[self.seat]
 
 
 class ClueSearch(Search):
@@ -189,7 +185,7 @@ class ClueSearch(Search):
         seats = self.policies.items()
         sure = all(isinstance(policy, EmbeddingPlayer) for seat, policy in seats if seat % 2)
         enough = state.used + 2 + MOST_PER_WORD * state.covered.bit_count() < self.game.length
-        return state._replace(log=(), used=0, begun=0) if sure and enough else without_log(state)
+        return state._replace(log=(), used=0, round=0) if sure and enough else without_log(state)
 
     def _deepened(
         self, state: State, value: Callable[[int], tuple[Bound, Action]]
@@ -212,8 +208,7 @@ class ClueSearch(Search):
     def _answered(self, state: State, action: Action) -> Belief:
         """Return the states after a clue and all that the operative does with it."""
         heard = {without_log(stepped(self.game, state, action)): 1.0}
-        others = [seat for seat in range(4) if seat != self.seat + 1]
-        ends, _ = play_on(self.game, self.policies, heard, others)
+        ends, _ = play_on(self.game, self.policies, heard, {0, 1, 2, 3} - {self.seat + 1})
         return tuple((weight, after) for after, weight in ends.items())
 
     def worth(self, belief: Belief, width: int) -> Bound:
@@ -246,12 +241,12 @@ class ClueSearch(Search):
         mate = self.policies[self.seat + 1]
         if isinstance(mate, EmbeddingPlayer) and mate.guess_temperature == 0:
             return greedy_clues(self.game, mate, state, self.seat)
-        game = self.game
-        most = min(game.parameters.number, game.left(state, self.seat // 2))
-        places = game.legal_clues(state.board.words).tolist()
-        if len(places) * most > LISTED:
+        own = state.covered & state.board.masks[self.seat // 2]
+        numbers = range(1, min(self.game.parameters.number, own.bit_count()) + 1)
+        places = self.game.legal_clues(state.board.words).tolist()
+        if len(places) * len(numbers) > LISTED:
             return ()
-        return [(game.bank.clues[place], n) for place in places for n in range(1, most + 1)]
+        return [(self.game.bank.clues[place], n) for place in places for n in numbers]
 
 
 class GuessSearch(Search):
@@ -278,7 +273,8 @@ class GuessSearch(Search):
         options = []
         for action in (*board.named(covered), None):
             after = self._stepped(belief, action)
-            most = sum(w * (self.reward(s) if s.ended else 1.0) for w, s in after)
+            ends = [self.game.rewards(s)[self.seat] if s.ending else 1.0 for _, s in after]
+            most = sum(weight * end for (weight, _), end in zip(after, ends, strict=True))
             options.append((most, action, after))
         low, high, chosen = float("-inf"), float("-inf"), None
         for most, action, after in sorted(options, key=lambda option: -option[0]):

@@ -72,9 +72,9 @@ class State(NamedTuple):
         Guesses that are left to the operative.
     used : int
         Decisions made.
-    begun : int
+    round : int
         Clues asked for, in both teams.
-    ended : str
+    ending : str
         How the game ended, one of `ENDINGS`; empty while it goes on.
     winner : int or None
         The team that won; None: nobody, or nobody yet.
@@ -87,8 +87,8 @@ class State(NamedTuple):
     clue: tuple[str, int] | None
     left: int
     used: int
-    begun: int
-    ended: str
+    round: int
+    ending: str
     winner: int | None
     log: tuple[Event, ...]
 
@@ -110,10 +110,6 @@ class CodenamesView(View[State]):
     """The clue that is being guessed; None while one is due."""
     guesses = Public[int]("left")
     """Guesses that are left to the operative."""
-    turn = Public[int]("begun")
-    """The number of this clue, counted over both teams from 1."""
-    used = Public[int]()
-    """Decisions that have been made."""
 
     @property
     def team(self) -> str:
@@ -181,8 +177,3 @@ class CodenamesView(View[State]):
     def guessed(self) -> int:
         """Guesses that the operative has made for this clue, all of them right."""
         return 0 if self._state.clue is None else self._state.clue[1] + 1 - self._state.left
-
-    @property
-    def over(self) -> bool:
-        """Whether the game is over."""
-        return bool(self._state.ended)

@@ -141,10 +141,10 @@ class SpymasterValues(SearchedValues):
         state = stepped(game, self.belief[0][1], clue)
         for word in words:
             covered = state.covered >> state.board.place[word] & 1
-            if state.ended or state.seat != mate or not covered:
+            if state.ending or state.seat != mate or not covered:
                 return None
             state = stepped(game, state, word)
-        return stepped(game, state, None) if not state.ended and state.seat == mate else state
+        return stepped(game, state, None) if not state.ending and state.seat == mate else state
 
     def observer(self, probe: Probe) -> Mapping[Action, float] | None:
         """Return the chances of the sequences of words that the operative may take.
@@ -159,7 +159,7 @@ class SpymasterValues(SearchedValues):
         if not sure and probe.given[1] > MOST_OBSERVED:
             return None
         heard = without_log(stepped(search.game, self.belief[0][1], tuple(probe.given)))
-        others = [seat for seat in range(4) if seat != search.seat + 1]
+        others = {0, 1, 2, 3} - {search.seat + 1}
         ends, _ = play_on(search.game, search.policies, {heard: 1.0}, others, log=True)
         chances: dict[Action, float] = {}
         for state, weight in ends.items():

@@ -132,8 +132,6 @@ class Ipd3View(View[State]):
     """The next seat to talk (0 to 2), or `DECIDE`."""
     out = Public[tuple[int, ...]]()
     """The seats that were eliminated."""
-    units = Public[tuple[int, ...]]()
-    """Points of every seat, in units of `Ipd3.parts`."""
 
     @property
     def round(self) -> int:
@@ -144,11 +142,6 @@ class Ipd3View(View[State]):
     def opponents(self) -> tuple[int, ...]:
         """The two others, in the order of moves."""
         return OPPONENTS[self.seat]
-
-    @property
-    def points(self) -> tuple[float, ...]:
-        """Points of every seat."""
-        return tuple(units / self.game.parts for units in self._state.units)
 
     @property
     def said(self) -> Mapping[int, str]:

@@ -199,7 +199,7 @@ def test_posteriors_by_enumeration(tmp_path):
 
 def paths_of(game, policy, state, seat):
     """Return the chance of every sequence of words that an operative takes, by walking the game."""
-    if state.ended or state.seat != seat:
+    if state.ending or state.seat != seat:
         return {(): 1.0}
     found = {}
     (ask,) = game.due(state)

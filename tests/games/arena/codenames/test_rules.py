@@ -42,14 +42,14 @@ def test_a_game_by_hand():
         game(), ("wave", 1), "sea", "oak", ("wild", 2), "fox", None, ("star", 1), "sun"
     )
     assert seats == [0, 1, 1, 2, 3, 3, 0, 1]
-    assert (state.ended, state.winner) == ("found", 0)
+    assert (state.ending, state.winner) == ("found", 0)
     assert game().rewards(state) == (1, 1, -1, -1)
     assert game().wins(state) == (1, 1, 0, 0)
     assert game().rounds(state) == 3
 
 
 @pytest.mark.parametrize(
-    ("actions", "ended", "winner"),
+    ("actions", "ending", "winner"),
     [
         ([("frost", 1), "ice"], "assassin", 1),
         ([("wild", 2), "fox", ("bug", 1), "ice"], "assassin", 0),
@@ -57,10 +57,10 @@ def test_a_game_by_hand():
         ([("wild", 1), "fox", ("duty", 1), "tax", ("bug", 1), "ant"], "given_away", 1),
     ],
 )
-def test_endings_by_hand(actions, ended, winner):
+def test_endings_by_hand(actions, ending, winner):
     state, _ = run(game(), *actions)
-    assert (state.ended, state.winner) == (ended, winner)
-    assert ended in KIND.endings
+    assert (state.ending, state.winner) == (ending, winner)
+    assert ending in KIND.endings
     assert not game().due(state)
 
 
@@ -76,20 +76,20 @@ def test_a_number_allows_one_guess_more_and_a_wrong_word_ends_the_turn():
 
 def test_the_limit_of_turns_counts_found_words():
     state, _ = run(game(turns=2), ("wave", 1), "sea")
-    assert (state.ended, state.winner) == ("limit", 0)
+    assert (state.ending, state.winner) == ("limit", 0)
     state, _ = run(game(turns=4), ("wave", 1), None, ("wild", 1), "fox")
-    assert (state.ended, state.winner) == ("limit", 1)
+    assert (state.ending, state.winner) == ("limit", 1)
     state, _ = run(game(turns=5), ("wave", 1), "sea", None, ("wild", 1), "fox")
-    assert (state.ended, state.winner) == ("limit", None)
+    assert (state.ending, state.winner) == ("limit", None)
     assert game().rewards(state) == (0, 0, 0, 0)
     assert game().wins(state) == (0.5, 0.5, 0.5, 0.5)
 
 
 def test_textarena_makes_one_decision_more_than_its_limit():
     state, _ = run(game(turns=2, rules=TEXTARENA), ("wave", 1), "sea")
-    assert not state.ended
+    assert not state.ending
     state, _ = run(game(turns=2, rules=TEXTARENA), ("wave", 1), "sea", "oak")
-    assert (state.ended, state.winner) == ("limit", 0)
+    assert (state.ending, state.winner) == ("limit", 0)
 
 
 def test_no_clue_and_a_broken_rule():
@@ -98,9 +98,9 @@ def test_no_clue_and_a_broken_rule():
     assert made.default(view, ask) is None
     assert made.fault(view, ask, None).error == "rule"
     state = made.after(made.begin(BOARD), {0: None}, np.random.default_rng(0))[1]
-    assert (state.seat, state.begun) == (2, 2)
+    assert (state.seat, state.round) == (2, 2)
     lost = made.struck(state, Ask(2, "clue"), "forfeit")
-    assert (lost.ended, lost.winner, made.rewards(lost)) == ("forfeit", 0, (1, 1, -1, -1))
+    assert (lost.ending, lost.winner, made.rewards(lost)) == ("forfeit", 0, (1, 1, -1, -1))
 
 
 @pytest.mark.parametrize(
