@@ -53,7 +53,7 @@ CASES = {
 
 
 def _plan(name, noise, first=(2, 1, 1)):
-    return get_kind("blotto").policies[name](first, noise)
+    return get_kind("blotto").policies[name](first, noise=noise)
 
 
 def _mixture():

@@ -72,7 +72,7 @@ def orders(allocation: Sequence[int], most: int) -> list[Allocation]:
         math.factorial(counts.count(units)) for units in set(counts)
     )
     if size > most:
-        raise TomevalError(f"mixture: permuted: {counts} has more than {most} orders")
+        raise TomevalError(f"permuted: {counts} has more than {most} orders")
     return [*arrangements(sorted(counts))]
 
 

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.blotto.allocations import Allocation, count, every, result
 from tomeval.games.blotto.mixes import Floats, Mix
 from tomeval.games.blotto.policies import Commander, Planner
-from tomeval.games.blotto.rules import Blotto, BlottoView, stated_reply
+from tomeval.games.blotto.rules import Blotto, BlottoView, State
 from tomeval.games.game import TIE, Action, Ask, Probe
 from tomeval.games.policy import Memory, Policy
 from tomeval.games.solver import Bound, Follower, Solver, Values
@@ -27,17 +26,9 @@ MOST = 500
 
 
 def solver(game: Blotto, seat: int, others: Mapping[int, Policy]) -> BlottoSolver | None:
-    """Return the values of a seat against the policy in the other; None: there are too many plans.
-
-    Raises
-    ------
-    TomevalError
-        If `others` does not name a policy of Blotto for the other seat, and for no more.
-    """
-    policy = others.get(1 - seat)
-    if not isinstance(policy, Commander) or len(others) != 1:
-        raise TomevalError(f"blotto: seat {1 - seat} needs a scripted player of this game")
-    policy.fits(game)
+    """Return the values of a seat against the other one; None: there are too many plans."""
+    policy = others[1 - seat]
+    assert isinstance(policy, Commander)
     few = count(game.fields, game.units) <= MOST
     return BlottoSolver(game, policy) if few or not isinstance(policy, Planner) else None
 
@@ -49,6 +40,8 @@ class BlottoSolver(Solver):
         self.game, self.policy = game, policy
         memories = policy.memories(game)
         self._numbers: dict[Memory, int] = {memory: i for i, memory in enumerate(memories)}
+        #: What the other seat remembers before the first round.
+        self.first: Memory = policy.start(BlottoView(game, State(), 0))
 
     @functools.cached_property
     def mixes(self) -> list[Mix]:
@@ -108,12 +101,12 @@ class BlottoSolver(Solver):
 
     def value(self) -> Bound:
         """Return V* of a match."""
-        return self.best(0, 0, self.policy.begin(self.game))
+        return self.best(0, 0, self.first)
 
     def chance(self) -> Bound:
         """Return the value of drawing any allocation."""
-        start = self._numbers[self.policy.begin(self.game)]
-        value = float(self._worths(np.mean)[0, self.game.rules.rounds, start])
+        worths = self._worths(np.mean)[0, self.game.rules.rounds]
+        value = float(worths[self._numbers[self.first]])
         return Bound(value, value)
 
 
@@ -121,8 +114,7 @@ class BlottoFollower(Follower):
     """Follows the other seat's memory through one match."""
 
     def __init__(self, solver: BlottoSolver) -> None:
-        self._solver = solver
-        self._memory = solver.policy.begin(solver.game)
+        self._solver, self._memory = solver, solver.first
 
     def values(self, view: BlottoView, ask: Ask) -> BlottoValues:
         """Return the values of the coming round."""
@@ -169,7 +161,7 @@ class BlottoValues(Values):
 
     def reply(self, said: Mapping[Probe, Action]) -> Action | None:
         """Return `allocations.best_reply` to the stated allocation."""
-        return stated_reply(said)
+        return self._solver.game.step_reply(None, said)
 
     def observer(self, probe: Probe) -> Mix:
         """Return the distribution of the other seat's next allocation."""

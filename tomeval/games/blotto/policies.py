@@ -34,21 +34,13 @@ class Commander(Policy):
     def mix(self, game: Blotto, memory: Memory) -> Mix:
         """Return the distribution of its next allocation."""
 
-    def begin(self, game: Blotto) -> Memory:
-        """Return its memory before the first round."""
-        return None
-
     def memories(self, game: Blotto) -> Sequence[Memory]:
         """Return all memories that it can have."""
-        return (self.begin(game),)
+        return (None,)
 
     def then(self, memory: Memory, other: Allocation, found: int) -> Memory:
         """Return its memory after what the other seat did, and its own result: 1, 0 or -1."""
         return memory
-
-    def start(self, view: BlottoView) -> Memory:
-        """Return its memory before the first round."""
-        return self.begin(view.game)
 
     def choices(self, view: BlottoView, ask: Ask, memory: Memory) -> Choices:
         """Return its allocations with probabilities."""
@@ -79,9 +71,21 @@ def _check(game: Blotto, where: str, allocations: Any) -> None:
             raise TomevalError(f"{where}: {list(one)}: {broken.text}")
 
 
-def _check_noise(noise: Any, name: str) -> None:
-    if type(noise) not in (int, float) or not 0 <= noise <= 1:
-        raise TomevalError(f"{name}: noise must be from 0 to 1, is {noise!r}")
+@dataclass(frozen=True, kw_only=True)
+class Noisy(Commander):
+    """One that may slip.
+
+    Attributes
+    ----------
+    noise : float
+        Probability that any allocation is played instead, from 0 to 1.
+    """
+
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.noise <= 1:
+            raise TomevalError(f"noise must be from 0 to 1, is {self.noise!r}")
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Uniform(Commander):
 
 
 @dataclass(frozen=True)
-class Mixture(Commander):
+class Mixture(Noisy):
     """Draws one of several allocations, round after round.
 
     Attributes
@@ -106,8 +110,6 @@ class Mixture(Commander):
         One for each allocation; default: equal.
     permuted : bool
         Whether the units are then dealt to the fields at random.
-    noise : float
-        Probability that any allocation is played instead, from 0 to 1.
     """
 
     about: ClassVar[str] = "a fixed allocation, or a mixture of several"
@@ -115,24 +117,23 @@ class Mixture(Commander):
     allocations: Sequence[Sequence[int]]
     weights: Sequence[float] | None = None
     permuted: bool = False
-    noise: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_noise(self.noise, "mixture")
+        super().__post_init__()
         if (weights := self.weights) is None:
             return
         numbers = isinstance(weights, list | tuple) and all(
             type(w) in (int, float) and isfinite(w) and w >= 0 for w in weights
         )
         if not numbers or not sum(weights) > 0:
-            raise TomevalError(f"mixture: weights must be positive numbers, are {weights!r}")
+            raise TomevalError(f"weights must be positive numbers, are {weights!r}")
 
     def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if an allocation is not one of this board."""
-        _check(game, "mixture: allocations", self.allocations)
+        _check(game, "allocations", self.allocations)
         if self.weights is not None and len(self.weights) != len(self.allocations):
             raise TomevalError(
-                f"mixture: {len(self.allocations)} allocations have {len(self.weights)} weights"
+                f"{len(self.allocations)} allocations have {len(self.weights)} weights"
             )
         self._mix  # noqa: B018 (kept, and checked before the first round)
 
@@ -170,7 +171,7 @@ class Equilibrium(Commander):
         size = count(game.fields, game.units)
         if size > MOST:
             raise TomevalError(
-                f"equilibrium: {game.fields} fields and {game.units} units have {size}"
+                f"{game.fields} fields and {game.units} units have {size}"
                 f" allocations, more than {MOST}; use a permuted mixture instead"
             )
 
@@ -180,7 +181,7 @@ class Equilibrium(Commander):
 
 
 @dataclass(frozen=True)
-class ByResult(Commander):
+class ByResult(Noisy):
     """Draws from one of several lists, by its own result in the last round.
 
     Attributes
@@ -189,8 +190,6 @@ class ByResult(Commander):
         Allocations, equally likely; one named twice is twice as likely.
     tied, first : list of list of int, optional
         After a tie, and in the first round; default: those of `won` and `lost` together.
-    noise : float
-        Probability that any allocation is played instead, from 0 to 1.
     """
 
     about: ClassVar[str] = "allocations that depend on whether it took the last round"
@@ -200,23 +199,19 @@ class ByResult(Commander):
     lost: Sequence[Sequence[int]]
     tied: Sequence[Sequence[int]] = ()
     first: Sequence[Sequence[int]] = ()
-    noise: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check_noise(self.noise, "by_result")
 
     def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if an allocation is not one of this board."""
         for name in ("won", "lost", "tied", "first"):
             if (given := getattr(self, name)) != () or name in ("won", "lost"):
-                _check(game, f"by_result: {name}", given)
+                _check(game, name, given)
 
     @property
     def without_chance(self) -> bool:
         """Whether it has one allocation after each result."""
         return all(mix.certain for mix in self._mixes.values())
 
-    def begin(self, game: Blotto) -> str:
+    def start(self, view: BlottoView) -> str:
         """Return ``first``."""
         return "first"
 
@@ -242,54 +237,39 @@ class ByResult(Commander):
 
 
 @dataclass(frozen=True)
-class Planner(Commander):
+class Planner(Noisy):
     """Plays a plan, which follows from the one before and the other seat's last move.
+
+    Its next plan is made as if it had not slipped.
 
     Attributes
     ----------
-    name : str
-        As experiments name it.
     first : list of int, optional
         Its allocation in the first round; default: the even split.
-    noise : float
-        Probability that it slips and plays any allocation instead, from 0 to 1. Its next plan is
-        made as if it had not slipped.
     """
 
-    name: ClassVar[str]
     remembers: ClassVar[bool] = True
 
     first: Sequence[int] | None = None
-    noise: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check_noise(self.noise, self.name)
 
     def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if its first allocation is not one of this board."""
         if self.first is not None:
-            _check(game, f"{self.name}: first", [self.first])
+            _check(game, "first", [self.first])
 
     @property
     def without_chance(self) -> bool:
         """Whether it never slips."""
         return not self.noise
 
-    @abstractmethod
-    def plan(self, before: Allocation, other: Allocation) -> Allocation:
-        """Return its next plan, given the one before and what the other seat did."""
-
-    def begin(self, game: Blotto) -> Allocation:
+    def start(self, view: BlottoView) -> Allocation:
         """Return its first allocation."""
-        return game.evenly if self.first is None else tuple(self.first)
+        evenly: Allocation = view.game.evenly
+        return evenly if self.first is None else tuple(self.first)
 
     def memories(self, game: Blotto) -> tuple[Allocation, ...]:
         """Return all plans of a board, if they can be listed."""
         return listed(game.fields, game.units)
-
-    def then(self, memory: Memory, other: Allocation, found: int) -> Allocation:
-        """Return its next plan."""
-        return self.plan(memory, other)
 
     def mix(self, game: Blotto, memory: Memory) -> Mix:
         """Return its plan, but for slips."""
@@ -300,10 +280,9 @@ class Planner(Commander):
 class Copy(Planner):
     """Plays what the other seat played in the last round."""
 
-    name: ClassVar[str] = "copy"
     about: ClassVar[str] = "copies the opponent's last allocation"
 
-    def plan(self, before: Allocation, other: Allocation) -> Allocation:
+    def then(self, memory: Allocation, other: Allocation, found: int) -> Allocation:
         """Return what the other seat did."""
         return other
 
@@ -312,10 +291,9 @@ class Copy(Planner):
 class Reply(Planner):
     """Plays the best reply to what the other seat played in the last round."""
 
-    name: ClassVar[str] = "reply"
     about: ClassVar[str] = "the best reply to the opponent's last allocation"
 
-    def plan(self, before: Allocation, other: Allocation) -> Allocation:
+    def then(self, memory: Allocation, other: Allocation, found: int) -> Allocation:
         """Return the reply of `allocations.best_reply`."""
         return best_reply(other)
 
@@ -331,22 +309,21 @@ class Shift(Planner):
         that were not lost, in turn from the first to the last.
     """
 
-    name: ClassVar[str] = "shift"
     about: ClassVar[str] = "moves units away from the fields that it lost"
 
     step: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if type(self.step) is not int or self.step < 1:
-            raise TomevalError(f"shift: step must be 1 or more, is {self.step!r}")
+        if self.step < 1:
+            raise TomevalError(f"step must be 1 or more, is {self.step!r}")
 
-    def plan(self, before: Allocation, other: Allocation) -> Allocation:
+    def then(self, memory: Allocation, other: Allocation, found: int) -> Allocation:
         """Return the plan before, with units moved."""
-        lost = [a < b for a, b in zip(before, other, strict=True)]
-        plan = [a - min(a, self.step) * gone for a, gone in zip(before, lost, strict=True)]
+        lost = [a < b for a, b in zip(memory, other, strict=True)]
+        plan = [a - min(a, self.step) * gone for a, gone in zip(memory, lost, strict=True)]
         kept = itertools.cycle([i for i, gone in enumerate(lost) if not gone])
-        for _ in range(sum(before) - sum(plan)):
+        for _ in range(sum(memory) - sum(plan)):
             plan[next(kept)] += 1
         return tuple(plan)
 

@@ -46,7 +46,7 @@ def test_plans_without_slips_can_be_beaten(name):
     found = solver(game, 0, {1: POLICIES[name]()})
     assert found.value() == (1, 1)
     follower = found.follow(game.view(State(), 0))
-    state, memory = State(), POLICIES[name]().begin(game)
+    state, memory = State(), game.evenly
     rng = np.random.default_rng(0)
     for lost in range(3):
         values = follower.values(game.view(state, 0), Ask(0, "allocate"))
