@@ -11,7 +11,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.players import made_policy
 from tomeval.games.ipd3.machine import Automaton
 from tomeval.games.ipd3.named import NAMED
-from tomeval.games.ipd3.tables import Draws, probability
+from tomeval.games.ipd3.tables import Draws
 from tomeval.runs.experiment import located
 
 _Belief = tuple[tuple[float, ...], tuple[Any, ...]]
@@ -45,20 +45,17 @@ class Drawn(Automaton):
     def machines(self) -> tuple[Automaton, ...]:
         """The players."""
         if not isinstance(self.players, tuple) or not self.players:
-            raise TomevalError("drawn: players must be a list of at least one table")
-        return tuple(_player(table, f"drawn: players[{i}]") for i, table in enumerate(self.players))
+            raise TomevalError("players must be a list of at least one table")
+        return tuple(_player(table, f"players[{i}]") for i, table in enumerate(self.players))
 
     @cached_property
     def initial(self) -> _Belief:
         """The weights, and the first states."""
         count = len(self.machines)
         weights = self.weights or (1 / count,) * count
-        if not isinstance(weights, tuple) or len(weights) != count:
-            raise TomevalError(
-                f"drawn: weights {weights!r} must be {count} numbers, one per player"
-            )
-        if abs(sum(probability(w, "drawn: weights") for w in weights) - 1) > 1e-9:
-            raise TomevalError(f"drawn: weights {list(weights)} do not sum to 1")
+        numbers = isinstance(weights, tuple) and all(type(w) in (int, float) for w in weights)
+        if not numbers or len(weights) != count or min(weights) < 0 or abs(sum(weights) - 1) > 1e-9:
+            raise TomevalError(f"weights {weights!r} must be {count} probabilities, summing to 1")
         return tuple(weights), tuple(machine.initial for machine in self.machines)
 
     def says(self, state: _Belief) -> Draws:

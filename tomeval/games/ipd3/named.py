@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, cast
 
+from tomeval.core.errors import TomevalError
 from tomeval.games.ipd3.machine import Automaton
-from tomeval.games.ipd3.tables import Row, probability, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +34,6 @@ class Machine(Automaton):
     def __post_init__(self) -> None:
         self.rows  # noqa: B018 (read now, so that a bad table is found now)
 
-    @cached_property
-    def rows(self) -> Mapping[str, Row]:
-        """The table."""
-        return rows_of(self.first, self.states, self.each, "machine")
-
 
 @dataclass(frozen=True)
 class Coin(Automaton):
@@ -59,10 +53,10 @@ class Coin(Automaton):
     def __post_init__(self) -> None:
         self.rows  # noqa: B018
 
-    @cached_property
-    def rows(self) -> Mapping[str, Row]:
-        """The table."""
-        return rows_of(self.first, {"always": {"cooperates": self.p}}, True, "coin")
+    @property
+    def states(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """One state."""
+        return {"always": {"cooperates": self.p}}
 
 
 @dataclass(frozen=True)
@@ -77,15 +71,10 @@ class Named(Automaton):
 
     noise: float = 0.0
     each = True
-    states: ClassVar[Mapping[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        probability(self.noise, "noise")
-
-    @cached_property
-    def rows(self) -> Mapping[str, Row]:
-        """The table."""
-        return rows_of(self.first, self.states, True, type(self).__name__)
+        if not 0 <= self.noise <= 1:
+            raise TomevalError(f"noise: {self.noise!r} is not between 0 and 1")
 
 
 def _named(name: str, about: str, **states: Mapping[str, Any]) -> type[Automaton]:
