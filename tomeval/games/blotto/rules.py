@@ -181,6 +181,7 @@ class Blotto(ArenaGame[State]):
     on_broken: ClassVar[tuple[str, ...]] = ("forfeit", "default")
     views = BlottoView
     role = "commander"
+    lines: ClassVar[Mapping[str, str]] = {"forfeit": "{who} forfeits the match"}
     seats = 2
 
     def __init__(self, rules: BlottoRules) -> None:
@@ -246,6 +247,11 @@ class Blotto(ArenaGame[State]):
     def random(self, view: BlottoView, ask: Ask, rng: np.random.Generator) -> Allocation:
         """Draw an allocation, each with the same probability."""
         return drawn(self.fields, self.units, rng)
+
+    def struck(self, state: State, ask: Ask, how: str) -> State:
+        """Return the match as lost by the seat; a game of two cannot eliminate a player."""
+        event = Event("forfeit", ask.seat, None)
+        return state._replace(ending="forfeit", lost=(ask.seat,), log=(*state.log, event))
 
     def rewards(self, state: State) -> tuple[float, float]:
         """Return what each seat gets, see `BlottoRules`; who forfeits has lost, the other won."""

@@ -123,6 +123,11 @@ class Ipd3View(View[State]):
     """The seats that were eliminated."""
 
     @property
+    def opponents(self) -> tuple[int, ...]:
+        """The two others, in the order of moves."""
+        return OPPONENTS[self.seat]
+
+    @property
     def said(self) -> Mapping[int, str]:
         """What was said in this round, by seat."""
         by_seat: dict[Any, str] = {}
