@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -79,7 +80,7 @@ class Script(Policy):
         if probe.name != "mafia":
             return None
         first = self.named(view, "vote", view.targets("vote"))
-        order = dict.fromkeys((*guilty(view), *first, *view.others, *view.dead))
+        order = dict.fromkeys((*guilty(view), *first, *view.others, *range(view.game.seats)))
         order.pop(view.seat, None)
         return tuple(sorted([*order][: view.game.mafia]))
 
@@ -129,14 +130,10 @@ def fresh(view: MafiaView, targets: Sequence[int]) -> list[int]:
     return [seat for seat in targets if seat not in known and seat != view.seat] or list(targets)
 
 
-def accused(view: MafiaView) -> dict[int, int]:
+def accused(view: MafiaView) -> Counter[int]:
     """Return how many living seats speak against each seat today, `NOBODY` apart."""
-    counts: dict[int, int] = {}
-    for speaker in view.alive:
-        target = view.against[speaker]
-        if target != NOBODY:
-            counts[target] = counts.get(target, 0) + 1
-    return counts
+    against = (view.against[speaker] for speaker in view.alive)
+    return Counter(target for target in against if target != NOBODY)
 
 
 def accusers(view: MafiaView, of: Sequence[int]) -> list[int]:
@@ -144,10 +141,10 @@ def accusers(view: MafiaView, of: Sequence[int]) -> list[int]:
     return [speaker for speaker in view.alive if view.against[speaker] in of]
 
 
-def most(counts: Mapping[int, int], among: Sequence[int]) -> list[int]:
+def most(counts: Counter[int], among: Sequence[int]) -> list[int]:
     """Return those of `among` with the highest count; empty if none of them has any."""
-    top = max((counts.get(seat, 0) for seat in among), default=0)
-    return [seat for seat in among if top and counts.get(seat, 0) == top]
+    top = max((counts[seat] for seat in among), default=0)
+    return [seat for seat in among if top and counts[seat] == top]
 
 
 def claiming(view: MafiaView, among: Sequence[int]) -> list[int]:
