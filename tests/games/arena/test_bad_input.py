@@ -83,7 +83,7 @@ def test_payoffs_are_finite_numbers(rules, said):
 
 def test_a_short_list_of_words_is_named_with_the_board(tmp_path):
     words = tmp_path / "few.txt"
-    words.write_text("cat\ndog\n")
+    words.write_text("cat\ndog\nfox\nowl\nbee\n")
     one = {"kind": "embedding"}
     message = refused("codenames", one, one, {"words": str(words)})
-    assert message == f"x.toml: games.g: a board needs 25 words, but {words} has 2"
+    assert message == f"x.toml: games.g: a board needs 25 words, but {words} has 5"

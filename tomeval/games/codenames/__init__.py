@@ -4,7 +4,7 @@ from tomeval.games.arena.kinds import Kind
 from tomeval.games.codenames.policies import POLICIES
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.state import ENDINGS, CodenamesRules
-from tomeval.games.codenames.values import solver
+from tomeval.games.codenames.values import CodenamesSolver
 from tomeval.games.codenames.wording import CodenamesWording
 
 KIND = Kind(
@@ -14,7 +14,7 @@ KIND = Kind(
     presets={"small": {"red": 3, "blue": 3, "neutral": 2, "assassin": 1}},
     make=Codenames,
     policies=POLICIES,
-    solver=solver,
+    solver=CodenamesSolver,
     endings=ENDINGS,
     wording=CodenamesWording(),
 )

@@ -64,7 +64,9 @@ def conflict(clue: str, word: str, rules: str = OWN) -> bool:
     if rules == TEXTARENA:
         return clue in word or word in clue
     ours, theirs = traces(clue), traces(word)
-    return not (ours.isdisjoint(theirs | parts(word)) and theirs.isdisjoint(parts(clue)))
+    if not (ours.isdisjoint(theirs) and theirs.isdisjoint(parts(clue))):
+        return True
+    return not ours.isdisjoint(parts(word))
 
 
 def clue_fault(clue: str, words: Iterable[str], rules: str = OWN) -> tuple[str, str] | None:
@@ -89,20 +91,9 @@ class Bank:
 
     def __init__(self, clues: Sequence[str], rules: str) -> None:
         self.clues, self.rules = tuple(clues), rules
-        self._showing: dict[str, list[int]] = {}
-        self._traced: dict[str, list[int]] = {}
-        self._unfit: list[int] = []
+        self._unfit = [i for i, clue in enumerate(clues) if clue_fault(clue, (), rules)]
         self.legal = lru_cache(maxsize=256)(self._legal)
         self._giving = lru_cache(maxsize=65536)(self._find_giving)
-        if rules == OWN:
-            for place, clue in enumerate(self.clues):
-                for trace in traces(clue):
-                    self._traced.setdefault(trace, []).append(place)
-                for part in traces(clue) | parts(clue):
-                    self._showing.setdefault(part, []).append(place)
-        else:
-            unfit = (clue_fault(clue, (), rules) is not None for clue in self.clues)
-            self._unfit = [place for place, fault in enumerate(unfit) if fault]
 
     def __reduce__(self) -> tuple[type[Bank], tuple[tuple[str, ...], str]]:
         """Pickle without the cache."""
@@ -116,8 +107,4 @@ class Bank:
 
     def _find_giving(self, word: str) -> list[int]:
         """Return the places of the clues that give a board word away."""
-        if self.rules == OWN:
-            shown = (self._showing.get(trace, ()) for trace in traces(word))
-            traced = (self._traced.get(part, ()) for part in parts(word))
-            return [*itertools.chain(*shown, *traced)]
         return [i for i, clue in enumerate(self.clues) if conflict(clue, word, self.rules)]

@@ -14,9 +14,10 @@ from tomeval.games.codenames.board import ASSASSIN, COLOURS, Board
 from tomeval.games.codenames.clues import OWN, TEXTARENA, Bank, clue_fault
 from tomeval.games.codenames.probes import (
     common_start,
+    meant_words,
     overlap,
     probe_fault,
-    true_answer,
+    taken_words,
 )
 from tomeval.games.codenames.state import (
     CLUE,
@@ -42,7 +43,7 @@ from tomeval.games.game import (
     Stage,
     What,
 )
-from tomeval.lexicon.words import WordLists, read_lists, read_words
+from tomeval.lexicon.words import read_lists
 
 _DIGITS = 9
 """The most digits of a number that is read."""
@@ -82,10 +83,13 @@ class Codenames(ArenaGame[State]):
         self.length = rules.turns + (rules.rules == TEXTARENA)
         # Scripted embedding players find about two words per clue.
         self.usual = max(1, round((rules.red + rules.blue) / 2))
-        if rules.words:
-            _enough(rules.words, len(read_words(Path(rules.words))), self.size)
         paths = (Path(path) if path else None for path in (rules.words, rules.bank))
-        self.lists = _checked(read_lists(*paths), self.size)
+        self.lists = read_lists(*paths)
+        if (found := len(self.lists.keywords)) < self.size:
+            where = rules.words or "the list"
+            raise TomevalError(f"a board needs {self.size} words, but {where} has {found}")
+        if any(word.casefold() == PASS for word in self.lists.keywords):
+            raise TomevalError(f"{PASS!r} cannot be a board word: it is how an operative passes")
         self.bank = Bank(self.lists.hints, rules.rules)
         self._key = np.repeat(np.arange(len(COLOURS)), self.counts)
         self._scores: dict[str, Scores] = {}
@@ -208,7 +212,6 @@ class Codenames(ArenaGame[State]):
         return state._replace(
             ending="forfeit",
             winner=1 - team(ask.seat),
-            used=state.used + 1,
             log=(*state.log, Event("forfeit", ask.seat, None)),
         )
 
@@ -237,10 +240,8 @@ class Codenames(ArenaGame[State]):
         if what.kind != CLUE:
             return super().meant(view, what, items)
         word, number = (str(item).strip() for item in items)
-        if not (number.isascii() and number.isdigit()):
+        if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS):
             return Broken("format", "a clue is one word and a number in digits")
-        if len(number) > _DIGITS:
-            return Broken("format", "the number of the clue is too long")
         return word, int(number)
 
     def written(self, view: CodenamesView, what: What, action: Action) -> list[Any]:
@@ -254,7 +255,7 @@ class Codenames(ArenaGame[State]):
         state: State,
         ask: Ask,
         done: Action = UNDECIDED,
-        said: Mapping[Probe, Action] = NOTHING,
+        said: Mapping[Probe, Any] = NOTHING,
     ) -> tuple[Probe, ...]:
         """Ask a spymaster with a clue what the operative will take; an operative what was meant.
 
@@ -271,8 +272,13 @@ class Codenames(ArenaGame[State]):
     def truth(
         self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
     ) -> Action:
-        """Return what was taken or meant, or the assassin; see `probes.true_answer`."""
-        return true_answer(probe, seat, trail, at, end)
+        """Return what was taken or meant, or the assassin; see `probes`."""
+        if probe.name == "takes":
+            return taken_words(seat + 1, trail[at + 1 :], end)
+        if probe.name == "meant":
+            return meant_words(seat - 1, trail[:at])
+        board = trail[at].state.board
+        return board.words[board.key.index(ASSASSIN)]
 
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Score the words taken by their common start, the words meant by their overlap."""
@@ -288,17 +294,3 @@ def _on_board(view: CodenamesView, text: str) -> str:
     text = text.strip()
     said = ascii_signs(text).casefold()
     return next((word for word in view.words if ascii_signs(word).casefold() == said), text)
-
-
-def _enough(what: str, words: int, size: int) -> None:
-    """Raise if there are too few words for a board."""
-    if words < size:
-        raise TomevalError(f"a board needs {size} words, but {what} has {words}")
-
-
-def _checked(lists: WordLists, size: int) -> WordLists:
-    """Return the lists if a game can be dealt from them."""
-    _enough("the list", len(lists.keywords), size)
-    if any(word.casefold() == PASS for word in lists.keywords):
-        raise TomevalError(f"{PASS!r} cannot be a board word: it is how an operative passes")
-    return lists

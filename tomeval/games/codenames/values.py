@@ -38,24 +38,16 @@ MOST_OBSERVED = 3
 """The highest number of a clue for which a softmax operative's sequences are listed."""
 
 
-def solver(game: Codenames, seat: int, policies: Mapping[int, Policy]) -> Solver | None:
-    """Return the solver of a seat; None against policies with a memory."""
-    if any(policy.remembers for policy in policies.values()):
-        return None
-    return CodenamesSolver(game, seat, policies)
-
-
 class CodenamesSolver(Solver):
-    """Values of a seat against policies without memory."""
+    """Values of a seat against policies, none of which remembers anything."""
 
     def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
-        self.search = game, seat, policies
+        self.table = game, seat, policies
 
     def follow(self, view: CodenamesView) -> Follower:
         """Return a follower of a game."""
-        if view.spymaster:
-            return SpymasterFollower(ClueSearch(*self.search))
-        return OperativeFollower(GuessSearch(*self.search))
+        search = ClueSearch if view.spymaster else GuessSearch
+        return CodenamesFollower(search(*self.table))
 
 
 class SearchedValues(Values):
@@ -168,17 +160,6 @@ class SpymasterValues(SearchedValues):
         return chances
 
 
-class SpymasterFollower(Follower):
-    """Follows a spymaster, who needs no memory: the view says all."""
-
-    def __init__(self, search: ClueSearch) -> None:
-        self.search = search
-
-    def values(self, view: CodenamesView, ask: Ask) -> Values:
-        """Return the values of a clue."""
-        return SpymasterValues(self.search, ((1.0, without_log(view._state)),))
-
-
 class UnknownValues(Values):
     """What is always known: a game is at worst lost and at best won."""
 
@@ -218,17 +199,22 @@ class OperativeValues(SearchedValues):
         return posterior
 
 
-class OperativeFollower(Follower):
-    """Keeps the belief of one game, as soon as few enough boards are possible."""
+class CodenamesFollower(Follower):
+    """Keeps the belief of an operative, as soon as few enough boards are possible.
 
-    def __init__(self, search: GuessSearch) -> None:
+    A spymaster needs none: the view says all.
+    """
+
+    def __init__(self, search: ClueSearch | GuessSearch) -> None:
         self.search = search
         self.belief: Belief | None = None
         self.seen = 0
         self.meant: Mapping[Words, float] | None = None
 
     def values(self, view: CodenamesView, ask: Ask) -> Values:
-        """Return the values of a guess."""
+        """Return the values of a clue or a guess."""
+        if isinstance(self.search, ClueSearch):
+            return SpymasterValues(self.search, ((1.0, without_log(view._state)),))
         self._catch_up(view)
         # A belief is empty if a spymaster gave a clue that its policy never gives.
         if not self.belief:

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from games.arena.codenames.cases import small_game
 
-from tomeval.games.codenames import KIND, solver
+from tomeval.games.codenames import KIND
 from tomeval.games.codenames.policies import EmbeddingPlayer
+from tomeval.games.codenames.values import CodenamesSolver
 
 FILE = Path(__file__).with_name("known_values.json")
 SHIPPED = {"small": dict(KIND.presets["small"]), "full": {}}
@@ -46,7 +47,7 @@ def values_of(board, players, options, seat, folder):
     others = {o: mate if o // 2 == seat // 2 else foe for o in range(4) if o != seat}
     rng = np.random.default_rng(seat + 4 * sum(map(len, players)))
     state, found = game.deal(rng), []
-    follower = solver(game, seat, others).follow(game.view(state, seat))
+    follower = CodenamesSolver(game, seat, others).follow(game.view(state, seat))
     while due := game.due(state):
         (ask,) = due
         view = game.view(state, ask.seat)

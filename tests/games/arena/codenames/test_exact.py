@@ -7,9 +7,9 @@ import pytest
 from games.arena.brute_force import BruteForce
 from games.arena.codenames.cases import every_action, small_game
 
-from tomeval.games.codenames import search, solver
+from tomeval.games.codenames import search
 from tomeval.games.codenames.policies import EmbeddingPlayer
-from tomeval.games.codenames.values import colourings
+from tomeval.games.codenames.values import CodenamesSolver, colourings
 
 
 def line_up(paths, seat, mate=0.0, foe=0.0, extra=False, breadth=2):
@@ -41,7 +41,7 @@ def compared(game, seat, policies, seed, moves):
         deals = [(1.0, state)]
     beliefs = oracle.begin(deals)
     belief = beliefs[view.events]
-    follower = solver(game, seat, policies).follow(view)
+    follower = CodenamesSolver(game, seat, policies).follow(view)
     while due := game.due(state):
         (ask,) = due
         view = game.view(state, ask.seat)
@@ -122,7 +122,7 @@ def test_bounds_hold_where_the_search_is_cut_off(tmp_path, monkeypatch, seed):
         view, (ask,) = game.view(state, 0), game.due(state)
         oracle = BruteForce(game, 0, policies, every_action)
         belief = oracle.begin([(1.0, state)])[view.events]
-        values = solver(game, 0, policies).follow(view).values(view, ask)
+        values = CodenamesSolver(game, 0, policies).follow(view).values(view, ask)
         truth = oracle.value(belief)
         assert values.best.low - 1e-9 <= truth <= values.best.high + 1e-9
         for action in every_action(view, ask):
@@ -150,7 +150,7 @@ def compared_bounds(game, seat, policies):
     view = game.view(state, seat)
     boards = list(colourings(view.words, {}, view.left))
     belief = oracle.begin([(1 / len(boards), game.begin(b)) for b in boards])[view.events]
-    follower = solver(game, seat, policies).follow(view)
+    follower = CodenamesSolver(game, seat, policies).follow(view)
     (ask,) = game.due(state)
     action = policies[0].act(game.view(state, 0), ask, None, rng)
     after = oracle.successors(belief, None)
@@ -170,7 +170,7 @@ def test_posteriors_by_enumeration(tmp_path):
     policies = line_up(paths, 1, mate=0.2, breadth=4)
     rng = np.random.default_rng(1)
     state = game.deal(rng)
-    follower = solver(game, 1, policies).follow(game.view(state, 1))
+    follower = CodenamesSolver(game, 1, policies).follow(game.view(state, 1))
     boards = list(colourings(state.board.words, {}, game.view(state, 1).left))
     assert len(boards) == 180
     clue = policies[0].act(game.view(state, 0), game.due(state)[0], None, rng)
@@ -218,7 +218,7 @@ def test_sequences_that_an_operative_may_take(tmp_path, heat, extra):
     policies = line_up(paths, 0, mate=heat, extra=extra)
     state = game.deal(np.random.default_rng(1))
     view, (ask,) = game.view(state, 0), game.due(state)
-    values = solver(game, 0, policies).follow(view).values(view, ask)
+    values = CodenamesSolver(game, 0, policies).follow(view).values(view, ask)
     for number in (1, 2, 3):
         clue = (game.bank.clues[0], number)
         (probe,) = game.probes(view._state, ask, clue)
@@ -241,7 +241,7 @@ def test_acting_on_what_a_spymaster_expects(tmp_path):
         policies = line_up(paths, 0)
         state = game.deal(np.random.default_rng(seed))
         view, (ask,) = game.view(state, 0), game.due(state)
-        values = solver(game, 0, policies).follow(view).values(view, ask)
+        values = CodenamesSolver(game, 0, policies).follow(view).values(view, ask)
         clue = (game.bank.clues[0], 2)
         (probe,) = game.probes(view._state, ask, clue)
         colour = view.key
@@ -262,7 +262,7 @@ def test_acting_on_what_an_operative_believes(tmp_path):
     policies = line_up(paths, 1)
     rng = np.random.default_rng(0)
     state = game.deal(rng)
-    follower = solver(game, 1, policies).follow(game.view(state, 1))
+    follower = CodenamesSolver(game, 1, policies).follow(game.view(state, 1))
     action = policies[0].act(game.view(state, 0), game.due(state)[0], None, rng)
     state = game.after(state, {0: action}, rng)[1]
     view, (ask,) = game.view(state, 1), game.due(state)

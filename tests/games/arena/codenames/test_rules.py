@@ -12,9 +12,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.arena.named_games import named_game
 from tomeval.games.codenames import KIND
 from tomeval.games.codenames.board import Board
-from tomeval.games.codenames.clues import TEXTARENA, Bank, clue_fault, conflict
+from tomeval.games.codenames.clues import TEXTARENA, clue_fault, conflict
 from tomeval.games.game import Ask, Broken, Probe, Stage
-from tomeval.lexicon.words import shipped_lists
 
 # red: sea, oak, sun; blue: fox, ant; neutral: tax; assassin: ice
 BOARD = Board(("sea", "fox", "oak", "tax", "ice", "sun", "ant"), (0, 1, 0, 2, 3, 0, 1))
@@ -141,19 +140,6 @@ def test_clues_that_are_no_word(clue, own, textarena):
 
     assert error(clue_fault(clue, ["oak"])) == own
     assert error(clue_fault(clue, ["oak"], TEXTARENA)) == textarena
-
-
-@pytest.mark.parametrize("rules", ["own", TEXTARENA])
-def test_the_bank_is_filtered_by_the_same_rule(rules):
-    """The index of the bank and the rule for one clue agree on boards of the shipped list."""
-    lists = shipped_lists()
-    bank = Bank(lists.hints, rules)
-    rng = np.random.default_rng(4)
-    for _ in range(2):
-        words = tuple(rng.choice(lists.keywords, 25, replace=False).tolist())
-        legal = {bank.clues[place] for place in bank.legal(words)}
-        assert legal == {clue for clue in bank.clues if clue_fault(clue, words, rules) is None}
-        assert len(legal) > 5000
 
 
 def test_numbers_of_clues():
