@@ -1,4 +1,4 @@
-"""Which clues are legal beside a board: our rule, and that of TextArena 0.7.4."""
+"""Which clues are legal beside a board, by our rule or TextArena 0.7.4's; and cosines of clues."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.forms import fold, stems, traces
-from tomeval.lexicon.words import is_word, shipped_vocabulary
+from tomeval.lexicon.words import WordLists, is_word, shipped_vocabulary
+
+Floats = NDArray[np.float64]
+Words = tuple[str, ...]
 
 OWN, TEXTARENA = "own", "textarena-0.7.4"
 RULES = (OWN, TEXTARENA)
@@ -108,3 +112,35 @@ class Bank:
     def _find_giving(self, word: str) -> list[int]:
         """Return the places of the clues that give a board word away."""
         return [i for i, clue in enumerate(self.clues) if conflict(clue, word, self.rules)]
+
+
+class Scores:
+    """Cosines of board words with clues, on the grid of `tomeval.lexicon.embeddings`.
+
+    They are exact, so that no result depends on the order of sums.
+    """
+
+    def __init__(self, name: str, lists: WordLists, bank: Bank) -> None:
+        self._made_of = name, lists, bank
+        self.embedding = open_embedding(name, lists)
+        self.bank = bank
+        self._clues = self.embedding.vectors[self.embedding.rows(bank.clues)]
+        self.vectors = lru_cache(maxsize=64)(self._vectors)
+        self.legal = lru_cache(maxsize=16)(self._legal)
+        self.clue = lru_cache(maxsize=4096)(self._clue)
+
+    def __reduce__(self) -> tuple[type[Scores], tuple[str, WordLists, Bank]]:
+        """Pickle without the cache."""
+        return Scores, self._made_of
+
+    def _vectors(self, words: Words) -> Floats:
+        return np.asarray(self.embedding.vectors[self.embedding.rows(words)])
+
+    def _legal(self, words: Words) -> Floats:
+        """Return the cosines of board words with the bank's legal clues, (words, clues)."""
+        return np.asarray(self.vectors(words) @ self._clues[self.bank.legal(words)].T)
+
+    def _clue(self, words: Words, clue: str) -> tuple[float, ...] | None:
+        """Return the cosines of board words with any clue; None if the embedding lacks it."""
+        vector = self.embedding.hint_vector(clue)
+        return None if vector is None else tuple((self.vectors(words) @ vector).tolist())

@@ -7,6 +7,7 @@ and number are told.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -15,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.codenames.board import members
+from tomeval.games.codenames.clues import Scores, Words
 from tomeval.games.codenames.rules import Codenames
-from tomeval.games.codenames.state import CodenamesView
-from tomeval.games.codenames.worths import Scores, Words
+from tomeval.games.codenames.state import CodenamesView, State, members
 from tomeval.games.game import Action, Ask, Probe
 from tomeval.games.policy import Choices, Memory, Policy
 
@@ -163,6 +163,36 @@ def _clues(
         meant = (words[mine[i]] for i in sorted(nearest.tolist()))
         choices.append((weight, (game.bank.clues[legal[column]], number + 1, *meant)))
     return tuple(choices)
+
+
+def greedy_clues(
+    game: Codenames, mate: EmbeddingPlayer, state: State, seat: int
+) -> Sequence[Action]:
+    """Return one clue for every set of words that a greedy operative can be led to take.
+
+    Those come first that find most own words, and of these those without a wrong one; of clues with
+    equal outcomes the first of the bank. From as many guesses on as words are left, higher numbers
+    change nothing: the operative goes on until the game is over or it is wrong.
+    """
+    words, own = state.board.words, state.board.masks[seat // 2] & state.covered
+    legal = game.legal_clues(words)
+    covered = np.array(members(state.covered))
+    table = game.scores(mate.embedding).legal(words)[covered]
+    order = covered[np.argsort(-table, axis=0, kind="stable")]
+    length = np.cumprod((own >> order) & 1, axis=0).sum(axis=0)  # own words before another one
+    sets = np.cumsum(1 << order, axis=0)
+    found: dict[int, Action] = {}
+    most = min(game.parameters.number, max(1, own.bit_count() - mate.extra))
+    for number in range(1, most + 1):
+        guesses = np.minimum(number + mate.extra, np.minimum(length + 1, len(covered)))
+        taken = sets[guesses - 1, np.arange(len(legal))]
+        masks, columns = np.unique(taken, return_index=True)
+        for mask, column in zip(masks.tolist(), columns.tolist(), strict=True):
+            found.setdefault(mask, (game.bank.clues[legal[column]], number))
+    return [
+        found[mask]
+        for mask in sorted(found, key=lambda m: (-(m & own).bit_count(), (m & ~own).bit_count()))
+    ]
 
 
 POLICIES: dict[str, type[Policy]] = {"embedding": EmbeddingPlayer}

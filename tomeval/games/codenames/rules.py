@@ -10,8 +10,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import ascii_signs
-from tomeval.games.codenames.board import ASSASSIN, COLOURS, Board
-from tomeval.games.codenames.clues import OWN, TEXTARENA, Bank, clue_fault
+from tomeval.games.codenames.clues import OWN, TEXTARENA, Bank, Scores, clue_fault
 from tomeval.games.codenames.probes import (
     common_start,
     meant_words,
@@ -20,16 +19,18 @@ from tomeval.games.codenames.probes import (
     taken_words,
 )
 from tomeval.games.codenames.state import (
+    ASSASSIN,
     CLUE,
+    COLOURS,
     GUESS,
     PASS,
     SEATS,
+    Board,
     CodenamesRules,
     CodenamesView,
     State,
     team,
 )
-from tomeval.games.codenames.worths import Scores
 from tomeval.games.game import (
     NOTHING,
     UNDECIDED,

@@ -10,10 +10,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-from tomeval.games.codenames.policies import EmbeddingPlayer
+from tomeval.games.codenames.policies import EmbeddingPlayer, greedy_clues
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.state import State
-from tomeval.games.codenames.worths import greedy_clues
 from tomeval.games.game import Action, Event
 from tomeval.games.policy import Policy
 from tomeval.games.solver import Bound

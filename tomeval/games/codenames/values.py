@@ -12,7 +12,6 @@ from math import factorial, prod
 from typing import Any
 
 from tomeval.games.arrangements import arrangements
-from tomeval.games.codenames.board import ASSASSIN, COLOURS, Board
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.probes import Words, best_sequence, best_set
 from tomeval.games.codenames.rules import Codenames
@@ -27,7 +26,7 @@ from tomeval.games.codenames.search import (
     stepped,
     without_log,
 )
-from tomeval.games.codenames.state import CodenamesView
+from tomeval.games.codenames.state import ASSASSIN, COLOURS, Board, CodenamesView
 from tomeval.games.game import Action, Ask, Event, Probe
 from tomeval.games.policy import Policy
 from tomeval.games.solver import Bound, Follower, Solver, Values

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.codenames.board import Board
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.probes import (
     best_sequence,
@@ -18,6 +17,7 @@ from tomeval.games.codenames.probes import (
     common_start,
     overlap,
 )
+from tomeval.games.codenames.state import Board
 from tomeval.lexicon.embedding_files import open_embedding
 
 

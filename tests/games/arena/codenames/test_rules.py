@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tomeval.core.errors import TomevalError
 from tomeval.games.arena.named_games import named_game
 from tomeval.games.codenames import KIND
-from tomeval.games.codenames.board import Board
 from tomeval.games.codenames.clues import TEXTARENA, clue_fault, conflict
+from tomeval.games.codenames.state import Board
 from tomeval.games.game import Ask, Broken, Probe, Stage
 
 # red: sea, oak, sun; blue: fox, ant; neutral: tax; assassin: ice
