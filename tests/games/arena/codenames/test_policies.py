@@ -1,10 +1,12 @@
 """Scripted players of Codenames against plain loops, and what answers are worth at most."""
 
 import itertools
+import json
 import math
 
 import numpy as np
 import pytest
+from asking import query
 from games.arena.codenames.cases import WORDS, small_game
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from tomeval.games.codenames.probes import (
 )
 from tomeval.games.codenames.state import Board
 from tomeval.lexicon.embedding_files import open_embedding
+from tomeval.runs.experiment import make_experiment
 
 
 def worths(game, path, board, covered, risk, caution):
@@ -165,3 +168,39 @@ def test_of_equally_good_sequences_the_first_in_alphabetical_order_is_taken():
         assert best_sequence({(word,): 1 / 3 for word in words}) == (("oak",), 1 / 3)
         pairs = {(word, "end"): 1 / 3 for word in words}
         assert best_sequence(pairs) == (("oak", "end"), 1 / 3)
+
+
+def experiment(subject, others, **more):
+    return make_experiment(
+        {
+            "domain": "arena",
+            "episodes": 4,
+            "seed": 1,
+            "games": {"g": {"game": "codenames", "preset": "small"}},
+            "players": {
+                "one": {"kind": "embedding"},
+                "two": {"kind": "embedding", "embedding": "wordnet"},
+                "model": {"model": "scripted:arena"},
+            },
+            "lineups": [{"game": "g", "subject": subject, "others": others}],
+            **more,
+        },
+        where="x.toml",
+    )
+
+
+@pytest.fixture
+def table(playing):
+    return playing(experiment)
+
+
+def test_a_spymaster_is_asked_what_the_operative_takes(table):
+    """With equal embeddings every prediction of it comes true, with others some fail."""
+    hits = {}
+    for mate in ("one", "two"):
+        run = table("one", [mate, "two", "two"], values=False)
+        rows = query(run, "SELECT question, value FROM answers WHERE question LIKE 'takes%'")
+        assert {question for question, _ in rows} == {"takes_1", "takes_3"}
+        hits[mate] = sum(json.loads(value)["hit"] for _, value in rows) / len(rows)
+    assert hits["one"] == 1
+    assert hits["two"] < 1
