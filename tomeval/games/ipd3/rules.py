@@ -197,28 +197,24 @@ class Ipd3(ArenaGame[State]):
         spread evenly from -1 to 1, and all get 0 if there is one. Who forfeited is placed below who
         was eliminated, and both below all others, whatever their points.
         """
-        if self.rules.reward == "rank":
-            return self.ranked(self._standing(state))
-        least = 2 * self.rules.rounds * min(self.pay.values())
-        return tuple(
-            self.points_reward(least if seat in state.lost else units)
-            for seat, units in enumerate(state.units)
-        )
-
-    def points_reward(self, units: int) -> float:
-        """Return the reward for points, given in units."""
-        return self.rules.scale * units / self.parts
-
-    def ranked(self, standing: Sequence[Any]) -> tuple[float, ...]:
-        """Return the rewards by rank, given what seats are ordered by."""
+        if self.rules.reward == "points":
+            least = 2 * self.rules.rounds * min(self.pay.values())
+            return tuple(
+                self.points_reward(least if seat in state.lost else units)
+                for seat, units in enumerate(state.units)
+            )
+        standing = self._standing(state)
         if self.rules.rules == "own":
             return tuple(
                 (sum(a > b for b in standing) - sum(a < b for b in standing)) / 2 for a in standing
             )
         groups = sorted(set(standing))
-        if len(groups) == 1:
-            return (0.0, 0.0, 0.0)
-        return tuple(-1 + 2 * groups.index(a) / (len(groups) - 1) for a in standing)
+        steps = max(1, len(groups) - 1)
+        return tuple((2 * groups.index(a) - len(groups) + 1) / steps for a in standing)
+
+    def points_reward(self, units: int) -> float:
+        """Return the reward for points, given in units."""
+        return self.rules.scale * units / self.parts
 
     def wins(self, state: State) -> tuple[float, ...]:
         """Return shares of the win: those of most points among the seats that are still in."""
