@@ -15,7 +15,6 @@ import numpy as np
 from tomeval.games.codenames import KIND
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.rules import Codenames
-from tomeval.games.codenames.values import CodenamesSolver
 from tomeval.games.policy import Policy
 
 BOARDS = {"9 words": KIND.presets["small"], "25 words": {}}
@@ -40,7 +39,7 @@ def row(
 ) -> str:
     """Play some games and return what came of the subject's decisions."""
     policies = line_up(seat, pair)
-    made = CodenamesSolver(game, seat, policies)
+    made = KIND.solver(game, seat, policies)
     assert made is not None
     exact, widths, seconds = 0, [], []
     for index in range(games):
