@@ -119,13 +119,10 @@ def _row(cell: MatrixRunCell, made: Found) -> dict[str, Any]:
 def _notes(run: Run) -> list[str]:
     """Say what the columns are, and what is left out and why."""
     return [
-        "steps from the second on. says: predictions that were right; does: best replies to what "
-        "the partner did; holds: how often a linear probe, fitted to other episodes, reads the "
-        "partner's move from the state at the action's token; shuffled: the same of labels "
-        "exchanged between episodes, p: how often they do as well; used: how many actions follow "
-        "when the state at that layer is taken from an episode that differs in the partner's moves "
-        "alone, random: when it is moved as far in a drawn direction. Regret in payoff units: of "
-        "what was done, of believing what was said, of a rational reader of what is held",
+        "steps from the second on. says, does: right predictions, best replies; holds: how often a "
+        "probe of the state reads the partner's move; shuffled, p: the same of exchanged labels; "
+        "used: how many actions follow a state of other moves, random: a drawn one. Regret in "
+        "payoff units: of what was done, of believing what was said, of a rational reader",
         *[
             f"cell {cell.number}, {cell.title}: left out: {why}"
             for cell in matrix_cells(run)
