@@ -112,12 +112,12 @@ def missing(value):
 
 
 def played(task, model, folder, monkeypatch):
-    """Return the run of a task's experiment with the same model; of line-ups the first, once."""
+    """Return the run of a task's experiment with the same model; line-ups play once."""
     monkeypatch.setattr(InspectModel, "_open", lambda self: model)
     data = dict(task.metadata[KEPT]["experiment"])
     get_domain(data["domain"]).experiment.use_model(data, "inspect:mockllm/model")
     if "lineups" in data:
-        data["lineups"] = [data["lineups"][0] | {"episodes": 1}]
+        data["lineups"] = [one | {"episodes": 1} for one in data["lineups"]]
     run_experiment(make_experiment(data), folder)
     return Run(folder)
 
