@@ -189,6 +189,9 @@ class Replicated(Workers):
                     return
             except Lost:
                 continue
+            if not replica.opened:  # it was lost while this waited
+                schedule.give_back(job)
+                continue
             replica.under_way += 1
             seats = filler.cells[job[0]].models
             kept = {seat: filler.store.kept_replies(*job, seat) for seat in seats}
