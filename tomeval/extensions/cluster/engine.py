@@ -168,14 +168,19 @@ class Replicated(Workers):
         slots = min(self._setting.concurrency, math.ceil(len(schedule) / len(replicas)))
         for replica in replicas:
             replica.opened = False
-        work = asyncio.gather(
-            *(self._work(filler, schedule, models, r) for _ in range(slots) for r in replicas)
-        )
-        while not work.done() and (len(schedule) or any(r.under_way for r in replicas)):
-            await asyncio.wait([work], timeout=TURN)
-        if work.done():
-            work.result()
-        work.cancel()
+        work = [
+            asyncio.create_task(self._work(filler, schedule, models, replica))
+            for _ in range(slots)
+            for replica in replicas
+        ]
+        waiting = True
+        while waiting:
+            done, rest = await asyncio.wait(work, timeout=TURN, return_when=asyncio.FIRST_EXCEPTION)
+            for one in done:
+                one.result()
+            waiting = bool(rest) and bool(len(schedule) or any(r.under_way for r in replicas))
+        for one in rest:
+            one.cancel()
 
     async def _work(
         self, filler: Filler, schedule: Schedule, models: tuple[str, ...], replica: _Replica
