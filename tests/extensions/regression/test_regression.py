@@ -113,10 +113,9 @@ def test_units_of_the_response_carry_over(folder, tmp_path) -> None:
         rewards = rewards if isinstance(rewards, list) else [rewards] * line["steps"]
         return line | {"partner_reward": [1000 * reward for reward in rewards]}
 
-    copy = edited(folder, tmp_path / "copy", times)
-    scaled = regress(copy, "partner_reward ~ subject * step").table
+    scaled = regress(edited(folder, tmp_path / "copy", times), "partner_reward ~ subject * step")
     for name, factor in {"estimate": 1000, "high": 1000, "p": 1}.items():
-        assert scaled[name].tolist() == pytest.approx((factor * plain[name]).tolist())
+        assert scaled.table[name].tolist() == pytest.approx((factor * plain[name]).tolist())
 
 
 def test_what_is_left_out_is_told(folder, tmp_path) -> None:
@@ -126,8 +125,7 @@ def test_what_is_left_out_is_told(folder, tmp_path) -> None:
         unasked = {"predicted_action": None, "predict_outcome": "not_asked"}
         return line | unasked if line["cell"] == 1 else line
 
-    copy = edited(folder, tmp_path / "copy", change)
-    fit = regress(copy, "correct ~ game")
+    fit = regress(edited(folder, tmp_path / "copy", change), "correct ~ game")
     assert "1,475 steps in 39 clusters" in fit.heading[0]
     assert fit.notes == ["left out: 525 steps of incomplete episodes or without a value"]
 
@@ -163,7 +161,6 @@ REFUSED = {
     "regret ~": "expected a noun",
     "regret ~ a b": "RESPONSE ~ TERM",
     "regret ~ exp(step)": "a factor is a column, log(column) or C(column)",
-    "regret ~ step + (1|cell)": "RESPONSE ~ TERM",
     f"regret ~ {' * '.join('abcdefgh')}": "at most six products",
     "__import__('os').system('true') ~ a": "a factor is a column",
     "regret ~ sbject": "unknown column 'sbject' (did you mean 'subject'?)",
