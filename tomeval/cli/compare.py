@@ -75,7 +75,7 @@ def compare(
         typer.Option(
             "--formula",
             help="For regression: columns of the step table, such as "
-            '"regret ~ subject * log(step) + (1|episode)".',
+            '"regret ~ subject * log(step)".',
         ),
     ] = None,
     difference: Annotated[

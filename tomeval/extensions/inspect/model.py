@@ -84,8 +84,6 @@ class InspectModel(Model):
         self.name = name
         self.options = options or InspectOptions()
         self.capabilities = Capabilities(score=False, seeded=False)
-        # JSON-ready findings of `start`: api, thinks, thinking_budget, prefill, route.
-        self.facts: dict[str, Any] = {}
         self._model_name = name.partition(":")[2]
         self._budget = budget or Budget()
         self._scores = scores
@@ -117,8 +115,6 @@ class InspectModel(Model):
         thinks = reply.reasoning is not None or bool(reply.details.get("reasoning_tokens"))
         if thinks and self.options.thinking_budget is None:
             self._room = thinking_room(None)
-        self.facts = {"api": "inspect", "prefill": "omit", "thinks": thinks}
-        self.facts |= {"thinking_budget": self._room, "route": None}
 
     async def close(self) -> None:
         """Close the provider's connections."""
