@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
-    Damaged,
     GenerateRequest,
     LocalModel,
     Model,
@@ -294,7 +293,7 @@ class _SeatModel(RememberingModel):
     def _noting(self) -> Iterator[None]:
         try:
             yield
-        except (Unusable, Damaged) as error:
+        except Unusable as error:
             self._episode.unusable = str(error)
             raise
 

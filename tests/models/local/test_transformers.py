@@ -25,8 +25,8 @@ from tomeval.models.base import (  # noqa: E402
     ScoreRequest,
 )
 from tomeval.models.batching import Batcher  # noqa: E402
+from tomeval.models.local.prompt import load_tokenizer  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
-from tomeval.models.served.start import load_tokenizer  # noqa: E402
 
 LABELS = ("J", "F", "Scissors", "zebra", "zoo", "zest")  # one token and several
 

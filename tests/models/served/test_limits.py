@@ -70,7 +70,6 @@ def test_a_wrong_price_file_names_what_is_wrong(tmp_path, text, message):
         ),
         ({"usage": {"prompt_tokens": 5, "prompt_tokens_details": None}}, Usage(5, 0, 0)),
         ({"tokens_evaluated": 5, "tokens_predicted": 1}, Usage(5, 1, 0)),
-        ({"replies": [{"tokens_evaluated": 5}, {"tokens_evaluated": 2}]}, Usage(7, 0, 0)),
         *(
             ({"usage": usage}, None)
             for usage in (
@@ -88,42 +87,45 @@ def test_usage_is_read_from_every_servers_shape(data, usage):
     assert read_usage(data) == usage
 
 
-def test_the_cap_on_tokens_counts_what_calls_under_way_may_use():
-    budget = Budget(max_tokens=100)
-    budget.reserve(60)
-    with pytest.raises(BudgetExceeded, match="60 of 100 tokens are used, and it may take 50"):
-        budget.reserve(50)
-    budget.settle(60, Usage(prompt=20, completion=5))
-    budget.reserve(50)
-    assert (budget.calls, budget.tokens) == (2, 25 + 50)
+async def call(budget, tokens, usage=None, over=None):
+    """Make a call that ends with an event."""
+    async with budget.call(tokens) as one:
+        if over is not None:
+            await over.wait()
+        one.usage = usage
 
 
 def test_a_call_waits_for_room_that_calls_under_way_may_give_back():
     async def run():
-        budget = Budget(max_tokens=100)
-        await budget.take(60)
-        waiting = [asyncio.create_task(budget.take(60)) for _ in range(2)]
-        await asyncio.sleep(0)
-        before = [task.done() for task in waiting]
-        budget.settle(60, Usage(prompt=10, completion=5))  # 85 are left: room for one
+        budget, over = Budget(max_tokens=100), [asyncio.Event() for _ in range(2)]
+        uses = (Usage(prompt=10, completion=5), Usage(prompt=20, completion=30), None)
+        calls = [
+            asyncio.create_task(call(budget, 60, usage, event))
+            for usage, event in zip(uses, [*over, None], strict=True)
+        ]
         await asyncio.sleep(0.01)
-        between = [task.done() for task in waiting]
-        budget.settle(60, Usage(prompt=20, completion=30))  # 35 are left, and nobody is under way
-        with pytest.raises(BudgetExceeded, match="65 of 100 tokens"):
-            await waiting[1]
-        return before, between, budget.tokens
+        assert (budget.calls, budget.tokens) == (1, 60)
+        over[0].set()
+        await asyncio.sleep(0.01)  # 85 are left: room for one
+        assert (budget.calls, budget.tokens) == (2, 15 + 60)
+        assert [one.done() for one in calls] == [True, False, False]
+        over[1].set()  # 35 are left, and nobody is under way
+        said = "65 of 100 tokens are used, and it may take 60"
+        with pytest.raises(BudgetExceeded, match=said):
+            await calls[2]
+        return budget.tokens
 
-    assert asyncio.run(run()) == ([False, False], [True, False], 65)
+    assert asyncio.run(run()) == 65
 
 
-def test_the_cap_on_calls_counts_a_call_that_failed_back_in():
+def test_a_call_that_failed_gives_its_room_back():
     async def run():
-        budget = Budget(max_calls=1)
-        await budget.take(5)
-        waiting = asyncio.create_task(budget.take(5))
-        await asyncio.sleep(0)
-        budget.cancel(5)
-        await waiting
-        return budget.calls
+        budget = Budget(max_calls=1, max_cost=1)
+        with pytest.raises(RuntimeError):
+            async with budget.call(5, Price(prompt=1, completion=1)):
+                raise RuntimeError
+        assert (budget.calls, budget.tokens, budget.cost) == (0, 0, 0)
+        await call(budget, 5)
+        return budget.calls, budget.tokens
 
-    assert asyncio.run(run()) == 1
+    assert asyncio.run(run()) == (1, 5)  # no usage: the most stays counted

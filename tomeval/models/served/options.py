@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import read_toml
@@ -32,8 +31,8 @@ class OpenAIOptions(BaseModel):
     retry_budget: float = Field(600.0, ge=0)
     # Hub name or folder of the model's tokenizer. With it labels are scored by token ids.
     tokenizer: str | None = None
-    # ``auto``: scoring raises where the server cannot; ``required``: `start` does; ``off``.
-    scoring: Literal["auto", "required", "off"] = "auto"
+    # Whether labels are scored: `start` then refuses a server that cannot.
+    scoring: Literal["required", "off"] = "required"
     # How many of the likeliest tokens to ask for, where ids cannot be asked for.
     top_logprobs: int = Field(20, ge=2)
     # Template switch for generated replies; scoring always switches thinking off.
@@ -41,29 +40,12 @@ class OpenAIOptions(BaseModel):
     # ``auto``: answers without thinking are held to their choices or schema where the server does
     # that; ``off``: never.
     structured: Literal["off", "auto"] = "off"
-    # Tokens for thinking, on top of those that a request allows for the answer; servers that can
-    # are told to end the thinking there. None: 8192 if the model is seen to think, else 0.
+    # Tokens for thinking, on top of those that a request allows for the answer. None:
+    # 8192 if the model is seen to think, else 0.
     thinking_budget: int | None = Field(None, ge=0)
-    # How much to think, such as ``low``, where the server has such a setting.
-    reasoning_effort: str | None = Field(None, min_length=1)
-    # ``continue``: the server goes on from it; ``omit``: it is left out, and the last message ends
-    # in what the prompt has instead, which replies record; ``auto``: by the kind of server.
-    prefill: Literal["auto", "continue", "omit"] = "auto"
     prices: str | None = None  # path of a price file, see `load_prices`
     extra_body: dict[str, Any] = Field(default_factory=dict)  # fields to send with every request
     omit: tuple[str, ...] = ()  # fields never to send, such as ``seed``; replies record it
-
-    @field_validator("omit")
-    @classmethod
-    def _dispensable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if needed := {"model", "messages", "prompt"}.intersection(names):
-            raise ValueError(f"every request needs {min(needed)}")
-        return names
-
-    @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> OpenAIOptions:
-        """Check fields from an experiment, see `check_options`."""
-        return check_options(cls, fields, "openai model")
 
 
 class Price(BaseModel):
