@@ -17,7 +17,7 @@ NO_MODEL = 'needs a model: set model = "NAME" beside it or in the experiment, or
 RUNNING = (
     *("device", "device_map", "batch_tokens", "prefix_reuse", "cache_memory", "threads"),
     *("local_files_only", "trust_remote_code"),
-    *("concurrency", "timeout", "retry_budget", "prices"),
+    *("concurrency", "timeout", "retry_budget", "price"),
 )
 """Options that say how fast, where and at what price a model answers, and not what."""
 

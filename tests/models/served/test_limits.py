@@ -1,63 +1,37 @@
-"""Caps, price files and the usage that servers report."""
+"""Caps, prices and the usage that servers report."""
 
 import asyncio
 
 import pytest
 
 from tomeval.core.errors import TomevalError
+from tomeval.models import check_options
 from tomeval.models.base import Usage
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.models.served.options import Price, load_prices, price_of
+from tomeval.models.served.options import OpenAIOptions, Price
 from tomeval.models.served.replies import read_usage
 
-FILE = """
-["org/model"]
-prompt = 2
-completion = 8.0
-cached = 0.5
 
-["other"]
-prompt = 1
-completion = 1
-"""
-
-
-def test_a_price_file_gives_costs_per_model(tmp_path):
-    file = tmp_path / "prices.toml"
-    file.write_text(FILE)
-    prices = load_prices(file)
-    # 600 fresh at 2, 400 cached at 0.5, 100 written at 8, per million
-    assert prices["org/model"].cost(Usage(1000, 100, 400)) == pytest.approx(2.2e-3)
-    assert prices["other"] == Price(prompt=1, completion=1)
-    assert prices["other"].cost(Usage(1000, 0, 400)) == pytest.approx(1e-3)
-
-
-def test_a_model_without_a_price_is_told_with_the_near_match(tmp_path, caplog):
-    file = tmp_path / "prices.toml"
-    file.write_text(FILE)
-    assert price_of("other", str(file)) == Price(prompt=1, completion=1)
-    assert price_of("other", None) is None
-    assert not caplog.messages
-    assert price_of("othr", str(file)) is None
-    assert caplog.messages == [f"{file}: no price for 'othr' (did you mean 'other'?)"]
+def test_prices_give_costs():
+    """600 fresh at 2, 400 cached at 0.5, 100 written at 8, per million."""
+    price = Price(prompt=2, completion=8.0, cached=0.5)
+    assert price.cost(Usage(1000, 100, 400)) == pytest.approx(2.2e-3)
+    assert Price(prompt=1, completion=1).cost(Usage(1000, 0, 400)) == pytest.approx(1e-3)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("price", "message"),
     [
-        ("m = 3", "m: must be a table"),
-        ("[m]\nprompt = 1", "m: completion is missing"),
-        ("[m]\nprompt = 1\ncompletion = -1", "completion: .*greater than or equal to 0, is -1"),
-        ("[m]\nprompt = true\ncompletion = 1", "prompt: .*valid number, is True"),
-        ("[m]\nprompt = 1\ncompletion = 1\ncache = 1", "did you mean 'cached'"),
-        ("[m\n", "not valid TOML"),
+        (3, "price: .*valid dictionary"),
+        ({"prompt": 1}, "price.completion: Field required"),
+        ({"prompt": 1, "completion": -1}, "price.completion: .*greater than or equal to 0, is -1"),
+        ({"prompt": True, "completion": 1}, "price.prompt: .*valid number, is True"),
+        ({"prompt": 1, "completion": 1, "cache": 1}, "price.cache: Extra inputs"),
     ],
 )
-def test_a_wrong_price_file_names_what_is_wrong(tmp_path, text, message):
-    file = tmp_path / "prices.toml"
-    file.write_text(text)
+def test_a_wrong_price_names_what_is_wrong(price, message):
     with pytest.raises(TomevalError, match=message):
-        load_prices(file)
+        check_options(OpenAIOptions, {"price": price}, "model")
 
 
 @pytest.mark.parametrize(

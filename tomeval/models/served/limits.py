@@ -43,7 +43,7 @@ class Budget:
     max_tokens : int, optional
         Prompt and completion tokens together.
     max_cost : float, optional
-        In the currency of the models' price files. Models without a price cost nothing here.
+        In the currency of the models' prices. Models without a price cost nothing here.
 
     Attributes
     ----------

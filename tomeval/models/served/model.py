@@ -34,7 +34,7 @@ from tomeval.models.local.prompt import PromptCodec, load_tokenizer
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.labels import Query, Route, find_route, routes
 from tomeval.models.served.limits import Budget, estimate_tokens
-from tomeval.models.served.options import OpenAIOptions, price_of
+from tomeval.models.served.options import OpenAIOptions
 from tomeval.models.served.replies import check_logprobs, read_reply
 from tomeval.models.served.requests import OLLAMA, Requests, look_up, omission
 from tomeval.models.waiting import Waiting
@@ -87,8 +87,7 @@ class OpenAIModel(Model):
         self.capabilities = Capabilities(score=False, seeded=False)
         self.route = ""  # by which labels are scored
         self.thinks = False
-        # What its tokens cost by the user's price file; None if that does not say.
-        self.price = price_of(model, self.options.prices)
+        self.price = self.options.price
         self._url = check_url(base_url)
         self.name = f"openai:{model}@{self._url}"
         self._key = key_for(self._url)
@@ -279,7 +278,7 @@ class OpenAIModel(Model):
 
 
 def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:
-    """Open ``openai:MODEL@BASE_URL``; files among the options may be relative to the experiment.
+    """Open ``openai:MODEL@BASE_URL``; a folder of a tokenizer may be relative to the experiment.
 
     Raises `TomevalError` for a name without base URL or a wrong option.
     """
@@ -288,10 +287,9 @@ def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> Open
         form = "openai:MODEL@BASE_URL, such as openai:org/name@http://127.0.0.1:8000/v1"
         raise TomevalError(f"{name!r} is not {form}")
     options = {"scoring": "required" if opening.scores else "off", **options}
-    for key in ("prices", "tokenizer"):
-        path = (opening.base or Path()) / str(options.get(key, ""))
-        if key in options and path.exists():
-            options[key] = str(path)
+    path = (opening.base or Path()) / str(options.get("tokenizer", ""))
+    if "tokenizer" in options and path.exists():
+        options["tokenizer"] = str(path)
     checked = check_options(OpenAIOptions, options, "openai model")
     more: dict[str, Any] = {"budget": opening.budget, "waiting": opening.waiting}
     return OpenAIModel(match["model"], match["url"], checked, **more)

@@ -2,54 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.resources import read_toml
-from tomeval.models import check_options
 from tomeval.models.base import Usage
-
-logger = logging.getLogger(__name__)
 
 _MILLION = 1_000_000
 
 
-class OpenAIOptions(BaseModel):
-    """What can be set for an OpenAI-compatible model; unknown fields are an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    # ``chat``, ``completions``, or ``auto``: chat where the server has it for this model.
-    api: Literal["auto", "chat", "completions"] = "auto"
-    concurrency: int = Field(16, ge=1)  # most requests at a time
-    timeout: float = Field(300.0, gt=0)  # seconds for one attempt
-    # Seconds after which a request that keeps failing is given up.
-    retry_budget: float = Field(600.0, ge=0)
-    # Hub name or folder of the model's tokenizer. With it labels are scored by token ids.
-    tokenizer: str | None = None
-    # Whether labels are scored: `start` then refuses a server that cannot.
-    scoring: Literal["required", "off"] = "required"
-    # How many of the likeliest tokens to ask for, where ids cannot be asked for.
-    top_logprobs: int = Field(20, ge=2)
-    # Template switch for generated replies; scoring always switches thinking off.
-    thinking: bool | None = None
-    # ``auto``: answers without thinking are held to their choices or schema where the server does
-    # that; ``off``: never.
-    structured: Literal["off", "auto"] = "off"
-    # Tokens for thinking, on top of those that a request allows for the answer. None:
-    # 8192 if the model is seen to think, else 0.
-    thinking_budget: int | None = Field(None, ge=0)
-    prices: str | None = None  # path of a price file, see `load_prices`
-    extra_body: dict[str, Any] = Field(default_factory=dict)  # fields to send with every request
-    omit: tuple[str, ...] = ()  # fields never to send, such as ``seed``; replies record it
-
-
 class Price(BaseModel):
-    """Prices per million tokens, in whatever currency the user's file is kept."""
+    """Prices per million tokens, in whatever currency the user has them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -77,24 +40,31 @@ class Price(BaseModel):
         return tokens * max(self.prompt, self.completion, self.cached or 0.0) / _MILLION
 
 
-def load_prices(path: Path) -> dict[str, Price]:
-    """Read a price file: one table per model with `prompt`, `completion` and maybe `cached`.
+class OpenAIOptions(BaseModel):
+    """What can be set for an OpenAI-compatible model; unknown fields are an error."""
 
-    Raises `TomevalError` if the file cannot be read, a field is unknown or missing, or a price is
-    not a number of at least 0.
-    """
-    tables = read_toml(path)
-    for model, entry in tables.items():
-        if not isinstance(entry, dict):
-            raise TomevalError(f"{path}: {model}: must be a table with prompt and completion")
-    return {model: check_options(Price, e, f"{path}: {model}") for model, e in tables.items()}
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-
-def price_of(model: str, path: str | None) -> Price | None:
-    """Return a model's price by a price file; a file without it causes a warning."""
-    if not path:
-        return None
-    prices = load_prices(Path(path))
-    if model not in prices:
-        logger.warning("%s: no price for %r%s", path, model, did_you_mean(model, prices))
-    return prices.get(model)
+    # ``chat``, ``completions``, or ``auto``: chat where the server has it for this model.
+    api: Literal["auto", "chat", "completions"] = "auto"
+    concurrency: int = Field(16, ge=1)  # most requests at a time
+    timeout: float = Field(300.0, gt=0)  # seconds for one attempt
+    # Seconds after which a request that keeps failing is given up.
+    retry_budget: float = Field(600.0, ge=0)
+    # Hub name or folder of the model's tokenizer. With it labels are scored by token ids.
+    tokenizer: str | None = None
+    # Whether labels are scored: `start` then refuses a server that cannot.
+    scoring: Literal["required", "off"] = "required"
+    # How many of the likeliest tokens to ask for, where ids cannot be asked for.
+    top_logprobs: int = Field(20, ge=2)
+    # Template switch for generated replies; scoring always switches thinking off.
+    thinking: bool | None = None
+    # ``auto``: answers without thinking are held to their choices or schema where the server does
+    # that; ``off``: never.
+    structured: Literal["off", "auto"] = "off"
+    # Tokens for thinking, on top of those that a request allows for the answer. None:
+    # 8192 if the model is seen to think, else 0.
+    thinking_budget: int | None = Field(None, ge=0)
+    price: Price | None = None  # what its tokens cost
+    extra_body: dict[str, Any] = Field(default_factory=dict)  # fields to send with every request
+    omit: tuple[str, ...] = ()  # fields never to send, such as ``seed``; replies record it
