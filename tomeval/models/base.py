@@ -201,11 +201,6 @@ def as_dict(answer: Reply | Scores) -> dict[str, Any]:
 class Capabilities:
     """What a backend can do."""
 
-    generate: bool = True
-    score: bool = True
-    # Runs in this process and profits from batches; else requests are sent singly, concurrently.
-    local: bool = False
-    seeded: bool = True  # whether equal seeds give equal replies
     # Whether questions of one episode that do not depend on each other may be asked at once.
     concurrent: bool = True
     # Whether answers can be held to choices and to a schema; `Reply.details` then have how, as
@@ -310,7 +305,7 @@ class LocalModel(ABC):
 
     name: str
     revision: str = ""
-    capabilities: Capabilities = Capabilities(local=True)
+    capabilities: Capabilities = Capabilities()
 
     @abstractmethod
     def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:

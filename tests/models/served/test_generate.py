@@ -206,9 +206,8 @@ async def _itself(model):
 
 def test_what_a_server_says_of_itself_and_refuses_is_kept(caplog, clock):
     with FakeServer() as server:
-        server.reject = {"seed": "seed is not supported"}
         model = with_model(server, _itself, tokenizer=ToyTokenizer())
-        assert (model.revision, model.capabilities.seeded) == ("id=toy; owned_by=vllm", False)
+        assert model.revision == "id=toy; owned_by=vllm"
         assert model.count_tokens(PROMPT) == generate(server).usage.prompt
         other = OpenAIModel("toi", server.url, OpenAIOptions(scoring="off"))
         assert with_started(other, _itself).revision == ""

@@ -158,7 +158,7 @@ def test_scoring_must_be_there_where_it_is_required_and_started():
         pytest.raises(TomevalError, match="labels cannot be scored: leave LM and Social LM out"),
     ):
         with_model(server, _itself, scoring="required")
-    with pytest.raises(TomevalError, match=r"start\(\) must run"):
+    with pytest.raises(TomevalError, match=r"scored after start\(\)"):
         asyncio.run(OpenAIModel("toy", server.url).score(ScoreRequest(CHAT, ("J", "F"))))
 
 

@@ -23,7 +23,6 @@ from tomeval.extensions.inspect.wire import (
 from tomeval.models import Backend, check_options
 from tomeval.models.base import (
     BackendError,
-    Capabilities,
     ContextExceeded,
     GenerateRequest,
     Message,
@@ -84,7 +83,6 @@ class InspectModel(Model):
     ) -> None:
         self.name = name
         self.options = options or InspectOptions()
-        self.capabilities = Capabilities(score=False, seeded=False)
         # JSON-ready findings of `start`: api, thinks, thinking_budget, prefill, route.
         self.facts: dict[str, Any] = {}
         self._model_name = name.partition(":")[2]

@@ -84,14 +84,12 @@ class OpenAIModel(Model):
         waiting: Waiting | None = None,
     ) -> None:
         self.options = options or OpenAIOptions()
-        self.capabilities = Capabilities(score=False, seeded=False)
         self.route = ""  # by which labels are scored
         self.thinks = False
         self.price = self.options.price
         self._url = check_url(base_url)
         self.name = f"openai:{model}@{self._url}"
         self._key = key_for(self._url)
-        self._unscored = "start() must run before labels can be scored"
         self._budget, self._tokenizer = budget, tokenizer
         self._context: int | None = None
         self._waiting = waiting or Waiting()
@@ -119,7 +117,7 @@ class OpenAIModel(Model):
         which route? Raises `TomevalError` if the server cannot be reached, denies access, or cannot
         score labels that are to be scored.
         """
-        ask, scoring, faults = self._requests, self.options.scoring == "required", "scoring is off"
+        ask, scoring = self._requests, self.options.scoring == "required"
         if self._tokenizer is None and self.options.tokenizer:
             self._tokenizer = load_tokenizer(self.options.tokenizer)
         self.client.starting = True
@@ -128,7 +126,7 @@ class OpenAIModel(Model):
             self.revision, ask.server, self._context = about
             if ask.server is OLLAMA:
                 logger.warning("%s: Ollama uses its own top_k and min_p", self._label)
-            first = await self._ask_first()
+            await self._ask_first()
             if self._tokenizer is not None:
                 # Scoring switches thinking off, which a codec with thinking on would refuse.
                 thinking = None if self.options.thinking else self.options.thinking
@@ -140,12 +138,11 @@ class OpenAIModel(Model):
             raise TomevalError(f"{self._label} failed its start-up test: {error}") from None
         finally:
             self.client.starting = False
-        self._unscored = (
-            "labels cannot be scored: leave LM and Social LM out, or ask a server that gives "
-            f"log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults}"
-        )
         if scoring and not self.route:
-            raise TomevalError(f"{self.name}: {self._unscored}")
+            raise TomevalError(
+                f"{self.name}: labels cannot be scored: leave LM and Social LM out, or ask a "
+                f"server that gives log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults}"
+            )
         # Other routes put a scored prompt together here, or token by token.
         ask.renders = self.route not in ("", "top_k")
         wanted = self.options.structured == "auto"
@@ -155,8 +152,6 @@ class OpenAIModel(Model):
             note = "%s: structured = 'auto': answers are not held to a form: %s"
             logger.warning(note, self._label, why)
         self.capabilities = Capabilities(
-            score=scoring,
-            seeded="seed" not in first.details.get("dropped", ()),
             choices=ask.holds,
             schemas=ask.holds,
         )
@@ -188,7 +183,7 @@ class OpenAIModel(Model):
         and `TomevalError` if the server cannot score.
         """
         if not (name := self.route):
-            raise TomevalError(f"{self.name}: {self._unscored}")
+            raise TomevalError(f"{self.name}: labels are scored after start(), unless that is off")
         return await self.client.insist(lambda: self._score(request, name, self._routes[name]))
 
     def count_tokens(self, prompt: Prompt) -> int | None:
@@ -256,7 +251,7 @@ class OpenAIModel(Model):
         if tokens > counted:
             self._read[conversation] = length, tokens
 
-    async def _ask_first(self) -> Reply:
+    async def _ask_first(self) -> None:
         """Ask the first question, on the API that answers; see what it shows of the model."""
         ask = self._requests
         try:
@@ -274,7 +269,6 @@ class OpenAIModel(Model):
             ask.room = thinking_room(self._context)
             note = "%s: the model thinks before it answers: thinking_budget = %d"
             logger.warning(note, self._label, ask.room)
-        return reply
 
 
 def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:
