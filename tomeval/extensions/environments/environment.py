@@ -31,7 +31,7 @@ class _Outsider(Model):
     """A model whose replies come from outside; `outcomes` has how each was read."""
 
     name = "environment"
-    capabilities = Capabilities(score=False, concurrent=False)
+    capabilities = Capabilities(concurrent=False)
 
     def __init__(self) -> None:
         self.outcomes: list[str] = []
