@@ -9,7 +9,7 @@ from typing import Any
 
 from tomeval.games.matrix import listing
 from tomeval.games.matrix.answer import VERDICT
-from tomeval.games.matrix.batch import batch_form, simulate
+from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.browsing import episode_lines
 from tomeval.games.matrix.data import (
@@ -82,7 +82,7 @@ async def _play(
 
 def _together(cell: MatrixCell) -> int:
     """Return how many episodes fit a batch; subjects without a batch form play one by one."""
-    if isinstance(cell.setup.partners, PartnerPlayer) or not batch_form(cell.setup.kind):
+    if isinstance(cell.setup.partners, PartnerPlayer) or not has_batch(cell.setup.kind):
         return 0
     return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
 

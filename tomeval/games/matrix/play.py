@@ -113,14 +113,17 @@ class Setup:
         model: Model | None = None,
         name: str = "",
         episode: int = 0,
+        episodes: int = 0,
     ) -> tuple[Subject, Door]:
         """Make the subject of one episode, and the door that the step loop keeps current.
 
-        `partner` is None where the partner is a player.
+        `partner` is None where the partner is a player; `episodes` as for `Seat`.
         """
         drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
         door = Door(partner, drawn_from, self.game.m, partial(self.belief_draws, episode))
-        seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
+        seat = Seat(
+            self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes
+        )
         return subject_class(self.kind)(seat, **self.options), door
 
     def belief_draws(self, episode: int) -> NDArray[np.float64]:

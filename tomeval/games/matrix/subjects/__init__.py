@@ -7,13 +7,12 @@ from tomeval.core.errors import unknown
 from tomeval.core.extensions import bring, named, part, parts, reserve
 from tomeval.core.plugins import check_new
 from tomeval.games.matrix.subjects.base import Subject
+from tomeval.games.matrix.subjects.learners import FictitiousPlay, RMax
 from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.games.matrix.subjects.simulated import (
     Believer,
     BestResponseOracle,
     EquilibriumPlayer,
-    FictitiousPlay,
-    RMax,
     SimulatedSubject,
     UniformRandom,
 )
