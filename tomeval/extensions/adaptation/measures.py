@@ -55,7 +55,7 @@ def around(played: Played) -> Around:
     sides = np.zeros((2, 3, count, length), dtype=bool)
     starts = np.cumsum(played.lengths) - played.lengths
     pairs = np.unique(np.column_stack([played.which, played.lengths]), axis=0).tolist()
-    for index, steps in pairs if played.partners and played.mixture is None else ():
+    for index, steps in pairs if played.partners else ():
         told = change_of(played.partners[index])
         if told is None or told.step > steps:
             continue

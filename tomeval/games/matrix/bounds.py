@@ -161,17 +161,15 @@ def attainable_as_played(played: Played) -> dict[str, FloatArray]:
 
     Means over an episode's steps of `by_state` in the states that were met, each of shape (E,). A
     subject's expected ToM % is at most, and its expected ΔToM at least, the expectation of these.
-    Where a recorded episode fits several partners, it is their mean by posterior probability.
     """
-    partners, weights = played.opponents()
     result = {name: np.zeros(played.episodes) for name in CEILINGS}
-    for partner, weight in zip(partners, weights.T, strict=True):
-        mine = np.flatnonzero(weight)
+    for index, partner in enumerate(played.partners):
+        mine = np.flatnonzero(played.which == index)
         states, starts = states_of(played, partner, mine)
         for name, values in by_state(played.game, partner).items():
             if mine.size:
                 means = np.add.reduceat(values[states], starts) / played.lengths[mine]
-                result[name][mine] += weight[mine] * means
+                result[name][mine] = means
     return result
 
 

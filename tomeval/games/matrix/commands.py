@@ -112,25 +112,6 @@ def import_(
             "them.",
         ),
     ] = None,
-    values: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--value",
-            hidden=True,
-            help="The meaning of a text in actions, predictions, game, partner and seat: "
-            "TEXT=MEANING, such as 1=Cooperate or TFT=tit_for_tat; NA= for an empty cell of any "
-            "field. Repeatable.",
-        ),
-    ] = None,
-    invalid: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--invalid",
-            hidden=True,
-            help="A text of actions or predictions that is an invalid answer, such as timeout; '' "
-            "for empty cells. Repeatable.",
-        ),
-    ] = None,
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
 ) -> None:
@@ -144,8 +125,6 @@ def import_(
         labels=labels,
         columns=pairs("--map", maps, "FIELD=COLUMN"),
         by=None if by is None else tuple(filter(None, map(str.strip, by.split(",")))),
-        values=pairs("--value", values, "TEXT=MEANING"),
-        invalid=tuple(invalid or ()),
         skip_bad=skip_bad,
     )
     folder = out or Path("runs") / games.stem

@@ -138,11 +138,6 @@ def recorded_notes(run: Run) -> list[str]:
             "Matches differ in length: T is the longest of a game and partner; every measure is "
             "per step, and regret is measured from the best response over the match's own length."
         )
-    if any(cell.played.mixture is not None and len(cell.partners) > 1 for cell in cells):
-        notes.append(
-            "Some matches fit several partners of their set: ΔFunctional is the mean over these, "
-            "weighted by their posterior probabilities."
-        )
     if not all(cell.adds_up for cell in cells):
         notes.append(
             "Some steps have no prediction: measures of predictions use the other steps, so "

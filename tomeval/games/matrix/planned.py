@@ -39,20 +39,18 @@ def planned_regret(played: Played) -> FloatArray:
     per_step = np.full(played.episodes, np.nan)
     if not played.partners or played.predicted is None:
         return per_step
-    partners, weights = played.opponents()
     ends, game = np.cumsum(played.lengths), played.game
     for horizon in np.unique(played.lengths).tolist():
         alike = np.flatnonzero(played.lengths == horizon)
         told = implied(played, (ends[alike] - horizon)[:, None] + np.arange(horizon))
         machines, which = np.unique(told, axis=0, return_inverse=True)
-        regret = np.zeros((len(machines), len(partners)))
+        regret, met = np.zeros((len(machines), len(played.partners))), played.which[alike]
         size = max(1, _ENTRIES // (horizon * game.n * game.m))
         for part in np.split(np.arange(len(machines)), range(size, len(machines), size)):
             plans = _plan(game, machines[part], horizon)
-            for k in np.flatnonzero(weights[alike].any(axis=0)).tolist():
-                regret[part, k] = _regret(game, machines[part], *plans, partners[k])
-        losses = np.where(weights[alike] > 0, weights[alike] * regret[which.ravel()], 0.0)
-        per_step[alike] = losses.sum(axis=1)
+            for k in np.unique(met).tolist():
+                regret[part, k] = _regret(game, machines[part], *plans, played.partners[k])
+        per_step[alike] = regret[which.ravel(), met]
     return per_step
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_unpacked
 from tomeval.core.outcomes import COMPLETE, VOID
@@ -18,7 +16,7 @@ from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.log_fields import UNKNOWN, WHO_PLAYED, CellError, Reading, Rows
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.played import ImpossibleError, attribute
+from tomeval.games.matrix.played import fitting
 from tomeval.games.matrix.steps import NONE
 from tomeval.games.matrix.storing import RECORDED
 from tomeval.report.facts import counted
@@ -157,19 +155,21 @@ class _Reader:
                 break
         which, states = 0, [NONE] * len(steps)
         if cell.partners is not None:
-            moves = np.array([step[:2] for step in steps], dtype=np.int64)
-            try:
-                posterior = attribute(
-                    cell.partners.partners, cell.partners.weights, (moves[:, 0], moves[:, 1])
-                )
-            except ImpossibleError as error:
-                self.line = rows[error.step][0]
-                raise CellError("", "", _impossible(name, cell, steps, error.step)) from None
-            which = int(posterior.weights.argmax())
-            states = posterior.states[which].tolist()
+            own, theirs = [step[0] for step in steps], [step[1] for step in steps]
+            every = [fitting(partner, own, theirs) for partner in cell.partners.partners]
+            longest = max(map(len, every))
+            if longest < len(steps):
+                self.line = rows[longest][0]
+                raise CellError("", "", _impossible(name, cell, steps, longest))
+            fit = [index for index, one in enumerate(every) if len(one) == longest]
+            if len(fit) > 1:
+                names = ", ".join(cell.partners.partners[index].name for index in fit)
+                why = f"episode {name!r} fits several partners ({names}): name the one it was"
+                raise CellError("", "", f"{why} in a column partner")
+            which, states = fit[0], every[fit[0]]
         columns = _columns(cell.game, steps, states)
-        own = {"partner": which}
-        cell.records.append(Record(len(cell.records), status, len(steps), own, columns))
+        met = {"partner": which}
+        cell.records.append(Record(len(cell.records), status, len(steps), met, columns))
 
     # The run
 
@@ -190,7 +190,7 @@ class _Reader:
         for game in self.fields.indices:
             names = enumerate(game.label_set(self.reading.labels).own)
             said = ", ".join(f"{index}={label}" for index, label in names)
-            notes.append(f"note: actions of {game.name} by index were read as {said}; see --value")
+            notes.append(f"note: actions of {game.name} by index were read as {said}")
         if not cells:
             raise TomevalError("\n".join([f"{self.path}: no rows are left", *notes[1:]]))
         longest: dict[tuple[str, str], int] = {}

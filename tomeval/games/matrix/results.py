@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -28,7 +27,7 @@ from tomeval.games.matrix.measures import curves, step_metrics
 from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.played import FloatArray, IntArray, Played, mixture_of
+from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.scores import Terms, scores
 from tomeval.games.matrix.steps import NONE
 from tomeval.games.matrix.storing import (
@@ -121,13 +120,7 @@ class MatrixRunCell(RunCell):
         problem = _contradiction(played, len(self.partner_names))
         if problem:
             raise self.store.damaged(f"cell {self.number}: {problem}")
-        if not self.recorded:
-            return played
-        ends = np.cumsum(played.lengths)[:-1]
-        matches = zip(np.split(played.own, ends), np.split(played.partner, ends), strict=True)
-        weights = self.definition["partners"]["weights"]
-        mixture = mixture_of(self.partners, weights, list(matches) if played.episodes else [])
-        return replace(played, mixture=mixture)
+        return played
 
     @property
     def read_anew(self) -> bool:
@@ -254,8 +247,8 @@ class MatrixRunCell(RunCell):
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
             horizons = {self.definition["horizon"]}
-            if self.recorded:  # of one length and against one partner, or there are no limits
-                horizons = set() if self.played.mixture else set(self.played.lengths.tolist())
+            if self.recorded:  # of one length, or there are no limits
+                horizons = set(self.played.lengths.tolist())
             if len(horizons) == 1:
                 said = (*horizons, reference or self.reference)
                 exact = regret_limits(self.game, tuple(self.partners), *said)[name]
@@ -292,7 +285,7 @@ class MatrixRunCell(RunCell):
         if self.partners and not self.recorded:
             return True
         even = bool((self.played.lengths == self.definition["horizon"]).all())
-        return even and bool(self.partners) and self.played.mixture is None
+        return even and bool(self.partners)
 
     @property
     def adds_up(self) -> bool:
@@ -305,7 +298,7 @@ class MatrixRunCell(RunCell):
 
         `regret` is the step's part of ΔFunctional/T, `tom_regret` of ΔToM/T (best response).
         `best_action` is that of the partner's state, the lowest of several, and missing where the
-        partner is known up to probabilities or not at all.
+        partner is not known.
         """
         by_step = step_metrics(self.played, self.reference)
         return {
@@ -317,7 +310,7 @@ class MatrixRunCell(RunCell):
 
     def _best_actions(self) -> list[int | None]:
         played = self.played
-        if not self.partners or played.mixture is not None:
+        if not self.partners:
             return [None] * len(played.own)
         states = iter(
             state

@@ -110,9 +110,8 @@ def scores_of(played: Played) -> Scores:
 
     Notes
     -----
-    Against a mixture of partners (`Played.mixture`) every value is its mean by posterior
-    probability. Without a known partner there is neither *knows*, nor *plans*, nor *plays*. The
-    definitions are this project's own, docs/measures.md.
+    Without a known partner there is neither *knows*, nor *plans*, nor *plays*. The definitions are
+    this project's own, docs/measures.md.
 
     Examples
     --------
@@ -154,17 +153,15 @@ def _against_partners(
     chance = 1 / game.m
     best, worth, shows = np.zeros(size), np.zeros((size, game.n)), np.zeros(size)
     slack, starts = np.zeros(size), np.cumsum(played.lengths) - played.lengths
-    partners, weights = played.opponents() if played.partners else ((), np.empty((0, 0)))
-    for partner, weight in zip(partners, weights.T, strict=True):
-        mine = np.flatnonzero(weight)
+    for index, partner in enumerate(played.partners):
+        mine = np.flatnonzero(played.which == index)
         if not mine.size:
             continue
         states, _ = states_of(played, partner, mine)
         lengths = played.lengths[mine]
         step = np.arange(len(states)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         at = np.repeat(starts[mine], lengths) + step
-        share = np.repeat(weight[mine], lengths)
-        best[at] += share * partner.emissions.max(axis=1)[states]
+        best[at] = partner.emissions.max(axis=1)[states]
         for length in np.unique(lengths).tolist():
             of = np.repeat(lengths, lengths) == length
             ahead = known_best_response(game, partner, length).relative
@@ -172,10 +169,10 @@ def _against_partners(
             p = predicted[now]
             reached = partner.next_state[s, :, p]  # (K, n)
             value = gains(game)[:, p].T + ahead[t + 1][np.arange(len(t))[:, None], reached]
-            worth[now] += share[of, None] * value
-            shows[now] += share[of] * _plans_show(game, partner, length)[t, s]
-            slack[now] += share[of] * _slack(game, length)
-    known = asked & (len(partners) > 0)
+            worth[now] = value
+            shows[now] = _plans_show(game, partner, length)[t, s]
+            slack[now] = _slack(game, length)
+    known = asked & (len(played.partners) > 0)
     there = by_episode(played, known) > 0
     attainable = np.where(best - chance > ROUNDING, best - chance, 0.0)
     hits = (predicted == played.partner) - chance
@@ -208,17 +205,16 @@ def _plays(played: Played) -> Terms:
     if not played.partners:
         nothing = np.zeros(size)
         return Terms(nothing, nothing, nothing, nothing, np.zeros(size, dtype=np.bool_))
-    partners, weights = played.opponents()
     optimum, at_chance, least, most = np.zeros((4, size))
-    for partner, weight in zip(partners, weights.T, strict=True):
-        for length in np.unique(played.lengths[weight > 0]).tolist():
-            mine = (weight > 0) & (played.lengths == length)
+    for index, partner in enumerate(played.partners):
+        met = played.which == index
+        for length in np.unique(played.lengths[met]).tolist():
+            mine = met & (played.lengths == length)
             ends = possible_totals(game, partner, length)
             value = float(reference_rewards(game, partner, length, "horizon").sum())
-            optimum[mine] += weight[mine] * value
-            at_chance[mine] += weight[mine] * chance_regret(game, partner, length)
-            least[mine] += weight[mine] * (ends[0] - value)
-            most[mine] += weight[mine] * (ends[1] - value)
+            optimum[mine] = value
+            at_chance[mine] = chance_regret(game, partner, length)
+            least[mine], most[mine] = ends[0] - value, ends[1] - value
     earned = by_episode(played, played.own_reward) - optimum
     there = np.ones(size, dtype=np.bool_)
     return Terms(

@@ -166,7 +166,7 @@ def _regret_limits(cell: MatrixRunCell, best: FloatArray, options: Options) -> F
     the partners met ever give.
     """
     played, own, count = cell.played, cell.game.own, best.shape[1]
-    if options.curve != "window" and played.mixture is None:
+    if options.curve != "window":
         reference, ends = options.reference or cell.reference, []
         for partner in cell.partners:
             start = _curve(reference_rewards(cell.game, partner, count, reference)[None], options)
@@ -175,8 +175,6 @@ def _regret_limits(cell: MatrixRunCell, best: FloatArray, options: Options) -> F
             ends.append(start.T - (sums / lengths)[:, ::-1])
         return np.stack([np.min(ends, axis=0)[:, 0], np.max(ends, axis=0)[:, 1]], axis=1)
     gives = [own[:, (partner.emissions > 0).any(axis=0)] for partner in cell.partners]
-    if played.mixture is not None:  # who was met is known up to probabilities
-        gives = [own for _ in gives]
     steps = _curve(np.ones((1, count)), options)
     rewards = [steps * np.array([[end(payoffs)] for payoffs in gives]) for end in (np.max, np.min)]
     return np.stack([(best - reward[played.which]).mean(axis=0) for reward in rewards], axis=1)
