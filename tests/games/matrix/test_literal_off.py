@@ -66,7 +66,7 @@ def test_what_is_played_does_not_depend_on_the_probe(strategy, decide):
         assert (one < 0) == (other < 0)
         assert one < 0 or asked.book[one] == unasked.book[other]
     calls = [
-        [call for call in steps.calls if strategy.predicts_first or call[2] not in PROBE]
+        [call for call in steps.calls if strategy.predicts_first or call[3] not in PROBE]
         for steps in (asked, unasked)
     ]
     assert calls[0] == calls[1]
@@ -76,7 +76,7 @@ def test_what_is_played_does_not_depend_on_the_probe(strategy, decide):
     assert (unasked.predicted_action == -1).all()
     assert {OUTCOMES[code] for code in unasked.predict_outcome[0]} == {NOT_ASKED}
     assert (unasked.predict_attempts == 0).all()
-    assert not any(call[2] == "predict" for call in unasked.calls)
+    assert not any(call[3] == "predict" for call in unasked.calls)
 
 
 def test_invalid_predictions_void_nothing_if_they_are_not_asked():

@@ -18,7 +18,6 @@ from tomeval.games.matrix.data import (
     has_internal,
     worded,
 )
-from tomeval.games.matrix.duel import play_duel
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.games.matrix.facts import (
     blind_notes,
@@ -36,10 +35,9 @@ from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode_async
 from tomeval.games.matrix.preview import episodes, example_cell
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.games.matrix.steps import REACT
+from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
-    SEAT,
     as_records,
     has_beliefs,
     has_probabilities,
@@ -73,10 +71,8 @@ STEPS_PER_CHUNK = 100_000
 async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> Record:
-    if isinstance(cell.setup.partners, PartnerPlayer):
-        steps = await play_duel(cell.setup, episode, models, on_step)
-    else:
-        steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
+    seats = models.get(SEAT), models.get(PARTNER)
+    steps = await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
     return as_records(steps, cell.setup.game)[0]
 
 

@@ -14,14 +14,13 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named, part
-from tomeval.games.matrix.duel import check_players
 from tomeval.games.matrix.game_sets import GameSets
 from tomeval.games.matrix.games import Labels, MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.storing import PARTNER, SEAT
+from tomeval.games.matrix.steps import PARTNER, SEAT
 from tomeval.games.matrix.subject_specs import (
     LLM,
     PartnerPlayer,
@@ -156,7 +155,7 @@ class MatrixExperiment(Experiment):
                     if isinstance(setup.partners, PartnerSet):
                         setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
                     else:
-                        check_players(setup)
+                        _check_players(setup)
 
     def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
         """Return every (game, label set, partner set)."""
@@ -323,6 +322,38 @@ class MatrixCell(Cell):
             "options": player.options,
         }
         return {"player": said}
+
+
+def _check_players(setup: Setup) -> None:
+    """Seat both subjects once, so that what cannot be played shows before anything is.
+
+    Raises
+    ------
+    TomevalError
+        An option, a person, a subject that needs the partner's table, or two that each need to know
+        the other's move before their own.
+    """
+    told = []
+    for side in (setup, setup.other):
+        # The caller says whose options the subject's are.
+        whose = "" if side is setup else f"{setup.partners.name!r} in the partner's seat: "
+        if not subject_class(side.kind).by_run:
+            raise TomevalError("people can play only against partners defined by tables")
+        try:
+            subject, _ = side.seat_subject(None, np.random.default_rng(0))
+        except TomevalError as error:
+            raise TomevalError(f"{whose}{error}") from None
+        if subject.needs_table:
+            raise TomevalError(
+                f"{whose}{side.kind!r} needs the best response to the partner's table, but a "
+                "player in the partner's seat has no table"
+            )
+        told.append(subject.looks_ahead)
+    if all(told):
+        raise TomevalError(
+            f"it and {setup.partners.name!r} in the partner's seat both need to be told the "
+            "other's move before their own; only one of them can be"
+        )
 
 
 def game_data(game: MatrixGame) -> dict[str, Any]:

@@ -29,11 +29,9 @@ from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.scores import Terms, scores
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.steps import NONE, PARTNER, SEAT
 from tomeval.games.matrix.storing import (
-    PARTNER,
     RECORDED,
-    SEAT,
     read_played,
     read_stated_probabilities,
 )

@@ -11,17 +11,9 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, LENIENT, NOT_ASKED, OUTCOMES, VALID
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
+from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT, REACT, SEAT, Steps
 from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
-
-SEAT = "subject"
-"""The seat that is measured in tables of cells."""
-
-PARTNER = "partner"
-"""The other seat, where a player sits in it and no table. Its answers are among ``answers``: to
-``act`` and ``predict`` an object with ``action`` and, where they are known, ``probs``, ``told`` and
-``details``; to other questions as for the subject. The steps hold its action too."""
 
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
@@ -149,14 +141,10 @@ def as_records(steps: Steps, game: MatrixGame) -> list[Record]:
         )
     ]
     at = {record.episode: record for record in records}
-    for seat, asked, calls in (
-        (SEAT, steps.asked, steps.calls),
-        (PARTNER, steps.other_asked, steps.other_calls),
-    ):
-        for episode, step, *said in asked:
-            at[episode].answers.append((step, seat, *said))
-        for episode, step, form, call in calls:
-            at[episode].calls.append((step, seat, form, call))
+    for episode, *answer in steps.answers:
+        at[episode].answers.append(tuple(answer))
+    for episode, step, seat, form, call in steps.calls:
+        at[episode].calls.append((step, seat, form, call))
     return records
 
 
