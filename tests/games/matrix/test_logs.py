@@ -20,7 +20,7 @@ P01,Calm,Tit_For_Tat,1,1,Cooperate,cooperate,COOPERATE,8
 P01,Calm,Tit_For_Tat,1,2, Cooperate,Cooperate,Cooperate,8
 P02,Hurried,Tit_For_Tat,1,1,Defect,Cooperate,Cooperate,10
 P01,Calm,Tit_For_Tat,1,3,defect,Cooperate,,10
-P02,Hurried,Tit_For_Tat,1,2,invalid,Defect,Invalid,
+P02,Hurried,Tit_For_Tat,1,2,timeout,Defect,Invalid,
 P01,Calm,Tit_For_Tat,2,1,Cooperate,Cooperate,Defect,8
 P01,Calm,Tit_For_Tat,2,2,DEFECT,Cooperate,Cooperate,10
 P01,Calm,Tit_For_Tat,2,3,Defect,Defect,Defect,5
@@ -39,7 +39,7 @@ COLUMNS = {
     "own_reward": "points",
     "partner": "bot",
 }
-HOW = {"columns": COLUMNS, "by": ("participant", "condition")}
+HOW = {"columns": COLUMNS, "by": ("participant", "condition"), "values": {"timeout": "invalid"}}
 
 
 @pytest.fixture
@@ -262,9 +262,8 @@ def test_the_folder_must_be_new(people, tmp_path) -> None:
     (tmp_path / "run").mkdir()
     with pytest.raises(TomevalError, match="already exists; choose another folder"):
         tomeval.import_log(people, tmp_path / "run", "IPD", **HOW)
-    people.write_text(PEOPLE.replace("2,invalid", "2,timeout"))
     with pytest.raises(TomevalError, match="line 6: choice 'timeout'"):
-        tomeval.import_log(people, tmp_path / "new", "IPD", **HOW)
+        tomeval.import_log(people, tmp_path / "new", "IPD", **(HOW | {"values": {}}))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "run"]
 
 
@@ -272,6 +271,15 @@ def test_the_folder_must_be_new(people, tmp_path) -> None:
 
 CODED = "episode,step,own_action,partner_action,subject,seat,own_reward\n"
 CODED += "1,1,1,1,1,1,8\n1,2,1,0,1,1,0\n2,1,0,0,0,1,5\n"
+
+
+def test_values_name_actions_and_nothing_that_is_counted_or_called(tmp_path, caplog) -> None:
+    log, values = written(tmp_path / "moves.csv", CODED), {"1": "Cooperate", "0": "Defect"}
+    with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown", values=values) as run:
+        assert [cell.player for cell in run.cells] == ["1", "0"]
+        own = run.steps()["own_label"].tolist()
+        assert own == ["Cooperate", "Cooperate", "Defect"]
+    assert not caplog.records
 
 
 def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:

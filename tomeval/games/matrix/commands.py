@@ -112,6 +112,15 @@ def import_(
             "them.",
         ),
     ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value",
+            hidden=True,
+            help="The meaning of a text in actions, predictions, game and partner: TEXT=MEANING, "
+            "such as 1=Cooperate, TFT=tit_for_tat or timeout=invalid. Repeatable.",
+        ),
+    ] = None,
     skip_bad: SkipBad = False,
     reference: ReferenceOption = "horizon",
 ) -> None:
@@ -125,6 +134,7 @@ def import_(
         labels=labels,
         columns=pairs("--map", maps, "FIELD=COLUMN"),
         by=None if by is None else tuple(filter(None, map(str.strip, by.split(",")))),
+        values=pairs("--value", values, "TEXT=MEANING"),
         skip_bad=skip_bad,
     )
     folder = out or Path("runs") / games.stem

@@ -25,6 +25,9 @@ WHO_PLAYED = ("participant", "seed")
 
 _REWARDS = ("own_reward", "partner_reward")
 FIELDS = (*REQUIRED, "predicted_action", "game", "partner", "seat", *_REWARDS, *WHO_PLAYED)
+NAMING = ("own_action", "partner_action", "predicted_action", "game", "partner")
+"""Fields that hold names, for which a file may have texts of its own."""
+
 WHO = ("subject", "condition")
 """Columns that tell rows of tables apart, if no others are named."""
 
@@ -61,6 +64,8 @@ class Reading:
     by : tuple of str or None
         Columns that tell rows of tables apart: the first one is the subject, the others together
         are the condition. None: `WHO`, as far as there are such columns.
+    values : mapping of str to str
+        What a text of the file stands for, but in the fields that count steps and name players.
     skip_bad : bool
         Leave out matches with a step that cannot be read, and tell of them, in place of an error.
     """
@@ -70,6 +75,7 @@ class Reading:
     labels: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
 
 
@@ -121,12 +127,14 @@ class Rows:
     def __init__(self, path: Path, header: Sequence[str], reading: Reading) -> None:
         self.reading = reading
         self.columns, self.by = _find_columns(path, header, reading)
+        self._values = {text.casefold(): meant for text, meant in reading.values.items()}
         self.indices: dict[MatrixGame, None] = {}
 
     def text(self, row: dict[str, str], name: str) -> str:
         """Return the text of a field; empty if the file does not have it."""
         column = self.columns.get(name)
-        return "" if column is None else row[column].strip()
+        text = "" if column is None else row[column].strip()
+        return self._values.get(text.casefold(), text) if name in NAMING else text
 
     def who(self, row: dict[str, str]) -> list[str]:
         """Return subject and conditions; the subject is empty where the file has none."""
@@ -142,6 +150,8 @@ class Rows:
         or a table, which could name one in another spelling.
         """
         text, column = self.text(row, name), self.columns[name]
+        if row[column].strip().casefold() in self._values:
+            return text
         if ".toml" in text.casefold() or "{" in text:
             raise CellError(column, text, f"is a file or a table: give it with --{name}")
         return text if ":" in text else text.casefold()  # players of a library have capitals
@@ -210,7 +220,7 @@ class Rows:
         labels = game.label_set(self.reading.labels) if self.reading.labels else None
         action = _read_action(column, text, _action_names(game, labels, side))
         label = getattr(labels or game.label_set(), side)[action]
-        if text[:1].isdigit() and text.casefold() != label.casefold():
+        if row[column].strip()[:1].isdigit() and text.casefold() != label.casefold():
             self.indices[game] = None
         return action, VALID
 

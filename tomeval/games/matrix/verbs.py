@@ -68,7 +68,7 @@ def import_log(
     reference : str
         What ΔFunctional is measured from. Each match's optimum is that of its own length.
     how
-        ``labels``, ``columns``, ``by`` and ``skip_bad``, see
+        ``labels``, ``columns``, ``by``, ``values`` and ``skip_bad``, see
         `tomeval.games.matrix.log_fields.Reading`.
 
     Raises
