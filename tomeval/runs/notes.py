@@ -80,20 +80,6 @@ def stop_notes(run: Run) -> list[str]:
     ]
 
 
-def reading_notes(run: Run) -> list[str]:
-    """Say which predictions are read otherwise than they were recorded; see `Run.predict`."""
-    if not run.predict:
-        return []
-    anew = [cell for cell in run.cells if cell.read_anew]
-    how = {"argmax": "the most probable label", "drawn": "drawn from the stored probabilities"}
-    rest = len(run.cells) - len(anew)
-    said = "the others were written, acted on, or stored without probabilities"
-    return [
-        f"predictions of {len(anew)} of {len(run.cells)} cells are {how[run.predict]}"
-        + (f"; {said}, and are unchanged" if rest else "")
-    ]
-
-
 def enforced_notes(run: Run) -> list[str]:
     """Say in which cells a server held answers to their form (``structured = "auto"``)."""
     held = enforced_cells(run.store)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.once import held
-from tomeval.core.streams import Stream
 from tomeval.games.matrix.bounds import (
     REGRETS,
     Attainable,
@@ -33,9 +32,8 @@ from tomeval.games.matrix.steps import NONE, PARTNER, SEAT
 from tomeval.games.matrix.storing import (
     RECORDED,
     read_played,
-    read_stated_probabilities,
 )
-from tomeval.games.matrix.subject_specs import LLM, PartnerPlayer
+from tomeval.games.matrix.subject_specs import PartnerPlayer
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
 from tomeval.runs.measures import SCORE_PARTS, SCORES
@@ -43,7 +41,6 @@ from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import UNBOUNDED
-from tomeval.strategies.compose import recorded_strategy
 
 TABULAR = "rmax"
 """The kind of subject that is drawn as the tabular baseline."""
@@ -112,44 +109,11 @@ class MatrixRunCell(RunCell):
         """The complete episodes."""
         read = read_played(self.store, self.number, self.recorded)
         more = readers(self.store, self.number, self.definition)
-        if self.read_anew and read["predicted"] is not None:
-            read["predicted"] = self._read_anew(read["predicted"], read["lengths"])
         played = Played(self.game, self.partners, **read, more=more)
         problem = _contradiction(played, len(self.partner_names))
         if problem:
             raise self.store.damaged(f"cell {self.number}: {problem}")
         return played
-
-    @property
-    def read_anew(self) -> bool:
-        """Whether predictions are read from their stored probabilities, see `Run.predict`.
-
-        They are if labels were scored. What a player acted on stays what it was.
-        """
-        told = self.definition
-        if not self.reading or told["kind"] != LLM or not told["options"].get("literal", True):
-            return False
-        strategy = recorded_strategy(told["strategy"])
-        return strategy is not None and strategy.scored and not strategy.predicts_first
-
-    def _read_anew(self, recorded: IntArray, lengths: IntArray) -> IntArray:
-        """Return every prediction as `reading` says: argmax (ties as recorded, or drawn) or drawn.
-
-        What was recorded in the same way is as recorded. All else is drawn from the cell's own
-        stream, so it is the same at every reading.
-        """
-        drawn = self.definition["options"].get("predict", "argmax") == "sample"
-        if drawn == (self.reading == "drawn"):
-            return recorded
-        stream = Stream.of(self.seed, "read anew", *map(str, self.columns.values()))
-        each = zip(self.episodes.tolist(), lengths.tolist(), strict=True)
-        u = [x for episode, length in each for x in stream.episode(episode).random(length)]
-        result = recorded.copy()
-        for step, (stated, _) in enumerate(read_stated_probabilities(self.store, self.number)):
-            if stated:
-                probs = np.array(stated, dtype=np.float64)
-                result[step] = _choose(probs, self.reading, int(recorded[step]), u[step])
-        return result
 
     @property
     def models(self) -> dict[str, str]:
@@ -180,8 +144,6 @@ class MatrixRunCell(RunCell):
         """Whether nothing is drawn, and it has one episode for each partner."""
         if self.recorded or not self.setup.enumerated:
             return False
-        if self.read_anew and self.reading == "drawn":
-            return False  # alike as played, and not as read
         which = self.which.tolist()
         return 0 < len(which) == len(set(which))
 
@@ -331,14 +293,6 @@ class MatrixRunCell(RunCell):
     def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
         return curves(self.played, reference or self.reference)
-
-
-def _choose(probs: FloatArray, reading: str, recorded: int, u: float) -> int:
-    """Return one prediction given its probabilities."""
-    if reading == "drawn":
-        return int((u >= np.cumsum(probs)[:-1]).sum())
-    tied = np.flatnonzero(probs == probs.max())
-    return recorded if recorded in tied else int(tied[int(u * len(tied))])
 
 
 # The cells of a run share most games and partners: what is equal is checked, and its optimum
