@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tomeval.core.errors import unknown
-from tomeval.games.matrix.games import MatrixGame
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.optima import (
     REFERENCES,
     best_response,
@@ -19,6 +20,7 @@ from tomeval.games.matrix.optima import (
     reference_rewards,
     worst_response,
 )
+from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.played import FloatArray, Played, states_of
 from tomeval.games.matrix.responses import (
@@ -67,22 +69,23 @@ class Bounds:
 
 
 def bounds(
-    game: MatrixGame, partners: PartnerSet, horizon: int = 100, reference: str = "horizon"
+    game: str | Path | MatrixGame,
+    partners: str | Path | PartnerSet,
+    horizon: int = 100,
+    reference: str = "horizon",
 ) -> list[Bounds]:
-    """Return the attainable values of a cell, one row per partner of the set.
+    """Return what is attainable in a task, one row per partner of the set.
 
-    Regret is measured from `reference`, see `optima.reference_rewards`; the horizon T is at least
-    1. For a stochastic partner these are bounds on expected values; a single episode can fall
-    outside.
+    Game and partners may be given by name or by file. Regret is measured from `reference`, see
+    `optima.reference_rewards`; the horizon T is at least 1. For a stochastic partner these are
+    bounds on expected values; a single episode can fall outside.
 
     Examples
     --------
-    >>> from tomeval.games.matrix.games import get_game
-    >>> from tomeval.games.matrix.partner_specs import get_partner_set
-    >>> ipd = get_game("IPD")
-    >>> round(bounds(ipd, get_partner_set("tit_for_tat", ipd))[0].regret_max, 2)
+    >>> round(bounds("IPD", "tit_for_tat")[0].regret_max, 2)
     3.02
     """
+    game, partners = opened(game, partners)
     if reference not in REFERENCES:
         raise unknown("reference", reference, REFERENCES)
     cost = misjudgement_cost(game, "misprediction")
@@ -101,6 +104,23 @@ def bounds(
         )
         rows.append(row)
     return rows
+
+
+def given(what: str, value: Any, kind: type) -> Any:
+    """Return a name or a path as text, and an object of `kind` as it is; refuse all else."""
+    if not isinstance(value, str | Path | kind):
+        raise TomevalError(f"{what} must be a name, a file or a {kind.__name__}, is {value!r}")
+    return str(value) if isinstance(value, Path) else value
+
+
+def opened(
+    game: str | Path | MatrixGame, partners: str | Path | PartnerSet
+) -> tuple[MatrixGame, PartnerSet]:
+    """Return a game and a set of partners, each given as it is, by name or by file."""
+    game, partners = given("game", game, MatrixGame), given("partner", partners, PartnerSet)
+    found = game if isinstance(game, MatrixGame) else get_game(game)
+    sets = partners if isinstance(partners, PartnerSet) else get_partner_set(partners, found)
+    return found, sets
 
 
 @lru_cache(maxsize=4096)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tomeval.core.outcomes import COMPLETE, UNFINISHED
 from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.measures import ONE_STEP, PLANNED
-from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.storing import cells_told, cells_with_beliefs
 from tomeval.games.matrix.subject_specs import LLM
@@ -64,16 +64,11 @@ def blind_notes(run: Run) -> list[str]:
 
 
 def tom_notes(run: Run, names: Collection[str]) -> list[str]:
-    """Return `rules_of_tom` of a run's partners; `names` are the measures that are shown."""
-    partners = (partner for cell in matrix_cells(run) for partner in cell.partners)
-    return rules_of_tom(partners, names)
-
-
-def rules_of_tom(partners: Iterable[Partner], names: Collection[str]) -> list[str]:
     """Tell against which partners the one-step rules of ΔToM are blind, and what `planned` is of.
 
     `names` are the measures that are shown.
     """
+    partners = (partner for cell in matrix_cells(run) for partner in cell.partners)
     reacting = [partner.name for partner in partners if partner.reacts]
     notes = []
     if reacting and set(names) & set(ONE_STEP):
@@ -119,31 +114,24 @@ def told_notes(run: Run) -> list[str]:
 def recorded_notes(run: Run) -> list[str]:
     """Say what measures of recorded games do not tell by themselves."""
     cells = [cell for cell in matrix_cells(run) if cell.recorded]
-    if not cells:
-        return []
-    notes = []
-    if any(cell.chances is None for cell in cells):
-        notes.append(
-            "The imported file has no `seed` column, so episodes cannot be paired by chance: "
-            "comparisons treat players as independent groups, except for a participant who is in "
-            "both."
-        )
-    if any(not cell.partners for cell in cells):
-        notes.append(
-            "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
-            "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional."
-        )
-    if any(len(set(cell.played.lengths.tolist())) > 1 for cell in cells):
-        notes.append(
-            "Matches differ in length: T is the longest of a game and partner; every measure is "
-            "per step, and regret is measured from the best response over the match's own length."
-        )
-    if not all(cell.adds_up for cell in cells):
-        notes.append(
-            "Some steps have no prediction: measures of predictions use the other steps, so "
-            "belief, response and foresight do not add up to ΔFunctional."
-        )
-    return notes
+    notes = {
+        "The imported file has no `seed` column, so episodes cannot be paired by chance: "
+        "comparisons treat players as independent groups, except for a participant who is in "
+        "both.": any(cell.chances is None for cell in cells),
+        "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
+        "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional.": any(
+            not cell.partners for cell in cells
+        ),
+        "Matches differ in length: T is the longest of a game and partner; every measure is "
+        "per step, and regret is measured from the best response over the match's own length.": any(
+            len(set(cell.played.lengths.tolist())) > 1 for cell in cells
+        ),
+        "Some steps have no prediction: measures of predictions use the other steps, so "
+        "belief, response and foresight do not add up to ΔFunctional.": not all(
+            cell.adds_up for cell in cells
+        ),
+    }
+    return [note for note, holds in notes.items() if holds]
 
 
 def player_notes(run: Run) -> list[str]:
@@ -160,18 +148,9 @@ def _subjects(cells: list[MatrixRunCell]) -> Rows:
     """Return one row per subject: kind, model, and the options."""
     rows = []
     for cell in cells:
-        data = cell.definition
-        options = {k: v for k, v in data.get("options", {}).items() if k not in _OWN_TABLE}
-        rows.append(
-            {
-                "subject": data["subject"],
-                "kind": data.get("kind", ""),
-                "model": data.get("model", ""),
-                "strategy": data.get("strategy", ""),
-                "options": ", ".join(f"{k} {as_text(v)}" for k, v in options.items()),
-                "templates": str(data.get("templates", ""))[:12],
-            }
-        )
+        data, options = cell.definition, _options(cell.definition["options"])
+        row = {name: data[name] for name in ("subject", "kind", "model", "strategy")}
+        rows.append(row | {"options": options, "templates": (data["templates"] or "")[:12]})
     return unique(rows)
 
 
@@ -179,35 +158,28 @@ def _partners(cells: list[MatrixRunCell]) -> Rows:
     """Return one row per partner, with its title, source and fingerprint."""
     rows: Rows = []
     for cell in cells:
-        data = cell.definition["partners"]
-        if not data["tables"]:
-            columns = ("set", "game", "partner", "share", "title", "source", "fingerprint")
-            who = cell.partner_player
-            title = "no table is known" if who is None else "a player in the partner's seat"
-            said = (data["name"], cell.game.name, data["name"], "", title, _who(who), "")
-            rows.append(dict(zip(columns, said, strict=True)))
-        for table, weight in zip(data["tables"], data["weights"], strict=True):
-            rows.append(
-                {
-                    "set": data["name"],
-                    "game": cell.game.name,
-                    "partner": table["name"],
-                    "share": f"{100 * weight:.3g} %",
-                    "title": table["title"],
-                    "source": table["source"],
-                    "fingerprint": table["sha256"][:12],
-                }
-            )
+        data, who = cell.definition["partners"], cell.partner_player
+        title = "no table is known" if who is None else "a player in the partner's seat"
+        nobody = {"name": data["name"], "title": title, "source": _who(who), "sha256": ""}
+        shares = [f"{100 * weight:.3g} %" for weight in data["weights"]] or [""]
+        for table, share in zip(data["tables"] or [nobody], shares, strict=True):
+            row = {"set": data["name"], "game": cell.game.name, "partner": table["name"]}
+            row |= {"share": share, "title": table["title"], "source": table["source"]}
+            rows.append(row | {"fingerprint": table["sha256"][:12]})
     return unique(rows)
+
+
+def _options(given: Mapping[str, Any]) -> str:
+    """Return options in words, but those that have columns of their own."""
+    return ", ".join(f"{k} {as_text(v)}" for k, v in given.items() if k not in _OWN_TABLE)
 
 
 def _who(player: Mapping[str, Any] | None) -> str:
     """Return who sits in the partner's seat, with all options; empty for a table."""
     if player is None:
         return ""
-    options = {k: v for k, v in player["options"].items() if k not in _OWN_TABLE}
-    said = {k: player[k] for k in ("kind", "model", "strategy") if player[k]} | options
-    return ", ".join(f"{k} {as_text(v)}" for k, v in said.items())
+    said = [f"{k} {player[k]}" for k in ("kind", "model", "strategy") if player[k]]
+    return ", ".join(filter(None, [*said, _options(player["options"])]))
 
 
 def _games(cells: list[MatrixRunCell]) -> list[tuple[str, Rows]]:

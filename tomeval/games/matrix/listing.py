@@ -7,15 +7,14 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import parts
 from tomeval.core.resources import read_toml
-from tomeval.games.matrix.bounds import CEILINGS, blind_sentences, bounds
+from tomeval.games.matrix.bounds import CEILINGS, blind_sentences, bounds, opened
 from tomeval.games.matrix.experiment import MatrixCell
-from tomeval.games.matrix.games import GAMES, MatrixGame, get_game
+from tomeval.games.matrix.games import GAMES, MatrixGame
 from tomeval.games.matrix.optima import relevance
 from tomeval.games.matrix.partner_files import partner_file, partner_names
-from tomeval.games.matrix.partner_specs import SETS, get_partner_set
+from tomeval.games.matrix.partner_specs import SETS
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.subjects import all_subjects
 
@@ -56,11 +55,13 @@ def partners() -> Rows:
         data = read_toml(partner_file(name))
         defaults = data.get("parameters", {})
         actions = data.get("actions")
+        copies = data.get("rule", {}).get("response") == "copy"
+        fits = "any game with n = m" if copies else "any game"
         rows.append(
             {
                 "partner": name,
                 "parameters": ", ".join(f"{key}={value}" for key, value in defaults.items()),
-                "fits": " x ".join(map(str, actions)) if actions else _fits(data),
+                "fits": " x ".join(map(str, actions)) if actions else fits,
                 "title": data["title"],
                 "source": data["source"],
             }
@@ -69,12 +70,6 @@ def partners() -> Rows:
         row = {"partner": f"{source}:NAME", "parameters": "", **library._asdict()}
         rows.append({name: value for name, value in row.items() if name != "build"})
     return rows
-
-
-def _fits(data: dict[str, Any]) -> str:
-    """Say which games a compact rule fits; copying needs equal actions on both sides."""
-    copies = data.get("rule", {}).get("response") == "copy"
-    return "any game with n = m" if copies else "any game"
 
 
 def subjects() -> Rows:
@@ -109,16 +104,13 @@ def bounds_rows(
 
     The first line is its relevance; the others say what its measures cannot tell.
     """
-    if horizon < 1:
-        raise TomevalError(f"--horizon must be at least 1, is {horizon}")
-    opened = get_game(game)
-    partners = get_partner_set(partner_set, opened)
-    rows = _of_set(opened, partners, horizon, reference)
+    found, partners = opened(game, partner_set)
+    rows = _of_set(found, partners, horizon, reference)
     what = "relevance (regret per step of the best response to the wrong partner)"
-    said = f"{relevance(opened, partners, horizon):.6g}"
+    said = f"{relevance(found, partners, horizon):.6g}"
     if len(partners.partners) == 1:
         said += " (only one partner, nothing to tell apart)"
-    return rows, [f"{what}: {said}", *blind_sentences([(opened, partners, horizon)])]
+    return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon)])]
 
 
 def _of_set(game: MatrixGame, partners: PartnerSet, horizon: int, reference: str) -> Rows:
