@@ -117,10 +117,9 @@ def opened(
     game: str | Path | MatrixGame, partners: str | Path | PartnerSet
 ) -> tuple[MatrixGame, PartnerSet]:
     """Return a game and a set of partners, each given as it is, by name or by file."""
-    game, partners = given("game", game, MatrixGame), given("partner", partners, PartnerSet)
-    found = game if isinstance(game, MatrixGame) else get_game(game)
-    sets = partners if isinstance(partners, PartnerSet) else get_partner_set(partners, found)
-    return found, sets
+    found, met = given("game", game, MatrixGame), given("partner", partners, PartnerSet)
+    found = get_game(found) if isinstance(found, str) else found
+    return found, get_partner_set(met, found) if isinstance(met, str) else met
 
 
 @lru_cache(maxsize=4096)

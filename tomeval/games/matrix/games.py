@@ -180,22 +180,15 @@ def mirrored(game: MatrixGame) -> MatrixGame:
 def _read_payoffs(game: str, payoffs: Any) -> NDArray[np.float64]:
     """Return payoffs as a new array; numpy alone would also read text and truth values."""
     try:
-        raw = np.array(payoffs)
-        if raw.dtype.kind in "iuf" and not _holds_bool(payoffs):
-            return raw.astype(np.float64)
-    except ValueError:
+        cells = np.array(payoffs, dtype=object)
+        if all(isinstance(x, int | float | np.number) and type(x) is not bool for x in cells.flat):
+            return cells.astype(np.float64)
+    except (ValueError, OverflowError):
         pass
     raise TomevalError(
         f"game {game!r}: payoffs must be numbers in the shape (n, m, 2); "
         "every row needs the same number of [own, partner] pairs"
     )
-
-
-def _holds_bool(value: Any) -> bool:
-    """Tell whether nested lists hold a truth value, which numpy reads as 0 or 1."""
-    if isinstance(value, list | tuple):
-        return any(_holds_bool(item) for item in value)
-    return isinstance(value, bool | np.bool_)
 
 
 def _check_labels(game: str, labels: Labels, n: int, m: int) -> None:

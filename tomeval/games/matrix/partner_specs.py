@@ -131,20 +131,17 @@ def get_partner_set(
 def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
     """Build a partner set from an inline table of an experiment file."""
     check_keys("partner set", spec, _TABLE)
-    specs = spec.get("partners")
+    specs, weights = spec.get("partners"), spec.get("weights", [])
     if not isinstance(specs, list) or not all(isinstance(s, str) for s in specs) or not specs:
         raise TomevalError(f"partner set: partners must be a list of names, is {specs!r}")
-    weights = spec.get("weights", [])
-    numeric = isinstance(weights, list) and all(
-        isinstance(w, int | float) and not isinstance(w, bool) for w in weights
-    )
-    if not numeric:
+    if not isinstance(weights, list) or not all(type(w) in (int, float) for w in weights):
         raise TomevalError(f"partner set: weights must be a list of numbers, is {weights!r}")
     name = spec.get("name", " + ".join(specs))
     if not isinstance(name, str):
         raise TomevalError(f"partner set: name must be text, is {name!r}")
     partners = tuple(get_partner(s, game, base) for s in specs)
-    return PartnerSet(name, partners, tuple(map(_weight, weights)))
+    # A whole number too large for a float is no weight.
+    return PartnerSet(name, partners, tuple(float(min(w, 2)) for w in weights))
 
 
 def _inline(spec: str) -> dict[str, Any]:
@@ -153,17 +150,7 @@ def _inline(spec: str) -> dict[str, Any]:
         table = tomllib.loads(f"partners = {spec}")["partners"]
     except tomllib.TOMLDecodeError as error:
         raise TomevalError(f"partner set {spec!r}: is not a TOML table ({error})") from None
-    if not isinstance(table, dict):
-        raise TomevalError(f"partner set {spec!r}: is not a TOML table")
-    return table
-
-
-def _weight(value: int | float) -> float:
-    """Return a weight as a float; a whole number too large for one is not a weight."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
+    return dict(table)
 
 
 def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
@@ -192,14 +179,11 @@ def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
 
 def _number(text: str, spec: str) -> int | float:
     """Read a finite number."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise TomevalError(f"partner {spec!r}: {text.strip()!r} is not a number")
-    return value
+    for read in (int, float):
+        try:
+            value = read(text)
+        except ValueError:
+            continue
+        if math.isfinite(value):
+            return value
+    raise TomevalError(f"partner {spec!r}: {text.strip()!r} is not a number")
