@@ -6,7 +6,7 @@ from layout import head
 
 import tomeval
 from tomeval.games.matrix.figures.curves import curve_figure, smooth
-from tomeval.games.matrix.figures.scatter import scatter
+from tomeval.games.matrix.figures.points import scatter
 from tomeval.plots import plot_run
 
 

@@ -39,7 +39,7 @@ def bounds(
         _bounds_of_experiment(game, form)
         return
     from tomeval.games.matrix.bounds import CEILINGS
-    from tomeval.games.matrix.listing import bounds_rows
+    from tomeval.games.matrix.shown import bounds_rows
 
     rows, told = bounds_rows(game, partner_set, horizon, reference)
     if form == "text":

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tomeval.games.matrix import listing
 from tomeval.games.matrix.answer import VERDICT
 from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.bounds import blind_sentences
-from tomeval.games.matrix.browsing import episode_lines
 from tomeval.games.matrix.data import (
     has_changes,
     has_fresh_games,
@@ -33,8 +31,14 @@ from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_files import kind_of_file
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode_async
-from tomeval.games.matrix.preview import episodes, example_cell
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
+from tomeval.games.matrix.shown import (
+    LISTS,
+    episode_lines,
+    episodes,
+    example_cell,
+    experiment_bounds,
+)
 from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
@@ -203,10 +207,10 @@ def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
 FIGURES = {
     name: f"tomeval.games.matrix.figures.{where}"
     for name, where in {
-        "plane": "plane:plane",
+        "plane": "points:plane",
         "regret": "curves:regret_curves",
         "tom": "curves:tom_curves",
-        "literal_against_functional": "scatter:scatter",
+        "literal_against_functional": "points:scatter",
         "decomposition": "decomposition:decomposition",
     }.items()
 }
@@ -284,7 +288,7 @@ MATRIX = Domain(
         cannot_tell=_cannot_tell,
         inside=lambda: dict.fromkeys(LLMSubject.options(), "subjects"),
         other_file=kind_of_file,
-        lists=listing.LISTS,
-        bounds=listing.experiment_bounds,
+        lists=LISTS,
+        bounds=experiment_bounds,
     ),
 )

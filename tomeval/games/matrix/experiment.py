@@ -14,10 +14,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named, part
-from tomeval.games.matrix.game_sets import GameSets
 from tomeval.games.matrix.games import Labels, MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
-from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.steps import PARTNER, SEAT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_toml
 from tomeval.core.text import ascii_signs, check_text, excerpt
-from tomeval.games.matrix.game_sets import Disguise
 
 WORDINGS = ("score", "points")
 MOST_STORY = 2_000
@@ -34,6 +33,40 @@ class Labels:
     name: str
     own: tuple[str, ...]
     partner: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Disguise:
+    """How a game was made of another one, whose strategies and optima it shares.
+
+    Attributes
+    ----------
+    of : str
+        The name of the other game. Both meet the same chance in episodes of one number.
+    kinds : tuple of str
+        What was disguised, such as ``labels``.
+    own, partner : tuple of int
+        Which of its actions each of the subject's and the partner's actions is.
+    scale, shift : tuple of float
+        Of (subject, partner): payoff = scale times its payoff + shift; scales are above 0.
+    """
+
+    of: str
+    kinds: tuple[str, ...]
+    own: tuple[int, ...]
+    partner: tuple[int, ...]
+    scale: tuple[float, float] = (1.0, 1.0)
+    shift: tuple[float, float] = (0.0, 0.0)
+
+    def data(self) -> dict[str, Any]:
+        """Return it as definitions of cells have it."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> Disguise:
+        """Return what `data` returned, after it went through JSON."""
+        rest = {name: tuple(value) for name, value in told.items() if name != "of"}
+        return cls(of=told["of"], **rest)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import part
 from tomeval.games.matrix.games import MatrixGame, check_keys
 from tomeval.games.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.games.matrix.partners import Partner, PartnerSet
+
+if TYPE_CHECKING:
+    from tomeval.games.matrix.subject_specs import PartnerPlayer
 
 _CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 _JOINED = re.compile(r"\+(?![^(]*\))")  # a plus outside brackets
@@ -41,6 +46,27 @@ class PartnerSets(NamedTuple):
     """
 
     build: Callable[[dict[str, Any], MatrixGame, Path | None], PartnerSet]
+
+
+Partners = Callable[[MatrixGame], "list[PartnerSet | PartnerPlayer]"]
+"""Returns the partner sets that an experiment means in a game."""
+
+
+class GameSets(NamedTuple):
+    """A kind of set of games that an extension brings: tables of ``games`` with its name as key.
+
+    `keys` are those of the table. `build` is called with the table, with what returns the partners
+    that the experiment means in a game, and with the folder that relative paths start from; it
+    returns games with their partners. Sets of a kind that `brings_partners` take none from the
+    experiment.
+    """
+
+    keys: type[BaseModel]
+    build: Callable[
+        [Any, Partners, Path | None],
+        Sequence[tuple[MatrixGame, Sequence[PartnerSet | PartnerPlayer]]],
+    ]
+    brings_partners: bool = False
 
 
 def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partner:
@@ -184,6 +210,6 @@ def _number(text: str, spec: str) -> int | float:
             value = read(text)
         except ValueError:
             continue
-        if math.isfinite(value):
+        if isinstance(value, int) or math.isfinite(value):
             return value
     raise TomevalError(f"partner {spec!r}: {text.strip()!r} is not a number")

@@ -24,13 +24,12 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
-from tomeval.games.matrix.copies import nothing_drawn
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.games.matrix.observation import Joint, Observation
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.scene import prompts_of
 from tomeval.games.matrix.steps import NONE, PARTNER, SEAT, Answer, Record, Steps, Turn
-from tomeval.games.matrix.subject_specs import PartnerPlayer
+from tomeval.games.matrix.subject_specs import PartnerPlayer, nothing_drawn
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Door, Seat, Subject
 from tomeval.models.base import Model

@@ -20,8 +20,7 @@ from tomeval.games.matrix.bounds import (
     game_limits,
     regret_limits,
 )
-from tomeval.games.matrix.game_sets import Disguise
-from tomeval.games.matrix.games import Labels, MatrixGame
+from tomeval.games.matrix.games import Disguise, Labels, MatrixGame
 from tomeval.games.matrix.measures import curves, step_metrics
 from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet

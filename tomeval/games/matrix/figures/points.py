@@ -1,4 +1,4 @@
-"""Literal against functional theory of mind, inside what is attainable."""
+"""Points of players: knows against uses, and literal against functional theory of mind."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.games.matrix.answer import answer
+from tomeval.games.matrix.answer import HALF, answer
 from tomeval.games.matrix.measures import MEASURES
-from tomeval.games.matrix.results import matrix_cell
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cell, matrix_cells
 from tomeval.plots.drawing import (
     DEFAULT,
     Drawing,
@@ -21,9 +21,10 @@ from tomeval.plots.drawing import (
     measured,
     sample_words,
 )
-from tomeval.plots.families import Family, sheets, tasks
+from tomeval.plots.families import Family, all_words, sheets, tasks
 from tomeval.plots.style import (
     FILLINGS,
+    SMALL,
     add_head,
     fold,
     in_style,
@@ -32,14 +33,112 @@ from tomeval.plots.style import (
     point_style,
 )
 from tomeval.runs.cell import RunCell
+from tomeval.runs.measures import SCORES
+from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
+from tomeval.statistics import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAME = "literal_against_functional"
+SHADE = "0.92"
 PAIR = ("delta_tom_best_response_per_step", "delta_functional_per_step")
+SCORED = SCORES[:2]
+LOW, HIGH = -20.0, 100.0
+"""The frame of scores in percent; points beyond are drawn on its edge."""
+
+_MARGIN = 6.0
+_REGIONS = (
+    (1, 1, "knows and uses"),
+    (1, 0, "knows, does not use"),
+    (0, 1, "acts on wrong beliefs"),
+    (0, 0, "does not know"),
+)
+
+
+def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw *knows* across and *uses* up, a point per player and task with both intervals."""
+    seen = [cell for cell in matrix_cells(run) if has_values(cell, SCORED)]
+    if not seen:
+        return []
+    title = f"Knows and uses: {all_words(seen)}"
+    figure = _plane_figure(seen, Looks(run.cells), options, title)
+    caption = _plane_caption(run, seen, options)
+    return [Drawing("plane", "plane", figure, title, caption, _describe_plane(seen, options))]
+
+
+def _plane_caption(run: Run, seen: Sequence[MatrixRunCell], options: Options) -> str:
+    """Say what is drawn, what the lines are, and which players are missing and why."""
+    blind = [c for c in matrix_cells(run) if len(c.episodes) and not has_values(c, SCORED)]
+    means = [measured(cell, SCORED, options).mean for cell in seen]
+    beyond = sum(bool((mean < LOW).any() or (mean > HIGH).any()) for mean in means)
+    words = [
+        "Knows: how well it predicts its partner. Uses: how well it acts on its own prediction. "
+        "Both 0 at chance and 100 at the best attainable; a point per player and task, "
+        f"{all_words(seen)}, means over {sample_words(seen)} with {interval_words(options)}. "
+        "Lines: half of the attainable, the threshold for the names of the regions."
+    ]
+    if beyond:
+        words.append(f"{beyond} of {len(seen)} points lie beyond the frame and are on its edge.")
+    if blind:
+        names = first_names([cell.name for cell in blind])
+        words.append(f"Not shown, because use or prediction cannot be measured there: {names}.")
+    return " ".join(words)
+
+
+def _describe_plane(seen: Sequence[MatrixRunCell], options: Options) -> str:
+    """Say both scores and the answer of every point."""
+    parts = []
+    for cell in seen:
+        knows, uses = measured(cell, SCORED, options).mean
+        said = answer(cell, options.interval)
+        parts.append(f"{cell.name}: knows {number(knows, 0)}, uses {number(uses, 0)}, {said}")
+    return f"{'. '.join(parts)}."
+
+
+@in_style
+def _plane_figure(
+    cells: Sequence[MatrixRunCell], looks: Looks, options: Options, title: str
+) -> Figure:
+    figure, (axes,) = new_figure(options.width, 0.9 * options.width)
+    _regions(axes)
+    for cell in cells:
+        _point(axes, cell, looks.of(cell), options)
+    ends = LOW - _MARGIN, HIGH + _MARGIN
+    axes.set(xlim=ends, ylim=ends, xticks=range(-20, 101, 20), yticks=range(-20, 101, 20))
+    axes.set_xlabel("knows: predicts its partner\n(0 chance, 100 best attainable)")
+    axes.set_ylabel("uses: acts on its prediction")
+    add_head(figure, title, looks.handles(cells))
+    return figure
+
+
+def _regions(axes: Axes) -> None:
+    """Draw the half lines, and name the regions inside the plane."""
+    ends = LOW - _MARGIN, HIGH + _MARGIN
+    axes.fill_between([HALF, ends[1]], ends[0], HALF, color=SHADE, lw=0, zorder=0)
+    for line in (axes.axhline, axes.axvline):
+        line(HALF, color="0.6", lw=0.8, zorder=1)
+        line(0.0, color="0.85", lw=0.6, zorder=0)
+    for right, top, text in _REGIONS:
+        x = HALF + 2 if right else LOW - 0.7 * _MARGIN
+        y = HIGH + 0.7 * _MARGIN if top else LOW - 0.7 * _MARGIN
+        look: dict[str, Any] = {"color": "0.35", "fontsize": SMALL, "style": "italic"}
+        axes.text(x, y, text, ha="left", va="top" if top else "bottom", **look)
+
+
+def _point(axes: Axes, cell: MatrixRunCell, style: dict[str, Any], options: Options) -> None:
+    """Draw one player in one task, with the crossing intervals."""
+    both = measured(cell, SCORED, options)
+    _cross(axes, Estimate(*(np.clip(part, LOW, HIGH) for part in both)), style)
+
+
+def _cross(axes: Axes, both: Estimate, style: dict[str, Any]) -> np.ndarray:
+    """Draw a point and its intervals across and up; return how far they reach, (2, 2)."""
+    ends = np.nan_to_num(np.stack([both.mean - both.low, both.high - both.mean]))
+    x, y = both.mean
+    axes.errorbar(x, y, ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
+    return ends
 
 
 class Looks:
@@ -97,8 +196,8 @@ def scatter(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         cells = [cell for _, members in family.panels for cell in members]
         drawings.append(
             Drawing(
-                NAME,
-                "_".join(filter(None, (NAME, family.stem))),
+                "literal_against_functional",
+                "_".join(filter(None, ("literal_against_functional", family.stem))),
                 _family_figure(family, looks, options),
                 f"Literal against functional: {family.title}",
                 _caption(family, cells, looks, options),
@@ -174,9 +273,6 @@ def _family_figure(family: Family, looks: Looks, options: Options) -> Figure:
     return figure
 
 
-SHADE = "0.92"
-
-
 def _panel(axes: Axes, cells: Sequence[RunCell], looks: Looks, options: Options) -> None:
     """Draw the points of one task."""
     limits = matrix_cell(cells[0]).regret_limits(options.reference)
@@ -187,12 +283,7 @@ def _panel(axes: Axes, cells: Sequence[RunCell], looks: Looks, options: Options)
         estimate = measured(cell, PAIR, options)
         if np.isnan(estimate.mean).any():
             continue
-        ends = np.nan_to_num(
-            np.stack([estimate.mean - estimate.low, estimate.high - estimate.mean])
-        )
-        style = looks.of(cell)
-        x, y = estimate.mean
-        axes.errorbar(x, y, ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
+        ends = _cross(axes, estimate, looks.of(cell))
         drawn_low = np.minimum(drawn_low, estimate.mean - ends[0])
         drawn_high = np.maximum(drawn_high, estimate.mean + ends[1])
     room = 0.06 * max(float((drawn_high - drawn_low).max()), 0.1)
