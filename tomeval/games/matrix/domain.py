@@ -60,10 +60,11 @@ from tomeval.runs.capabilities import (
     Play,
     Read,
     Show,
+    later,
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REACTION_INVALID
-from tomeval.runs.domain import Domain, Rows
+from tomeval.runs.domain import Domain
 from tomeval.runs.measures import Measure
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
@@ -134,14 +135,7 @@ def _beside(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     from tomeval.games.matrix.published import beside
 
-    interval = "normal" if interval == "auto" else interval  # as published
-    return beside(run, path, model, interval, reference)
-
-
-def _published(run: Run, rows: Rows) -> tuple[Rows, list[str], list[str]]:
-    from tomeval.games.matrix.published import as_published
-
-    return as_published(run, rows)
+    return beside(run, path, model, "normal" if interval == "auto" else interval, reference)
 
 
 def _words(task: Mapping[str, Any]) -> str:
@@ -258,7 +252,7 @@ MATRIX = Domain(
         notes_of_measures=tom_notes,
         verdict=VERDICT,
         beside=_beside,
-        published=_published,
+        published=later("tomeval.games.matrix.published:as_published"),
     ),
     compare=Compare(
         by=("strategy", "subject", "model", "labels", "condition"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -326,11 +326,8 @@ class MatrixCell(Cell):
 def _check_players(setup: Setup) -> None:
     """Seat both subjects once, so that what cannot be played shows before anything is.
 
-    Raises
-    ------
-    TomevalError
-        An option, a person, a subject that needs the partner's table, or two that each need to know
-        the other's move before their own.
+    That is a person, one that needs the partner's table, or two that each need to know the other's
+    move before their own.
     """
     told = []
     for side in (setup, setup.other):
@@ -357,21 +354,11 @@ def _check_players(setup: Setup) -> None:
 
 def game_data(game: MatrixGame) -> dict[str, Any]:
     """Return a game as definitions of cells have it, without labels."""
-    return {
-        "name": game.name,
-        "title": game.title,
-        "wording": game.wording,
-        "source": game.source,
-        "payoffs": game.payoffs.tolist(),
-    } | {
-        name: said
-        for name, said in (("story", game.story), ("disguise", _disguise_data(game)))
-        if said
-    }
-
-
-def _disguise_data(game: MatrixGame) -> dict[str, Any]:
-    return game.disguise.data() if game.disguise else {}
+    names = ("name", "title", "wording", "source")
+    told = {name: getattr(game, name) for name in names} | {"payoffs": game.payoffs.tolist()}
+    disguise = {} if game.disguise is None else asdict(game.disguise)
+    more = {"story": game.story, "disguise": disguise}
+    return told | {name: said for name, said in more.items() if said}
 
 
 def labels_data(labels: Labels) -> dict[str, Any]:
@@ -392,22 +379,13 @@ def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:
 
 def _table_data(partner: Partner) -> dict[str, Any]:
     """Return a partner's table; with the two policies and the step, if it is made of two."""
-    change = partner.change
-    joined = change and {
-        "step": change.step,
-        "first": _table_data(change.first),
-        "second": _table_data(change.second),
-    }
-    return {
-        "name": partner.name,
-        "title": partner.title,
-        "source": partner.source,
-        "start": partner.start,
-        "states": partner.states,
-        "emissions": partner.emissions.tolist(),
-        "next_state": partner.next_state.tolist(),
-        "sha256": partner.fingerprint(),
-    } | ({"change": joined} if joined else {})
+    told = {name: getattr(partner, name) for name in ("name", "title", "source", "start", "states")}
+    told |= {name: getattr(partner, name).tolist() for name in ("emissions", "next_state")}
+    told |= {"sha256": partner.fingerprint()}
+    if change := partner.change:
+        parts = {"first": _table_data(change.first), "second": _table_data(change.second)}
+        told |= {"change": {"step": change.step, **parts}}
+    return told
 
 
 def _label_sets(game: MatrixGame, names: Any, own: bool) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,9 @@ class Disguise:
     scale: tuple[float, float] = (1.0, 1.0)
     shift: tuple[float, float] = (0.0, 0.0)
 
-    def data(self) -> dict[str, Any]:
-        """Return it as definitions of cells have it."""
-        return asdict(self)
-
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> Disguise:
-        """Return what `data` returned, after it went through JSON."""
+        """Return one that went through JSON as a dictionary."""
         rest = {name: tuple(value) for name, value in told.items() if name != "of"}
         return cls(of=told["of"], **rest)
 

@@ -231,8 +231,7 @@ def table_change(told: Mapping[str, Any]) -> int | None:
     if "change" in told:
         return int(told["change"]["step"])
     table = np.array(told["emissions"])
-    counts = _counts_once(table, np.array(told["next_state"]), told["start"])
-    return len(table) if counts else None
+    return len(table) if _counts_once(table, np.array(told["next_state"]), told["start"]) else None
 
 
 def _counts_once(emissions: NDArray[np.float64], next_state: NDArray[np.int64], start: int) -> bool:

@@ -302,16 +302,8 @@ class MatrixRunCell(RunCell):
 def _game(text: str, labels: Labels) -> MatrixGame:
     """Return the game of a cell's definition, given as JSON."""
     told = json.loads(text)
-    return MatrixGame(
-        told["name"],
-        told["payoffs"],
-        {labels.name: labels},
-        title=told["title"],
-        wording=told["wording"],
-        source=told["source"],
-        story=told.get("story", ""),
-        disguise=Disguise.read(told["disguise"]) if "disguise" in told else None,
-    )
+    told["disguise"] = Disguise.read(told["disguise"]) if "disguise" in told else None
+    return MatrixGame(labels={labels.name: labels}, **told)
 
 
 @lru_cache(maxsize=4096)
@@ -325,16 +317,9 @@ def _read_partner(told: Mapping[str, Any]) -> Partner:
     if "change" in told:
         parts = (_read_partner(told["change"][name]) for name in ("first", "second"))
         change = Change(told["change"]["step"], *parts)
-    return Partner(
-        told["name"],
-        told["emissions"],
-        told["next_state"],
-        told["start"],
-        tuple(told["states"]),
-        told["title"],
-        told["source"],
-        change,
-    )
+    names = ("name", "emissions", "next_state", "start", "states", "title", "source")
+    table = {name: told[name] for name in names} | {"states": tuple(told["states"])}
+    return Partner(**table, change=change)
 
 
 def matrix_cells(run: Run) -> list[MatrixRunCell]:

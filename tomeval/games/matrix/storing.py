@@ -151,60 +151,57 @@ def as_records(steps: Steps, game: MatrixGame) -> list[Record]:
 def _columns(steps: Steps, game: MatrixGame) -> dict[str, list[Any] | None]:
     """Return the columns of steps, each a list by episode; None where all is null."""
     own, theirs = steps.rewards(game)
-    details = _details(steps)
-
-    def actions(values: np.ndarray) -> list[Any]:
-        rows: list[Any] = values.tolist()
-        if (values == NONE).any():
-            rows = [[None if v == NONE else v for v in row] for row in rows]
-        return rows
-
-    def rewards(values: np.ndarray) -> list[Any]:
-        rows: list[Any] = values.tolist()
-        if np.isnan(values).any():
-            rows = [[None if v != v else v for v in row] for row in rows]
-        return rows
 
     def probs(codes: np.ndarray) -> list[Any] | None:
         if (codes == NONE).all():
             return None
         return [[None if c == NONE else steps.book[c] for c in row] for row in codes.tolist()]
 
-    def outcomes(codes: np.ndarray) -> list[Any]:
-        alike = (codes == codes[:, :1]).all(axis=1).tolist()
-        rows = zip(alike, codes.tolist(), strict=True)
-        return [OUTCOMES[row[0]] if same else [OUTCOMES[c] for c in row] for same, row in rows]
-
     return {
         "partner_state": steps.partner_state.tolist(),
-        "own_action": actions(steps.own_action),
-        "partner_action": actions(steps.partner_action),
-        "own_reward": rewards(own),
-        "partner_reward": rewards(theirs),
-        "predicted_action": actions(steps.predicted_action),
+        "own_action": _nulled(steps.own_action, steps.own_action == NONE),
+        "partner_action": _nulled(steps.partner_action, steps.partner_action == NONE),
+        "own_reward": _nulled(own, np.isnan(own)),
+        "partner_reward": _nulled(theirs, np.isnan(theirs)),
+        "predicted_action": _nulled(steps.predicted_action, steps.predicted_action == NONE),
         "own_probs": probs(steps.own_probs),
         "predicted_probs": probs(steps.predicted_probs),
-        "act_outcome": outcomes(steps.act_outcome),
-        "predict_outcome": outcomes(steps.predict_outcome),
+        "act_outcome": _outcomes(steps.act_outcome),
+        "predict_outcome": _outcomes(steps.predict_outcome),
         "act_attempts": steps.act_attempts.tolist(),
         "predict_attempts": steps.predict_attempts.tolist(),
         "told": steps.told.astype(int).tolist(),
-        **details,
+        **{name: _details(steps, key) for name, key in _DETAILS.items()},
     }
 
 
-def _details(steps: Steps) -> dict[str, list[Any] | None]:
-    """Return the columns of facts about answers: act, predict, reactions."""
+def _nulled(values: np.ndarray, missing: np.ndarray) -> list[Any]:
+    """Return values by episode, None where they are missing."""
+    rows: list[Any] = (
+        np.where(missing, np.array(None), values) if missing.any() else values
+    ).tolist()
+    return rows
+
+
+def _outcomes(codes: np.ndarray) -> list[Any]:
+    """Return outcomes by episode: a word that all steps share once."""
+    alike = (codes == codes[:, :1]).all(axis=1).tolist()
+    rows = zip(alike, codes.tolist(), strict=True)
+    return [OUTCOMES[row[0]] if same else [OUTCOMES[c] for c in row] for same, row in rows]
+
+
+_DETAILS = {"act_details": ACT, "predict_details": PREDICT, "reactions": "reactions"}
+"""The columns of facts about answers, and their keys in `Steps.details`."""
+
+
+def _details(steps: Steps, key: str) -> list[Any] | None:
     count, length = steps.own_action.shape
-    keys = {"act_details": "act", "predict_details": "predict", "reactions": "reactions"}
-    columns: dict[str, list[Any] | None] = dict.fromkeys(keys)
-    for name, key in keys.items():
-        if any(key in entry for entry in steps.details.values()):
-            rows: list[list[Any]] = [[None] * length for _ in range(count)]
-            for (row, index), entry in steps.details.items():
-                rows[row][index] = entry.get(key)
-            columns[name] = rows
-    return columns
+    if not any(key in entry for entry in steps.details.values()):
+        return None
+    rows: list[list[Any]] = [[None] * length for _ in range(count)]
+    for (row, index), entry in steps.details.items():
+        rows[row][index] = entry.get(key)
+    return rows
 
 
 _NO_REPLY = NONE - 1
