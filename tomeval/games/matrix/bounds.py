@@ -129,11 +129,6 @@ def ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float
     return worst, best_response(game, partner, horizon).value / horizon
 
 
-def all_the_same(worst: float, best: float) -> bool:
-    """Tell whether every policy earns the same, but for rounding, from what `ends` returns."""
-    return best - worst <= ROUNDING * max(abs(best), abs(worst))
-
-
 def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:
     """Return what the best predictor can expect in each state of a partner, each of shape (S,).
 
@@ -300,7 +295,10 @@ def blind_spots(game: MatrixGame, partners: tuple[Partner, ...], horizon: int) -
     likeliest = rows >= rows.max(axis=1, keepdims=True) - 1e-12
     costs = misjudgement_cost(game, "best_response")[:, (rows > 0).any(axis=0)]
     blind = {
-        "functional": all(all_the_same(*ends(game, partner, horizon)) for partner in partners),
+        "functional": all(
+            best - worst <= ROUNDING * max(abs(best), abs(worst))  # but for rounding
+            for worst, best in (ends(game, partner, horizon) for partner in partners)
+        ),
         "literal": bool(likeliest.all(axis=0).any()),
         "belief": not costs.any(),
     }

@@ -43,7 +43,7 @@ from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
     as_records,
-    has_beliefs,
+    cells_with_beliefs,
     has_probabilities,
     has_reactions,
     partners_known,
@@ -223,7 +223,7 @@ MATRIX = Domain(
         measured=_measured,
         references=REFERENCES,
         data={
-            "beliefs": has_beliefs,
+            "beliefs": lambda store: bool(cells_with_beliefs(store)),
             "changes": has_changes,
             "fresh games": has_fresh_games,
             "internal": has_internal,

@@ -100,11 +100,6 @@ class Setup:
             partners=PartnerPlayer("subject", Player("subject", self.kind, self.options)),
         )
 
-    @cached_property
-    def choice_bounds(self) -> NDArray[np.float64]:
-        """Cumulative weights of the partners."""
-        return self.tables.cumulative()
-
     def seat_subject(
         self,
         partner: Partner | None,
@@ -149,7 +144,7 @@ class Setup:
         if self.enumerated:
             return np.arange(first, first + count) % self.enumerated
         u = self.stream("partner choice").block(first, count, 1)
-        chosen: NDArray[np.int64] = (u >= self.choice_bounds).sum(axis=1)
+        chosen: NDArray[np.int64] = (u >= self.tables.cumulative()).sum(axis=1)
         return chosen
 
 

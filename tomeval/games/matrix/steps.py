@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -170,7 +170,13 @@ class Record:
         for form in (ACT, PREDICT):
             answer, action = turn.of(form)
             if answer is not None and not unasked(answer):
-                said = dict(_worth_telling(answer, action, told and form == ACT))
+                said = {
+                    "action": action,
+                    "probs": answer.probs if isinstance(answer, Decision) else None,
+                    "told": (told and form == ACT) or None,
+                    "details": answer.details,
+                }
+                said = {k: v for k, v in said.items() if k == "action" or v is not None}
                 self._ask(step, PARTNER, form, answer, said)
             self._log(step, PARTNER, form, answer)
         self._ask_beside(step, PARTNER, turn, turn.stated)
@@ -237,14 +243,3 @@ class Record:
             answers=self.answers,
             calls=self.calls,
         )
-
-
-def _worth_telling(answer: Answer, action: int | None, told: bool) -> Iterator[tuple[str, Any]]:
-    """Yield what is stored of an answer of the other player: as the columns of steps have it."""
-    yield "action", action
-    if isinstance(answer, Decision) and answer.probs is not None:
-        yield "probs", answer.probs
-    if told:
-        yield "told", True
-    if answer.details is not None:
-        yield "details", answer.details

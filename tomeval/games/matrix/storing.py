@@ -281,8 +281,10 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     reactions = np.array([row or [NONE] * size for row in stated], dtype=np.int64)
     drawn = np.zeros(reactions.shape, dtype=np.bool_)
     row_of = {row[2:]: index for index, row in enumerate(rows)}
-    for episode, step, question, outcome, _ in _own_answers(store, REACT, cell):
-        if outcome != VALID and (episode, step) in row_of:
+    said = ("episode", "step", "question", "outcome", "seat")
+    for episode, step, question, outcome, seat in store.read("answers", said, cell):
+        asked = seat == SEAT and question.startswith(f"{REACT} ")
+        if asked and outcome != VALID and (episode, step) in row_of:
             own = question.removeprefix(f"{REACT} ")
             if not own.isdecimal() or int(own) >= size:
                 raise store.damaged(f"cell {cell}: there is no question {question!r}")
@@ -294,28 +296,13 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     }
 
 
-def _own_answers(
-    store: Store, form: str, cell: int, episode: int | None = None
-) -> list[tuple[int, int, str, str, Any]]:
-    """Return the subject's answers to a numbered question, such as ``draw``; empty: to all.
-
-    Each is (episode, step, question, outcome, value).
-    """
-    names = ("episode", "step", "question", "outcome", "value", "seat")
-    return [
-        row[:-1]
-        for row in store.read("answers", names, cell, episode)
-        if row[-1] == SEAT and (not form or row[2].startswith(f"{form} "))
-    ]
-
-
 def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[int | None]]:
     """Return what was predicted when the literal question was asked again, by step.
 
     None stands for an answer that could not be read.
     """
     by_step: dict[int, list[int | None]] = {}
-    for _, step, _, outcome, value in _own_answers(store, DRAW, cell, episode):
+    for step, _, _, outcome, _, value, _ in _draws(store.record(cell, episode)):
         by_step.setdefault(step, []).append(value if outcome == VALID else None)
     return by_step
 
@@ -398,11 +385,6 @@ def cells_told(store: Store) -> frozenset[int]:
         for cell in store.cells_with('"told":1') | store.cells_with('"told":[')
         if any(1 in store.record(cell, e).column("told") for e in store.episodes(cell))
     )
-
-
-def has_beliefs(store: Store) -> bool:
-    """Tell whether any subject of the run was given beliefs."""
-    return bool(cells_with_beliefs(store))
 
 
 def read_beliefs(store: Store, cell: int) -> list[tuple[Any, ...]]:

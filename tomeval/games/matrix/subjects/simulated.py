@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.observation import Observation
@@ -226,15 +226,10 @@ class Believer(Subject):
     ) -> None:
         super().__init__(seat)
         self.accuracy = check_unit("believer: accuracy", accuracy)
-        if isinstance(use, str):
-            if use not in USES:
-                raise TomevalError(
-                    f"believer: use must be a number from 0 to 1, or one of {', '.join(USES)}, is "
-                    f"{use!r}{did_you_mean(use, USES)}"
-                )
-            self.use = self.accuracy if use == "matching" else 1.0
-        else:
-            self.use = check_unit("believer: use", use)
+        if isinstance(use, str) and use not in USES:
+            raise unknown("use", use, USES, "believer")
+        follows = {"matching": self.accuracy, "rational": 1.0}.get(str(use), use)
+        self.use = check_unit("believer: use", follows)
         self.p, self.q = check_unit("believer: p", p), check_unit("believer: q", q)
         game = seat.game
         self.best = best_responses(game)
