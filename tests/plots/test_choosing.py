@@ -22,7 +22,7 @@ def opened(tmp_path_factory):
         yield run
 
 
-FIRST = ["plane", "forest_regret", "forest_tom", "literal_against_functional", "decomposition"]
+FIRST = ["plane", "forest_regret", "forest_tom", "decomposition"]
 
 
 def test_first_pictures_of_matrix_games_and_their_captions(opened, tmp_path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tomeval.games.matrix.optima import known_best_response
-from tomeval.games.matrix.partners import Partner, change_of
+from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.games.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals
@@ -56,7 +56,7 @@ def around(played: Played) -> Around:
     starts = np.cumsum(played.lengths) - played.lengths
     pairs = np.unique(np.column_stack([played.which, played.lengths]), axis=0).tolist()
     for index, steps in pairs if played.partners else ():
-        told = change_of(played.partners[index])
+        told = played.partners[index].change
         if told is None or told.step > steps:
             continue
         rows = np.flatnonzero((played.which == index) & (played.lengths == steps))
@@ -64,7 +64,7 @@ def around(played: Played) -> Around:
         places = starts[rows][:, None] + np.arange(steps)
         sides[:, :, rows, :steps] = _judged(played, played.partners[index], places)
     shortest = int(played.lengths.min(initial=length))
-    changes = [told.step for one in played.partners if (told := change_of(one))]
+    changes = [told.step for one in played.partners if (told := one.change)]
     latest = max((step for step in changes if step <= shortest), default=shortest)
     most = shortest - MARGIN - (latest - 1)
     return Around(change, most if most >= 1 else np.nan, Side(*sides[0]), Side(*sides[1]))
@@ -74,7 +74,7 @@ def _judged(played: Played, partner: Partner, places: IntArray) -> BoolArray:
     """Return both sides of episodes against one partner, given the places of their steps."""
     own, theirs, steps = played.own[places], played.partner[places], np.arange(places.shape[1])
     said = np.full_like(own, NONE) if played.predicted is None else played.predicted[places]
-    change = change_of(partner)
+    change = partner.change
     assert change is not None
     likely, best = [], []  # what is right for the partner as it is, and for its first policy
     for machine in (partner, change.first):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -229,43 +229,10 @@ def regret_limits(
         between.append((start - most / horizon, start - least / horizon))
     rounding = 1e-9 * float(np.abs(game.own).max())
     low, high = min(low for low, _ in between), max(high for _, high in between)
-    belief = max(_dearest(game, partner) for partner in partners)
-    return {REGRETS[0]: (0.0 if abs(low) < rounding else low, high), REGRETS[1]: (0.0, belief)}
-
-
-class Attainable(NamedTuple):
-    """Limits of a task's mean ΔToM/T (best response), from 0, and ΔFunctional/T, in payoff units.
-
-    `belief`: every prediction as wrong, and the partner always where that costs most.
-    """
-
-    belief: float
-    regret_min: float
-    regret_max: float
-
-
-@lru_cache(maxsize=256)
-def attainable(
-    game: MatrixGame,
-    partners: tuple[Partner, ...],
-    weights: tuple[float, ...],
-    horizon: int,
-    reference: str,
-) -> Attainable:
-    """Return the limits of a task, in expectation over its weighted partners."""
-    rows = bounds(game, PartnerSet("", partners, weights), horizon, reference)
-    low, high = (
-        sum(row.weight * getattr(row, name) for row in rows)
-        for name in ("regret_min", "regret_max")
-    )
-    pairs = zip(weights, partners, strict=True)
-    return Attainable(sum(weight * _dearest(game, one) for weight, one in pairs), low, high)
-
-
-def _dearest(game: MatrixGame, partner: Partner) -> float:
-    """Return what the dearest prediction costs under the `best_response` rule."""
     costs = misjudgement_cost(game, "best_response").max(axis=0)
-    return float(costs[(partner.emissions > 0).any(axis=0)].max())
+    met = np.any([(partner.emissions > 0).any(axis=0) for partner in partners], axis=0)
+    belief = float(costs[met].max())
+    return {REGRETS[0]: (0.0 if abs(low) < rounding else low, high), REGRETS[1]: (0.0, belief)}
 
 
 _BLIND = {

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from tomeval.core.once import once_each
-from tomeval.games.matrix.partners import table_change
 from tomeval.games.matrix.scene import FRAME, PERSONAS
 from tomeval.games.matrix.subject_specs import LLM
 from tomeval.games.matrix.subjects.llm import SubjectOptions
@@ -19,7 +18,7 @@ from tomeval.strategies.options import SHARED, split_wording
 def has_changes(store: Store) -> bool:
     """Tell whether a partner of the run changes its policy within an episode; looked up once."""
     return any(
-        (step := table_change(table)) is not None and step <= told["horizon"]
+        "change" in table and table["change"]["step"] <= told["horizon"]
         for _, told in store.cells()
         for table in told["partners"]["tables"]
     )

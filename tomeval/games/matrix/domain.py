@@ -201,10 +201,9 @@ def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
 FIGURES = {
     name: f"tomeval.games.matrix.figures.{where}"
     for name, where in {
-        "plane": "points:plane",
+        "plane": "plane:plane",
         "regret": "curves:regret_curves",
         "tom": "curves:tom_curves",
-        "literal_against_functional": "points:scatter",
         "decomposition": "decomposition:decomposition",
     }.items()
 }
@@ -239,7 +238,7 @@ MATRIX = Domain(
         lines=episode_lines,
         first_table="cells",
         figures=FIGURES,
-        first_figures=("plane", "forest", "literal_against_functional", "decomposition"),
+        first_figures=("plane", "forest", "decomposition"),
         figures_by=("regret", "tom"),
         figures_of_curves={  # a share has no sum
             "regret": ("window", "running", "cumulative"),

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,54 +196,3 @@ class PartnerSet:
     def cumulative(self) -> NDArray[np.float64]:
         """Return cumulative weights, shape (partners - 1,)."""
         return np.cumsum(self.weights)[:-1]
-
-
-@lru_cache(maxsize=4096)
-def change_of(partner: Partner) -> Change | None:
-    """Return the change of a partner: the one it was made with, or the one that its table shows.
-
-    A table shows a change if it counts steps, plays one action in all of them and another one for
-    ever after: that of the shipped `switcher`. None for every other partner.
-
-    Examples
-    --------
-    >>> from tomeval.games.matrix.games import get_game
-    >>> from tomeval.games.matrix.partner_specs import get_partner
-    >>> change_of(get_partner("switcher(0, 1, k=30)", get_game("IPD"))).step
-    30
-    >>> change_of(get_partner("alternator", get_game("IPD"))) is None
-    True
-    """
-    if partner.change is not None:
-        return partner.change
-    if not _counts_once(partner.emissions, partner.next_state, partner.start):
-        return None
-    played = partner.emissions.argmax(axis=1)
-    first, second = (_always(partner, int(played[end])) for end in (0, -1))
-    return Change(len(played), first, second)
-
-
-def table_change(told: Mapping[str, Any]) -> int | None:
-    """Return the step of the change of a partner as definitions of cells have it; None: none."""
-    if "change" in told:
-        return int(told["change"]["step"])
-    table = np.array(told["emissions"])
-    return len(table) if _counts_once(table, np.array(told["next_state"]), told["start"]) else None
-
-
-def _counts_once(emissions: NDArray[np.float64], next_state: NDArray[np.int64], start: int) -> bool:
-    """Tell whether a table counts steps with one action for sure, then plays another for ever."""
-    size = len(emissions)
-    counted = np.minimum(np.arange(size) + 1, size - 1)
-    if size < 2 or start != 0 or (next_state != counted[:, None, None]).any():
-        return False
-    if (emissions.max(axis=1) != 1.0).any():
-        return False
-    played = emissions.argmax(axis=1)
-    return bool((played[:-1] == played[0]).all() and played[-1] != played[0])
-
-
-def _always(partner: Partner, action: int) -> Partner:
-    """Return the partner of the same game that plays one action."""
-    table = np.eye(partner.m)[[action]]
-    return Partner(f"always({action})", table, np.zeros((1, partner.n, partner.m), np.int64))

@@ -14,9 +14,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.once import held
 from tomeval.games.matrix.bounds import (
     REGRETS,
-    Attainable,
-    attainable,
     attainable_as_played,
+    ends,
     game_limits,
     regret_limits,
 )
@@ -188,13 +187,6 @@ class MatrixRunCell(RunCell):
         ceilings = attainable_as_played(self.played)
         return {name: float(values.mean()) for name, values in ceilings.items()}
 
-    def regret_limits(self, reference: str | None = None) -> Attainable:
-        """Return between what ΔFunctional/T and ΔToM/T lie; only for cells played `as_planned`."""
-        told = self.definition
-        weights = tuple(told["partners"]["weights"])
-        said = (told["horizon"], reference or self.reference)
-        return attainable(self.game, tuple(self.partners), weights, *said)
-
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
         """Return between what a measure lies, whoever plays; regret has exact limits.
 
@@ -217,8 +209,10 @@ class MatrixRunCell(RunCell):
         """Return the difference between worst and best response; None without a known partner."""
         if not self.partners or not self.as_planned:
             return None
-        limits = self.regret_limits(reference)
-        return limits.regret_max - limits.regret_min
+        weights, horizon = self.definition["partners"]["weights"], self.definition["horizon"]
+        between = [ends(self.game, partner, horizon) for partner in self.partners]
+        pairs = zip(weights, between, strict=True)
+        return sum(weight * (best - worst) for weight, (worst, best) in pairs)
 
     @property
     def payoff_range(self) -> float:

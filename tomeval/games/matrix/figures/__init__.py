@@ -1,1 +1,1 @@
-"""Figures that need the game: curves, literal against functional, decomposition."""
+"""Figures that need the game: curves, the plane of scores, decomposition."""
