@@ -10,22 +10,8 @@ from typing import Any
 from tomeval.games.matrix.answer import VERDICT
 from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.bounds import blind_sentences
-from tomeval.games.matrix.data import (
-    has_changes,
-    has_fresh_games,
-    has_internal,
-    worded,
-)
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.games.matrix.facts import (
-    blind_notes,
-    people_notes,
-    player_notes,
-    recorded_notes,
-    run_facts,
-    told_notes,
-    tom_notes,
-)
+from tomeval.games.matrix.facts import notes, run_facts, table_notes, tom_notes
 from tomeval.games.matrix.measures import MEASURES, measures_for
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_files import kind_of_file
@@ -44,13 +30,14 @@ from tomeval.games.matrix.storing import (
     SCHEMA,
     as_records,
     cells_with_beliefs,
+    has_changes,
     has_probabilities,
     has_reactions,
     partners_known,
     partners_react,
     step_records,
 )
-from tomeval.games.matrix.subject_specs import PartnerPlayer
+from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
 from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
@@ -118,16 +105,6 @@ def _rates(run: Run) -> Mapping[str, Callable[[str, str], bool]]:
     if has_reactions(run.store):
         return {REACTION_INVALID.name: lambda seat, question: question.startswith(f"{REACT} ")}
     return {}
-
-
-def _table_notes(run: Run) -> list[str]:
-    """Tell of recorded games, of players in the partner's seat, and of people."""
-    return recorded_notes(run) + player_notes(run) + people_notes(run)
-
-
-def _notes(run: Run) -> list[str]:
-    """Tell of subjects that were told, and of what cannot be told."""
-    return told_notes(run) + blind_notes(run)
 
 
 def _beside(
@@ -224,8 +201,8 @@ MATRIX = Domain(
         data={
             "beliefs": lambda store: bool(cells_with_beliefs(store)),
             "changes": has_changes,
-            "fresh games": has_fresh_games,
-            "internal": has_internal,
+            "fresh games": lambda store: any("disguise" in d["game"] for _, d in store.cells()),
+            "internal": lambda store: any("internal" in d for _, d in store.cells()),
             "probabilities": has_probabilities,
         },
     ),
@@ -246,8 +223,8 @@ MATRIX = Domain(
         },
         rates=_rates,
         facts=run_facts,
-        notes=_notes,
-        table_notes=_table_notes,
+        notes=notes,
+        table_notes=table_notes,
         notes_of_measures=tom_notes,
         verdict=VERDICT,
         beside=_beside,

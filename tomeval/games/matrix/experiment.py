@@ -28,7 +28,7 @@ from tomeval.games.matrix.subject_specs import (
     expand_subject,
     is_player,
 )
-from tomeval.games.matrix.subjects import subject_class
+from tomeval.games.matrix.subjects import Subject, subject_class
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import Experiment, among, axis, located, read_table
 from tomeval.strategies import parse_strategy
@@ -324,32 +324,28 @@ class MatrixCell(Cell):
 
 
 def _check_players(setup: Setup) -> None:
-    """Seat both subjects once, so that what cannot be played shows before anything is.
-
-    That is a person, one that needs the partner's table, or two that each need to know the other's
-    move before their own.
-    """
-    told = []
-    for side in (setup, setup.other):
-        # The caller says whose options the subject's are.
-        whose = "" if side is setup else f"{setup.partners.name!r} in the partner's seat: "
-        if not subject_class(side.kind).by_run:
-            raise TomevalError("people can play only against partners defined by tables")
-        try:
-            subject, _ = side.seat_subject(None, np.random.default_rng(0))
-        except TomevalError as error:
-            raise TomevalError(f"{whose}{error}") from None
-        if subject.needs_table:
-            raise TomevalError(
-                f"{whose}{side.kind!r} needs the best response to the partner's table, but a "
-                "player in the partner's seat has no table"
-            )
-        told.append(subject.looks_ahead)
-    if all(told):
+    """Seat both subjects once, so that what cannot be played shows before anything is."""
+    own = _seated(setup)
+    with located(f"{setup.partners.name!r} in the partner's seat"):
+        other = _seated(setup.other)
+    if own.looks_ahead and other.looks_ahead:
         raise TomevalError(
             f"it and {setup.partners.name!r} in the partner's seat both need to be told the "
             "other's move before their own; only one of them can be"
         )
+
+
+def _seated(side: Setup) -> Subject:
+    """Return the subject of a seat that a player sits opposite to; raise if it cannot play so."""
+    if not subject_class(side.kind).by_run:
+        raise TomevalError("people can play only against partners defined by tables")
+    subject, _ = side.seat_subject(None, np.random.default_rng(0))
+    if subject.needs_table:
+        raise TomevalError(
+            f"{side.kind!r} needs the best response to the partner's table, but a player in the "
+            "partner's seat has no table"
+        )
+    return subject
 
 
 def game_data(game: MatrixGame) -> dict[str, Any]:

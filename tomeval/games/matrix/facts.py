@@ -33,36 +33,6 @@ def run_facts(run: Run) -> list[Facts]:
     ]
 
 
-def people_notes(run: Run) -> list[str]:
-    """Say how many episodes people began, and what became of them."""
-    cells = [cell for cell in matrix_cells(run) if cell.by_people]
-    if not cells:
-        return []
-    counts: Counter[str] = Counter()
-    for cell in cells:
-        counts.update(tallies.episodes(run.store).get(cell.number, {}))
-    left = f", {counts[UNFINISHED]} unfinished" if counts[UNFINISHED] else ""
-    return [
-        f"People: of {counts.total()} episodes begun, {counts[COMPLETE]} complete{left}; measures "
-        "cover the complete ones. Unlike a model, a person remembers the first answer of a round "
-        "at the second question."
-    ]
-
-
-def blind_notes(run: Run) -> list[str]:
-    """Tell what measures cannot show in a run's tasks, whoever plays them."""
-    tasks = {
-        (cell.game.name, cell.definition["partners"]["name"], cell.definition["horizon"]): cell
-        for cell in matrix_cells(run)
-        if cell.partners and cell.as_planned
-    }
-    sentences = blind_sentences(
-        (cell.game, PartnerSet(name, tuple(cell.partners)), horizon)
-        for (_, name, horizon), cell in tasks.items()
-    )
-    return [f"{text[0].upper()}{text[1:]}." for text in sentences]
-
-
 def tom_notes(run: Run, names: Collection[str]) -> list[str]:
     """Tell against which partners the one-step rules of ΔToM are blind, and what `planned` is of.
 
@@ -96,8 +66,8 @@ _TOLD = {
 }
 
 
-def told_notes(run: Run) -> list[str]:
-    """Tell of subjects that learned the partner's move: language models, and players by rule.
+def notes(run: Run) -> list[str]:
+    """Tell of subjects that learned the partner's move, and of what measures cannot show.
 
     A language model is told before it acts; its literal question is asked without that.
     """
@@ -108,40 +78,52 @@ def told_notes(run: Run) -> list[str]:
             by_model = "stated" if cell.number in planted else "true"
             how = by_model if cell.definition["kind"] == LLM else "by rule"
             titles[how][cell.title] = None
-    return [_TOLD[how].format(titles="; ".join(names)) for how, names in titles.items() if names]
+    said = [_TOLD[how].format(titles="; ".join(names)) for how, names in titles.items() if names]
+    tasks = {
+        (cell.game.name, cell.definition["partners"]["name"], cell.definition["horizon"]): cell
+        for cell in matrix_cells(run)
+        if cell.partners and cell.as_planned
+    }
+    blind = blind_sentences(
+        (cell.game, PartnerSet(name, tuple(cell.partners)), horizon)
+        for (_, name, horizon), cell in tasks.items()
+    )
+    return said + [f"{text[0].upper()}{text[1:]}." for text in blind]
 
 
-def recorded_notes(run: Run) -> list[str]:
-    """Say what measures of recorded games do not tell by themselves."""
-    cells = [cell for cell in matrix_cells(run) if cell.recorded]
+def table_notes(run: Run) -> list[str]:
+    """Say what measures of recorded games, of players in the partner's seat and of people tell."""
+    cells, people = matrix_cells(run), Counter[str]()
+    recorded = [cell for cell in cells if cell.recorded]
+    for cell in cells:
+        if cell.by_people:
+            people.update(tallies.episodes(run.store).get(cell.number, {}))
+    left = f", {people[UNFINISHED]} unfinished" if people[UNFINISHED] else ""
     notes = {
         "The imported file has no `seed` column, so episodes cannot be paired by chance: "
         "comparisons treat players as independent groups, except for a participant who is in "
-        "both.": any(cell.chances is None for cell in cells),
+        "both.": any(cell.chances is None for cell in recorded),
         "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
         "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional.": any(
-            not cell.partners for cell in cells
+            not cell.partners for cell in recorded
         ),
         "Matches differ in length: T is the longest of a game and partner; every measure is "
         "per step, and regret is measured from the best response over the match's own length.": any(
-            len(set(cell.played.lengths.tolist())) > 1 for cell in cells
+            len(set(cell.played.lengths.tolist())) > 1 for cell in recorded
         ),
         "Some steps have no prediction: measures of predictions use the other steps, so "
         "belief, response and foresight do not add up to ΔFunctional.": not all(
-            cell.adds_up for cell in cells
+            cell.adds_up for cell in recorded
         ),
+        "A player in the partner's seat has no table, so ΔFunctional cannot be computed. Measures "
+        "describe the subject's seat; rates of invalid answers count both.": any(
+            cell.partner_player for cell in cells
+        ),
+        f"People: of {people.total()} episodes begun, {people[COMPLETE]} complete{left}; measures "
+        "cover the complete ones. Unlike a model, a person remembers the first answer of a round "
+        "at the second question.": any(cell.by_people for cell in cells),
     }
     return [note for note, holds in notes.items() if holds]
-
-
-def player_notes(run: Run) -> list[str]:
-    """Say what measures mean where a player sits in the partner's seat."""
-    if not any(cell.partner_player for cell in matrix_cells(run)):
-        return []
-    return [
-        "A player in the partner's seat has no table, so ΔFunctional cannot be computed. Measures "
-        "describe the subject's seat; rates of invalid answers count both."
-    ]
 
 
 def _subjects(cells: list[MatrixRunCell]) -> Rows:

@@ -108,8 +108,7 @@ class MatrixRunCell(RunCell):
         read = read_played(self.store, self.number, self.recorded)
         more = readers(self.store, self.number, self.definition)
         played = Played(self.game, self.partners, **read, more=more)
-        problem = _contradiction(played, len(self.partner_names))
-        if problem:
+        if problem := _contradiction(played, len(self.partner_names)):
             raise self.store.damaged(f"cell {self.number}: {problem}")
         return played
 
@@ -211,8 +210,7 @@ class MatrixRunCell(RunCell):
             return None
         weights, horizon = self.definition["partners"]["weights"], self.definition["horizon"]
         between = [ends(self.game, partner, horizon) for partner in self.partners]
-        pairs = zip(weights, between, strict=True)
-        return sum(weight * (best - worst) for weight, (worst, best) in pairs)
+        return float(np.dot(weights, [best - worst for worst, best in between]))
 
     @property
     def payoff_range(self) -> float:

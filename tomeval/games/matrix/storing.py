@@ -350,6 +350,16 @@ def has_reactions(store: Store) -> bool:
 
 
 @once_each
+def has_changes(store: Store) -> bool:
+    """Tell whether a partner of the run changes its policy within an episode; looked up once."""
+    return any(
+        "change" in table and table["change"]["step"] <= told["horizon"]
+        for _, told in store.cells()
+        for table in told["partners"]["tables"]
+    )
+
+
+@once_each
 def partners_known(store: Store) -> tuple[bool, ...]:
     """Tell for each cell whether its partners have tables; looked up once."""
     return tuple(bool(definition["partners"]["tables"]) for _, definition in store.cells())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +12,36 @@ from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.plugins import load_plugins
 from tomeval.games.matrix.games import check_keys
 from tomeval.games.matrix.partners import PartnerSet
+from tomeval.games.matrix.scene import FRAME, PERSONAS
 from tomeval.games.matrix.subjects import LLMSubject, subject_class
 from tomeval.games.matrix.subjects.llm import SubjectOptions
 from tomeval.models import is_served, model_name
 from tomeval.models.naming import NO_MODEL, without_address
+from tomeval.runs.capabilities import Worded
 from tomeval.runs.domain import Player
+from tomeval.runs.experiment import located
 from tomeval.strategies import parse_strategy, recorded_strategy
 from tomeval.strategies.beliefs import spread
+from tomeval.strategies.options import SHARED, split_wording
 from tomeval.strategies.parts import called_name
 
 if TYPE_CHECKING:
     from tomeval.games.matrix.play import Setup
 
 LLM = "llm"
+LABELS = "labels"
+_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME, "literal_order", "examples")
+"""Options of subjects that change what the model reads, and neither the game nor the strategy."""
+_WORDING = SHARED | {name: str(getattr(SubjectOptions, name)) for name in _OPTIONS}
+
+
+def worded(definition: Mapping[str, Any]) -> Worded | None:
+    """Return how a cell's subject is asked, given the cell's definition; None: it is no model."""
+    if definition["kind"] != LLM:
+        return None
+    player, said = split_wording(definition["options"], definition["strategy"], _WORDING)
+    labels = {LABELS: str(definition["labels"]["name"])}
+    return Worded(player, str(definition["model"]), labels | said, _WORDING)
 
 
 def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) -> list[Player]:
@@ -71,23 +88,15 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
                 f"known: {', '.join(known)}"
             )
     axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
-    if "strategy" in axes:
-        try:
+    with located(where):
+        if "strategy" in axes:
             axes["strategy"] = [one for spec in axes["strategy"] for one in spread(spec)]
-        except TomevalError as error:
-            raise TomevalError(f"{where}: {error}") from None
-    for key, values in axes.items():
-        if not values:
-            raise TomevalError(f"{where}: {key} is an empty list")
-    swept = {key for key, values in axes.items() if len(values) > 1}
-    result = []
-    for combination in itertools.product(*axes.values()):
-        chosen = dict(zip(axes, combination, strict=True))
-        try:
-            result.append(_one(kind, name, chosen, swept))
-        except TomevalError as error:
-            raise TomevalError(f"{where}: {error}") from None
-    return result
+        for key, values in axes.items():
+            if not values:
+                raise TomevalError(f"{key} is an empty list")
+        swept = {key for key, values in axes.items() if len(values) > 1}
+        chosen = (dict(zip(axes, one, strict=True)) for one in itertools.product(*axes.values()))
+        return [_one(kind, name, options, swept) for options in chosen]
 
 
 def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) -> Player:

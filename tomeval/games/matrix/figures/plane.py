@@ -123,7 +123,7 @@ def _point(axes: Axes, cell: MatrixRunCell, style: dict[str, Any], options: Opti
     """Draw one player in one task, with the crossing intervals."""
     mean, _, low, high = (np.clip(part, LOW, HIGH) for part in measured(cell, SCORED, options))
     ends = np.nan_to_num(np.stack([mean - low, high - mean]))
-    axes.errorbar(*mean, ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
+    axes.errorbar(mean[0], mean[1], ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
 
 
 class Looks:
