@@ -22,7 +22,7 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Extension, add
 from tomeval.games.matrix.games import GAMES, get_game
-from tomeval.games.matrix.partner_specs import PartnerSets, get_partner, get_partner_set
+from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet, reachable
 
 IPD, RPS = GAMES["IPD"], GAMES["RPS"]
@@ -360,8 +360,7 @@ def test_a_key_makes_a_set(tmp_path) -> None:
     def build(spec, game, base):
         return PartnerSet("twins", (get_partner(f"always({spec['twins']})", game, base),))
 
-    sets = PartnerSets(build)
-    add(Extension("mine", partner_sets={"twins": sets}))
+    add(Extension("mine", partner_sets={"twins": build}))
     experiment = {"games": "RPS", "horizon": 4, "episodes": 1, "subjects": "random"}
     with tomeval.run(experiment | {"partners": {"twins": 1}}, tmp_path / "run") as run:
         assert run.cells[0].columns["partners"] == "twins"

@@ -10,7 +10,7 @@ import numpy as np
 
 from tomeval.core.outcomes import VALID
 from tomeval.games.matrix.played import FloatArray, IntArray, Played, from_data, nothing
-from tomeval.games.matrix.storing import read_draws, read_stated_probabilities
+from tomeval.games.matrix.storing import read_draws
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
@@ -75,7 +75,11 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
     Where some lack it, as the answers of players that only draw now and then, those that have
     probabilities are no sample of the steps, and none are taken.
     """
-    rows, size = read_stated_probabilities(store, cell), len(definition["labels"]["partner"])
+    names = ("predicted_probs", "predict_outcome")
+    rows, size = (
+        [*store.read("steps", names, cell, complete=True)],
+        len(definition["labels"]["partner"]),
+    )
     probs, counts = np.full((len(rows), size), np.nan), np.zeros((len(rows), size), dtype=np.int64)
     drawn = read_draws(store, cell)
     for step, outcome, value in drawn:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from tomeval.games.matrix.answer import VERDICT
@@ -105,14 +104,6 @@ def _rates(run: Run) -> Mapping[str, Callable[[str, str], bool]]:
     if has_reactions(run.store):
         return {REACTION_INVALID.name: lambda seat, question: question.startswith(f"{REACT} ")}
     return {}
-
-
-def _beside(
-    run: Run, path: Path, model: str | None, interval: str, reference: str | None
-) -> tuple[list[dict[str, Any]], list[str]]:
-    from tomeval.games.matrix.published import beside
-
-    return beside(run, path, model, "normal" if interval == "auto" else interval, reference)
 
 
 def _words(task: Mapping[str, Any]) -> str:
@@ -227,7 +218,7 @@ MATRIX = Domain(
         table_notes=table_notes,
         notes_of_measures=tom_notes,
         verdict=VERDICT,
-        beside=_beside,
+        beside=later("tomeval.games.matrix.published:beside"),
         published=later("tomeval.games.matrix.published:as_published"),
     ),
     compare=Compare(

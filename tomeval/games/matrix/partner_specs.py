@@ -39,14 +39,11 @@ class PartnerLibrary(NamedTuple):
     source: str
 
 
-class PartnerSets(NamedTuple):
-    """A kind of partner set that an extension brings: inline tables that have its name as a key.
+PartnerSets = Callable[[dict[str, Any], MatrixGame, Path | None], PartnerSet]
+"""A kind of partner set that an extension brings: what inline tables with its name as a key mean.
 
-    `build` is called with such a table, the game, and the folder that relative paths start from.
-    """
-
-    build: Callable[[dict[str, Any], MatrixGame, Path | None], PartnerSet]
-
+It is called with such a table, the game, and the folder that relative paths start from.
+"""
 
 Partners = Callable[[MatrixGame], "list[PartnerSet | PartnerPlayer]"]
 """Returns the partner sets that an experiment means in a game."""
@@ -132,7 +129,7 @@ def get_partner_set(
     if isinstance(spec, dict):
         for key in spec:
             if key not in _TABLE and (kind := part("partner_sets", key)):
-                built: PartnerSet = kind.build(spec, game, base)
+                built: PartnerSet = kind(spec, game, base)
                 return built
         return _from_table(spec, game, base)
     if spec.strip() == "single_action":

@@ -15,6 +15,7 @@ from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.report.facts import counted
 from tomeval.runs.columns import ANSWER
 from tomeval.runs.results import Run
+from tomeval.statistics import AUTO
 from tomeval.strategies import parse_strategy
 
 Rows = list[dict[str, Any]]
@@ -186,7 +187,7 @@ def beside(
         The file's model to show beside every language model of the run, whatever its name.
         Default: the model that the run's model is by its name on the Hub.
     interval, reference
-        As for `tomeval.Run.rows`.
+        As for `tomeval.Run.rows`; ``auto`` is ``normal``, in which the others are published.
 
     Returns
     -------
@@ -204,8 +205,8 @@ def beside(
     TomevalError
         A file that cannot be read, or a model that is not in it.
     """
-    path = results_path(path)
-    published = read_results(path)
+    interval = "normal" if interval == AUTO else interval
+    published = read_results(results_path(path))
     names = sorted({row["model"] for row in published} - {TABULAR[0]})
     if model is not None and model not in names:
         raise unknown("model of the published results", model, names)

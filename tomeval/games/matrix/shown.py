@@ -23,8 +23,8 @@ from tomeval.games.matrix.partner_specs import SETS
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, PREDICT
-from tomeval.games.matrix.storing import STATED, draws_of_episode, other_answers
+from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, PARTNER, PREDICT
+from tomeval.games.matrix.storing import STATED, draws_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.report.facts import counted
 from tomeval.runs.capabilities import Line
@@ -224,16 +224,21 @@ _SHOWN = (
 
 def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]:
     """Yield what was chosen, predicted and earned in every step."""
-    store = run.store
-    where = (cell.number, episode)
-    [(partner, status, length)] = store.read("episodes", ("partner", "status", "steps"), *where)
-    yield Line(0, f"{cell.name}; episode {episode} against {cell.partner_names[partner]}: ")
-    yield Line(0, f"{status}, {counted(length, 'step')}")
-    labels = cell.labels
-    other = other_answers(store, cell.number, episode) if cell.partner_player else {}
-    draws = draws_of_episode(store, cell.number, episode)
+    store, labels = run.store, cell.labels
+    record = store.record(cell.number, episode)
+    against = cell.partner_names[record.own["partner"]]
+    yield Line(0, f"{cell.name}; episode {episode} against {against}: ")
+    yield Line(0, f"{record.status}, {counted(record.steps, 'step')}")
+    other = {
+        (step, question): (outcome, value["action"])
+        for step, seat, question, outcome, _, value, _ in record.answers
+        if seat == PARTNER and question in (ACT, PREDICT)
+    }
+    draws: dict[int, list[int | None]] = {}
+    for step, _, _, outcome, _, value, _ in draws_of(record):
+        draws.setdefault(step, []).append(value if outcome == VALID else None)
     for step, own, theirs, predicted, reward, act, predict, told, right in store.read(
-        "steps", _SHOWN, *where
+        "steps", _SHOWN, cell.number, episode
     ):
         if told is not None:
             verdict = "rightly" if right else "wrongly"

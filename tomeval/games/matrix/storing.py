@@ -11,15 +11,16 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, LENIENT, NOT_ASKED, OUTCOMES, VALID
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT, REACT, SEAT, Steps
+from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, SEAT, Steps
 from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
 
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
 
-STATED = f"act_details/{BELIEF}/action"
-"""What a subject was told that the partner would do; a name for `Stored.read`."""
+BELIEF_OF = f"act_details/{BELIEF}"
+STATED = f"{BELIEF_OF}/action"
+"""What a subject was told that the partner would do; a name for `Store.read`."""
 
 _STEP_COLUMNS = {
     "partner_state": "INTEGER",
@@ -255,21 +256,6 @@ def _flat(record: Record, recorded: bool) -> np.ndarray:
     return np.array([own, partner, predicted, reward], dtype=np.float64).T
 
 
-def other_answers(
-    store: Store, cell: int, episode: int
-) -> dict[tuple[int, str], tuple[str, int | None]]:
-    """Return outcome and action of what the player in the partner's seat was asked in an episode.
-
-    By step and question, ``act`` or ``predict``.
-    """
-    names = ("seat", "step", "question", "outcome", "value/action")
-    return {
-        (step, question): (outcome, action)
-        for seat, step, question, outcome, action in store.read("answers", names, cell, episode)
-        if seat == PARTNER and question in (ACT, PREDICT)
-    }
-
-
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
     names = ("reactions", "partner_state", "episode", "step")
@@ -296,17 +282,6 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     }
 
 
-def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[int | None]]:
-    """Return what was predicted when the literal question was asked again, by step.
-
-    None stands for an answer that could not be read.
-    """
-    by_step: dict[int, list[int | None]] = {}
-    for step, _, _, outcome, _, value, _ in _draws(store.record(cell, episode)):
-        by_step.setdefault(step, []).append(value if outcome == VALID else None)
-    return by_step
-
-
 _DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")
 """Kinds of subjects whose probabilities say how they draw, and state nothing."""
 
@@ -318,27 +293,19 @@ def has_probabilities(store: Store) -> bool:
     if any(kinds[cell] not in _DRAWING for cell in store.cells_with('"predicted_probs":')):
         return True
     asked = store.cells_with(f'"{DRAW} ')
-    return any(_draws(record) for cell in asked for record in store.records(cell))
+    return any(draws_of(record) for cell in asked for record in store.records(cell))
 
 
-def _draws(record: Record) -> list[tuple[Any, ...]]:
+def draws_of(record: Record) -> list[tuple[Any, ...]]:
+    """Return the answers of an episode to the literal question that was asked again."""
     return [row for row in record.answers if row[1] == SEAT and row[2].startswith(f"{DRAW} ")]
-
-
-def read_stated_probabilities(store: Store, cell: int) -> list[tuple[Any, ...]]:
-    """Return the probabilities of each prediction, a list or None, and its outcome.
-
-    Of the steps of a cell's complete episodes, in the order of `Played`.
-    """
-    names = ("predicted_probs", "predict_outcome")
-    return list(store.read("steps", names, cell, complete=True))
 
 
 def read_draws(store: Store, cell: int) -> list[tuple[int, str, Any]]:
     """Return the draws of a cell's complete episodes: (which of their steps, outcome, value)."""
     draws, before = [], 0
     for record in store.records(cell, complete=True):
-        draws += [(before + row[0] - 1, row[3], row[5]) for row in _draws(record)]
+        draws += [(before + row[0] - 1, row[3], row[5]) for row in draws_of(record)]
         before += record.steps
     return draws
 
@@ -395,15 +362,3 @@ def cells_told(store: Store) -> frozenset[int]:
         for cell in store.cells_with('"told":1') | store.cells_with('"told":[')
         if any(1 in store.record(cell, e).column("told") for e in store.episodes(cell))
     )
-
-
-def read_beliefs(store: Store, cell: int) -> list[tuple[Any, ...]]:
-    """Return what was stated in the steps of a cell's complete episodes, in the order of `Played`.
-
-    Each is (action, accuracy, right, the partner's action, the wording).
-    """
-    action, accuracy, right, wording = (
-        f"act_details/{BELIEF}/{key}" for key in ("action", "accuracy", "right", "as")
-    )
-    names = (action, accuracy, right, "partner_action", wording)
-    return list(store.read("steps", names, cell, complete=True))
