@@ -212,7 +212,6 @@ def test_cells_of_people_are_those_of_the_grid_and_hold_what_people_read():
 def test_who_is_not_asked_to_predict_is_asked_one_question():
     data = DATA | {"subjects": {"kind": "person", "literal": False}}
     for cell in make_experiment(data).cells:
-        assert not cell.predicts("subject")
         person, _ = cell.setup.seat_subject(cell.setup.tables.partners[0], None)
         assert person.forms == ("act",)
 

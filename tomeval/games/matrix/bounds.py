@@ -16,7 +16,7 @@ from tomeval.games.matrix.optima import (
     REFERENCES,
     best_response,
     dynamics,
-    possible_totals,
+    possible_sums,
     reference_rewards,
     worst_response,
 )
@@ -225,7 +225,7 @@ def regret_limits(
     between = []
     for partner in partners:
         start = float(reference_rewards(game, partner, horizon, reference).mean())
-        least, most = possible_totals(game, partner, horizon)
+        least, most = possible_sums(game, partner, horizon)[-1].tolist()
         between.append((start - most / horizon, start - least / horizon))
     rounding = 1e-9 * float(np.abs(game.own).max())
     low, high = min(low for low, _ in between), max(high for _, high in between)

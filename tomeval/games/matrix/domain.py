@@ -74,10 +74,6 @@ def _together(cell: MatrixCell) -> int:
     return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
 
 
-def _many(cell: MatrixCell, first: int, count: int) -> list[Record]:
-    return as_records(simulate(cell.setup, first, count), cell.setup.game)
-
-
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
     said = ("condition",) if "condition" in definition else ()  # recorded games only
     return {
@@ -143,10 +139,6 @@ def _held_of_recorded(cell: RunCell, by: str) -> str:
     return ", ".join(filter(None, words))
 
 
-def _held_name(by: str) -> str:
-    return "subject" if by in ("model", "labels", "condition", "run") else "model"
-
-
 def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
     """Return payoffs and partner tables by name."""
     game, partners = cell.definition["game"], cell.definition["partners"]
@@ -181,7 +173,11 @@ MATRIX = Domain(
     title="repeated matrix games against finite-state partners",
     experiment=MatrixExperiment,
     measures=MEASURES,
-    play=Play(_play, _together, _many),
+    play=Play(
+        _play,
+        _together,
+        lambda cell, first, n: as_records(simulate(cell.setup, first, n), cell.setup.game),
+    ),
     read=Read(
         SCHEMA,
         columns=_columns,
@@ -239,7 +235,9 @@ MATRIX = Domain(
         words=_words,
         level=_level,
         held=_held,
-        held_name=_held_name,
+        held_name=lambda by: (
+            "subject" if by in ("model", "labels", "condition", "run") else "model"
+        ),
         worded=lambda cell: worded(cell.definition),
         content=_content,
     ),

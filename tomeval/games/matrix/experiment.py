@@ -14,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named, part
-from tomeval.games.matrix.games import Labels, MatrixGame, check_keys, get_game
+from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
@@ -268,13 +268,6 @@ class MatrixCell(Cell):
         names = [player.strategy for player in self.seats.values() if player.strategy]
         return any(parse_strategy(name).scores for name in names)
 
-    def predicts(self, seat: str) -> bool:
-        """Tell whether a seat is asked what the other does, as a probe or to act on it."""
-        player = self.seats[seat]
-        if player.options.get("literal", True):
-            return True
-        return bool(player.strategy) and parse_strategy(player.strategy).predicts_first
-
     @property
     def subject(self) -> str:
         """The subject's name in tables."""
@@ -299,7 +292,7 @@ class MatrixCell(Cell):
             "templates": s.templates(),
             "options": s.options,
             "game": game_data(s.game),
-            "labels": labels_data(s.labels),
+            "labels": asdict(s.labels),
             "partners": partners_data(s.partners) | self._player_data(),
             "horizon": s.horizon,
             "seed": s.seed,
@@ -355,11 +348,6 @@ def game_data(game: MatrixGame) -> dict[str, Any]:
     disguise = {} if game.disguise is None else asdict(game.disguise)
     more = {"story": game.story, "disguise": disguise}
     return told | {name: said for name, said in more.items() if said}
-
-
-def labels_data(labels: Labels) -> dict[str, Any]:
-    """Return a label set as definitions of cells have it."""
-    return {"name": labels.name, "own": labels.own, "partner": labels.partner}
 
 
 def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tomeval.core.outcomes import COMPLETE, UNFINISHED
@@ -166,19 +166,15 @@ def _who(player: Mapping[str, Any] | None) -> str:
 
 def _games(cells: list[MatrixRunCell]) -> list[tuple[str, Rows]]:
     """Return every game under every label set: a matrix of (own, partner's) payoffs."""
-    shown = {(cell.game.name, cell.labels.name): cell for cell in cells}
-    return [(_caption(cell), list(_payoffs(cell))) for cell in shown.values()]
-
-
-def _caption(cell: MatrixRunCell) -> str:
-    game = cell.game
-    source = f" {game.source}." if game.source else ""
-    return (
-        f"{game.name}: {game.title}, labels {cell.labels.name}.{source} Payoffs: subject, partner."
-    )
-
-
-def _payoffs(cell: MatrixRunCell) -> Iterator[dict[str, str]]:
-    for label, row in zip(cell.labels.own, cell.game.payoffs, strict=True):
-        pairs = zip(cell.labels.partner, row, strict=True)
-        yield {"": label} | {theirs: f"{own:g}, {their:g}" for theirs, (own, their) in pairs}
+    tables: list[tuple[str, Rows]] = []
+    for cell in {(cell.game.name, cell.labels.name): cell for cell in cells}.values():
+        game, labels = cell.game, cell.labels
+        source = f" {game.source}." if game.source else ""
+        caption = f"{game.name}: {game.title}, labels {labels.name}.{source}"
+        rows = [
+            {"": label}
+            | {b: f"{x:g}, {y:g}" for b, (x, y) in zip(labels.partner, row, strict=True)}
+            for label, row in zip(labels.own, game.payoffs, strict=True)
+        ]
+        tables.append((f"{caption} Payoffs: subject, partner.", rows))
+    return tables

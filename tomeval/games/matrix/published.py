@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,7 @@ REASONING = "reasoning"
 """The published prompting of a model that reasons by itself: it is simply asked, as by QA."""
 BEST_OF = ("Reflexion", ("Reflexion 1", "Reflexion 2", "Reflexion 3"))
 """A published strategy that is the best of several, in tables 2, 3, 8 and 9."""
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.IGNORECASE)
 _TASK = ("game", "labels", "partners", "horizon", "seed")
 _HORIZON = 100  # of all published results
 
@@ -45,20 +47,13 @@ def read_results(path: Path) -> list[dict[str, str]]:
     for line, row in csv_rows(path, COLUMNS):
         where = f"{shown_path(path)}, line {line}"
         for name in ("mean", "ci95"):
-            if not _is_number(row[name]) and (name, row[name]) != ("ci95", ""):
+            if (name, row[name]) != ("ci95", "") and not _NUMBER.fullmatch(row[name]):
                 raise TomevalError(f"{where}: {name} {row[name]!r} is not a number")
         first = lines.setdefault(tuple(row[name] for name in COLUMNS[:6]), line)
         if first != line:
             raise TomevalError(f"{where}: the same cell and metric as line {first}")
         rows.append({**row, "line": str(line)})
     return rows
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def published_name(model: str, names: Iterable[str]) -> str:

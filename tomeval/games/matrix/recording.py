@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_unpacked
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
-from tomeval.games.matrix.experiment import game_data, labels_data, partners_data
+from tomeval.games.matrix.experiment import game_data, partners_data
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.log_fields import UNKNOWN, WHO_PLAYED, CellError, Reading, Rows
 from tomeval.games.matrix.optima import REFERENCES
@@ -160,7 +160,13 @@ class _Reader:
             longest = max(map(len, every))
             if longest < len(steps):
                 self.line = rows[longest][0]
-                raise CellError("", "", _impossible(name, cell, steps, longest))
+                why = (
+                    f"{cell.partners.name!r} cannot have played action {steps[longest][1]} in step"
+                )
+                why = (
+                    f"episode {name!r}: {why} {longest + 1} of the episode; was it another partner?"
+                )
+                raise CellError("", "", why)
             fit = [index for index, one in enumerate(every) if len(one) == longest]
             if len(fit) > 1:
                 names = ", ".join(cell.partners.partners[index].name for index in fit)
@@ -216,14 +222,6 @@ class _Reader:
         return Recorded(made, notes)
 
 
-def _impossible(name: str, cell: _Cell, steps: list[tuple[Any, ...]], at: int) -> str:
-    assert cell.partners is not None
-    return (
-        f"episode {name!r}: {cell.partners.name!r} cannot have played action {steps[at][1]} in "
-        f"step {at + 1} of the episode; was it another partner?"
-    )
-
-
 def _definition(
     subject: str, game: MatrixGame, partners: PartnerSet | None, labels: str | None
 ) -> dict[str, Any]:
@@ -234,7 +232,7 @@ def _definition(
         **dict.fromkeys(("model", "strategy", "templates"), ""),
         "options": {},
         "game": game_data(game),
-        "labels": labels_data(game.label_set(labels)),
+        "labels": asdict(game.label_set(labels)),
         "partners": partners_data(partners) if partners else nobody,
     }
 

@@ -11,7 +11,7 @@ import numpy as np
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.optima import (
     known_best_response,
-    possible_totals,
+    possible_sums,
     reference_rewards,
 )
 from tomeval.games.matrix.partners import Partner
@@ -210,7 +210,7 @@ def _plays(played: Played) -> Terms:
         met = played.which == index
         for length in np.unique(played.lengths[met]).tolist():
             mine = met & (played.lengths == length)
-            ends = possible_totals(game, partner, length)
+            ends = possible_sums(game, partner, length)[-1]
             value = float(reference_rewards(game, partner, length, "horizon").sum())
             optimum[mine] = value
             at_chance[mine] = chance_regret(game, partner, length)

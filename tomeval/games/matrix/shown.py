@@ -9,8 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from tomeval.core.extensions import parts
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.core.resources import read_toml
@@ -19,8 +17,8 @@ from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.games.matrix.optima import relevance
 from tomeval.games.matrix.partner_files import partner_file, partner_names
-from tomeval.games.matrix.partner_specs import SETS
-from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.partner_specs import SETS, get_partner
+from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, PARTNER, PREDICT
@@ -178,7 +176,8 @@ def asked(setup: Setup, note: str = "") -> list[Overheard]:
     In place of a player in the partner's seat one plays that takes its actions in turn.
     """
     if not isinstance(setup.partners, PartnerSet):
-        setup = replace(setup, partners=_in_turn(setup))
+        cycler = get_partner("cycler", setup.game)
+        setup = replace(setup, partners=PartnerSet("in turn", (cycler,)))
     return record(partial(play_episode_async, setup, 0), run_loop, note)
 
 
@@ -205,15 +204,6 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
     [cell] = make_experiment(data, where="prompt").cells
     assert isinstance(cell, MatrixCell)
     return cell
-
-
-def _in_turn(setup: Setup) -> PartnerSet:
-    """Return a partner that takes its actions in turn."""
-    turns = np.arange(setup.game.m)
-    after = np.broadcast_to(
-        ((turns + 1) % len(turns))[:, None, None], (len(turns), setup.game.n, len(turns))
-    )
-    return PartnerSet("in turn", (Partner("in turn", np.eye(len(turns)), after),))
 
 
 _SHOWN = (
