@@ -101,7 +101,7 @@ MISTAKES = [
     ("table runs/mine --metric regrets", "unknown metric 'regrets' (did you mean 'regret'?)"),
     ("table runs/mine --where game=RSP", "no cell has the game 'RSP' (did you mean 'RPS'?)"),
     ("plot runs/mine", "missing option '--out'"),
-    ("plot runs/mine --out p --only decompositon", "(did you mean 'decomposition'?)"),
+    ("plot runs/mine --out p --only plan", "(did you mean 'plane'?)"),
     ("export runs/mine --what hub", "--format hub --out FOLDER"),
     ("table runs/mine --what cell", "unknown table 'cell' (did you mean 'cells'?)"),
     ("report runs/mine -o x.pdf", "-o x.pdf: a report is one HTML file: x.html"),

@@ -34,7 +34,7 @@ def test_every_plot_is_made_twice_and_not_empty(drawn) -> None:
         for what in ("regret", "tom")
         for game in ("IBS", "IPD")
     ]
-    family = ("plane", "decomposition", "forest_regret", "forest_tom")
+    family = ("plane", "forest_regret", "forest_tom")
     stems += family
     stems += ["differences_by_subject"]
     pictures = [f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")]

@@ -189,13 +189,3 @@ def test_differences_name_the_baseline_and_the_better_side_on_one_scale(pictures
     assert left == right
     drawn = [line.get_xdata() for axes in drawing.figure.axes for line in axes.lines]
     assert left[0] < np.min(np.concatenate(drawn)) <= np.max(np.concatenate(drawn)) < left[1]
-
-
-def test_shares_of_the_chosen_cells_are_their_own(two_models) -> None:
-    """Descriptions of some cells are those of all cells, cut to these."""
-    (whole,) = draw(two_models, ["decomposition"])
-    with tomeval.Run(two_models.folder, where=["subject=CoT"]) as some:
-        (part,) = draw(some, ["decomposition"])
-    said = part.description.split(": ", 1)[1].rstrip(".")
-    assert said.count("sum") == 2
-    assert said in whole.description

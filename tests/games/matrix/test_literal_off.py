@@ -136,8 +136,7 @@ def test_whatever_shows_a_run_copes(known, tmp_path, subjects):
     run_experiment(experiment(*subjects), tmp_path / "run")
     with Run(tmp_path / "run") as run:
         drawn = {drawing.name for drawing in draw(run, every=True)}
-        literal = {"tom", "decomposition"}
-        assert literal & drawn == (literal if len(subjects) > 1 else set())
+        assert ("tom" in drawn) == (len(subjects) > 1)
         assert {"regret", "forest"} <= drawn
         number = len(subjects) - 1
         lines = "\n".join(transcript_lines(run, number, 0))

@@ -164,7 +164,6 @@ FIGURES = {
         "plane": "plane:plane",
         "regret": "curves:regret_curves",
         "tom": "curves:tom_curves",
-        "decomposition": "decomposition:decomposition",
     }.items()
 }
 
@@ -202,7 +201,7 @@ MATRIX = Domain(
         lines=episode_lines,
         first_table="cells",
         figures=FIGURES,
-        first_figures=("plane", "forest", "decomposition"),
+        first_figures=("plane", "forest"),
         figures_by=("regret", "tom"),
         figures_of_curves={  # a share has no sum
             "regret": ("window", "running", "cumulative"),

@@ -1,1 +1,1 @@
-"""Figures that need the game: curves, the plane of scores, decomposition."""
+"""Figures that need the game: curves by step, and the plane of scores."""
