@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,7 @@ from tomeval.strategies import parse_strategy
 MAX_STEPS_PER_EPISODE = 100_000
 _ENTRY = ("game", "labels", "partners")
 _SETS = "game_sets"
+_WithPartners = tuple[MatrixGame, Sequence[PartnerSet | PartnerPlayer]]
 
 
 class MatrixExperiment(Experiment):
@@ -166,21 +167,25 @@ class MatrixExperiment(Experiment):
             more = named(_SETS) if kind == "game" else ()
             check_keys(where, entry, (kind, *_ENTRY[1:], *more), (kind,))
             with located(where):
-                if kind != "game":
-                    tasks += self._of_set(kind, entry)
-                    continue
-                game = entry["game"]
-                if not isinstance(game, MatrixGame):
-                    game = get_game(_text(game, "game"), self._base)
-                names = _label_sets(game, entry.get("labels", self.labels), "labels" in entry)
-                partners = self._partner_sets(entry, game)
-            tasks += [(game, name, one) for name in names for one in partners]
+                made = self._of_set(kind, entry) if kind != "game" else [self._of_game(entry)]
+                labels = entry.get("labels", self.labels if kind == "game" else [])
+                tasks += [
+                    (game, name, one)
+                    for game, partners in made
+                    for name in _label_sets(game, labels, "labels" in entry)
+                    for one in partners
+                ]
         return tasks
 
-    def _of_set(
-        self, kind: str, entry: dict[str, Any]
-    ) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
-        """Return the tasks of a set of games, whose labels are their own or the entry's."""
+    def _of_game(self, entry: dict[str, Any]) -> _WithPartners:
+        """Return a game with its partners."""
+        game = entry["game"]
+        if not isinstance(game, MatrixGame):
+            game = get_game(_text(game, "game"), self._base)
+        return game, self._partner_sets(entry, game)
+
+    def _of_set(self, kind: str, entry: dict[str, Any]) -> Sequence[_WithPartners]:
+        """Return the games of a set with their partners."""
         sets: GameSets = part(_SETS, kind)
         if sets.brings_partners and "partners" in entry:
             raise TomevalError(f"partners cannot be combined with {kind}, which brings its own")
@@ -188,13 +193,7 @@ class MatrixExperiment(Experiment):
             known = ", ".join(sets.keys.model_fields)
             raise TomevalError(f"{kind} must be a table; its keys: {known}")
         keys = read_table(sets.keys, entry[kind], kind)
-        made = sets.build(keys, lambda game: self._partner_sets(entry, game), self._base)
-        return [
-            (game, name, one)
-            for game, partners in made
-            for name in _label_sets(game, entry.get("labels", []), "labels" in entry)
-            for one in partners
-        ]
+        return sets.build(keys, lambda game: self._partner_sets(entry, game), self._base)
 
     def _partner_sets(
         self, entry: dict[str, Any], game: MatrixGame
@@ -253,10 +252,6 @@ class MatrixCell(Cell):
         other = {PARTNER: partners.player} if isinstance(partners, PartnerPlayer) else {}
         return {SEAT: self.spec} | other
 
-    def seen_from(self, seat: str) -> Setup:
-        """Return the task as one of the seats sees it."""
-        return self.setup if seat == SEAT else self.setup.other
-
     @property
     def length(self) -> int:
         """The horizon."""
@@ -284,36 +279,31 @@ class MatrixCell(Cell):
     def definition(self) -> dict[str, Any]:
         """Return the cell as JSON-ready data, complete with payoffs and partner tables."""
         s = self.setup
+        partners = partners_data(s.partners)
+        if isinstance(s.partners, PartnerPlayer):
+            partners["player"] = _player_data(s.partners.player, s.other)
         return {
-            "subject": self.subject,
-            "kind": s.kind,
-            "model": self.spec.model_name,
-            "strategy": self.spec.strategy,
-            "templates": s.templates(),
-            "options": s.options,
+            **_player_data(self.spec, s),
             "game": game_data(s.game),
             "labels": asdict(s.labels),
-            "partners": partners_data(s.partners) | self._player_data(),
+            "partners": partners,
             "horizon": s.horizon,
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
         } | ({"by_people": True} if self.by_people else {})
 
-    def _player_data(self) -> dict[str, Any]:
-        """Return who sits in the partner's seat, complete enough to be played again."""
-        if not isinstance(self.setup.partners, PartnerPlayer):
-            return {}
-        player, setup = self.setup.partners.player, self.setup.other
-        said = {
-            "subject": player.name,
-            "kind": player.kind,
-            "model": player.model_name,
-            "strategy": player.strategy,
-            "templates": setup.templates(),
-            "options": player.options,
-        }
-        return {"player": said}
+
+def _player_data(player: Player, setup: Setup) -> dict[str, Any]:
+    """Return who sits in a seat, complete enough to be played again."""
+    return {
+        "subject": player.name,
+        "kind": player.kind,
+        "model": player.model_name,
+        "strategy": player.strategy,
+        "templates": setup.templates(),
+        "options": player.options,
+    }
 
 
 def _check_players(setup: Setup) -> None:

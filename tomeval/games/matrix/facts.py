@@ -11,6 +11,7 @@ from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.measures import ONE_STEP, PLANNED
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.games.matrix.steps import NONE
 from tomeval.games.matrix.storing import cells_told, cells_with_beliefs
 from tomeval.games.matrix.subject_specs import LLM
 from tomeval.runs import tallies
@@ -112,8 +113,9 @@ def table_notes(run: Run) -> list[str]:
             len(set(cell.played.lengths.tolist())) > 1 for cell in recorded
         ),
         "Some steps have no prediction: measures of predictions use the other steps, so "
-        "belief, response and foresight do not add up to ΔFunctional.": not all(
-            cell.adds_up for cell in recorded
+        "belief, response and foresight do not add up to ΔFunctional.": any(
+            cell.played.predicted is not None and (cell.played.predicted == NONE).any()
+            for cell in recorded
         ),
         "A player in the partner's seat has no table, so ΔFunctional cannot be computed. Measures "
         "describe the subject's seat; rates of invalid answers count both.": any(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -176,14 +175,6 @@ class MatrixGame:
         if name not in self.labels:
             raise unknown(f"label set of game {self.name}", name, self.labels)
         return self.labels[name]
-
-    def fingerprint(self) -> str:
-        """Return a SHA-256 of payoffs, wording and labels: equal for equal games."""
-        digest = hashlib.sha256(repr(self.payoffs.tolist()).encode())
-        digest.update(repr((self.wording, [(k, v) for k, v in self.labels.items()])).encode())
-        if self.story:
-            digest.update(self.story.encode())
-        return digest.hexdigest()
 
 
 def mirrored_labels(labels: Labels) -> Labels:

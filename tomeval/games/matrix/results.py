@@ -238,12 +238,6 @@ class MatrixRunCell(RunCell):
         even = bool((self.played.lengths == self.definition["horizon"]).all())
         return even and bool(self.partners)
 
-    @property
-    def adds_up(self) -> bool:
-        """Whether belief, response and foresight are of the same steps, all of the episodes'."""
-        predicted = self.played.predicted
-        return predicted is None or bool((predicted != NONE).all())
-
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return the steps' worth: `best_action` as the best response over the horizon plays it.
 

@@ -21,7 +21,7 @@ from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, PARTNER, PREDICT
+from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, PARTNER, PREDICT, SEAT
 from tomeval.games.matrix.storing import STATED, draws_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.report.facts import counted
@@ -167,7 +167,7 @@ LISTS: dict[str, Callable[[], Rows]] = {
 
 def episodes(cell: MatrixCell, seat: str, note: str = "") -> list[list[Overheard]]:
     """Return what a seat is asked in an episode, see `Describe.episodes`."""
-    return [asked(cell.seen_from(seat), note)]
+    return [asked(cell.setup if seat == SEAT else cell.setup.other, note)]
 
 
 def asked(setup: Setup, note: str = "") -> list[Overheard]:
