@@ -246,13 +246,11 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
                     key = (columns["subject"], columns["game"], columns["partners"], str(episode))
                     truth[(*key, name)] = float(value)
     by = ("subject", "partners")
-    with tomeval.import_log(
-        tmp_path / "steps.csv", tmp_path / "again", by=by, reference=reference
-    ) as again:
+    with tomeval.import_log(tmp_path / "steps.csv", tmp_path / "again", by=by) as again:
         found = {}
         for cell in again.cells:
             key = (cell.columns["subject"], cell.columns["game"], cell.columns["condition"])
-            for name, values in cell.metrics().items():
+            for name, values in cell.metrics(reference).items():
                 for episode, value in zip(cell.episodes, values, strict=True):
                     found[(*key, cell.definition["matches"][episode], name)] = float(value)
     assert found == pytest.approx(truth, rel=0, abs=0, nan_ok=True)

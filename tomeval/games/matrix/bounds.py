@@ -22,7 +22,7 @@ from tomeval.games.matrix.optima import (
 )
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.played import FloatArray, Played, states_of
+from tomeval.games.matrix.played import FloatArray, Played, by_episode
 from tomeval.games.matrix.responses import (
     ROUNDING,
     misjudgement_cost,
@@ -176,15 +176,12 @@ def attainable_as_played(played: Played) -> dict[str, FloatArray]:
     Means over an episode's steps of `by_state` in the states that were met, each of shape (E,). A
     subject's expected ToM % is at most, and its expected ΔToM at least, the expectation of these.
     """
-    result = {name: np.zeros(played.episodes) for name in CEILINGS}
+    by_step = {name: np.zeros(len(played.own)) for name in CEILINGS}
     for index, partner in enumerate(played.partners):
-        mine = np.flatnonzero(played.which == index)
-        states, starts = states_of(played, partner, mine)
+        here = np.repeat(played.which == index, played.lengths)
         for name, values in by_state(played.game, partner).items():
-            if mine.size:
-                means = np.add.reduceat(values[states], starts) / played.lengths[mine]
-                result[name][mine] = means
-    return result
+            by_step[name][here] = values[played.states[here]]
+    return {name: by_episode(played, steps) / played.lengths for name, steps in by_step.items()}
 
 
 @lru_cache(maxsize=256)

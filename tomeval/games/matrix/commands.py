@@ -122,7 +122,6 @@ def import_(
         ),
     ] = None,
     skip_bad: SkipBad = False,
-    reference: ReferenceOption = "horizon",
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
     from tomeval.games.matrix.recording import import_matches
@@ -138,6 +137,6 @@ def import_(
         skip_bad=skip_bad,
     )
     folder = out or Path("runs") / games.stem
-    for note in import_matches(games, folder, reading, reference):
+    for note in import_matches(games, folder, reading):
         tell(note)
     show(folder)

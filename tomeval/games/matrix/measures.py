@@ -121,16 +121,15 @@ def episode_metrics(played: Played, reference: str = "horizon") -> dict[str, Flo
     by_step = step_metrics(played, reference)
     if played.episodes == 0:
         return {name: np.empty(0) for name in METRICS}
-    starts = np.concatenate([[0], np.cumsum(played.lengths)[:-1]])
     if played.predicted is not None and (played.predicted == NONE).any():
-        said = np.add.reduceat(played.predicted != NONE, starts, dtype=np.int64)
+        said = np.add.reduceat(played.predicted != NONE, played.starts, dtype=np.int64)
         counts = {m.name: said for m in _BY_STEP if m.needs == "predictions"}
         by_step |= {name: np.nan_to_num(by_step[name]) for name in counts}
     else:
         counts = {}
     with np.errstate(invalid="ignore"):  # 0 / 0: no step of the episode has a prediction
         return {
-            name: np.add.reduceat(values, starts) / counts.get(name, played.lengths)
+            name: np.add.reduceat(values, played.starts) / counts.get(name, played.lengths)
             for name, values in by_step.items()
         }
 

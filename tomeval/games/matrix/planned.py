@@ -191,7 +191,7 @@ def reactions_right(played: Played) -> FloatArray:
     stated, and steps with one. NaN if none was, or a step was not asked.
     """
     result = np.full(played.episodes, np.nan)
-    if played.reactions is None or played.partner_state is None:
+    if played.reactions is None or not played.partners:
         return result
     ends = np.cumsum(played.lengths)
     for episode, (end, length) in enumerate(zip(ends, played.lengths, strict=True)):
@@ -200,7 +200,7 @@ def reactions_right(played: Played) -> FloatArray:
         if (said < 0).any():
             continue
         partner = played.partners[played.which[episode]]
-        following = partner.next_state[played.partner_state[steps], :, played.partner[steps]]
+        following = partner.next_state[played.states[steps], :, played.partner[steps]]
         drawn = played.drawn_reactions
         stated = np.ones(said.shape, dtype=bool) if drawn is None else ~drawn[steps]
         among = stated.any(axis=1)

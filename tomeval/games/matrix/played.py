@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,6 @@ class Played:
     # was not asked (always in the last step). None if no step was asked.
     reactions: IntArray | None = None
     drawn_reactions: BoolArray | None = None  # shape (N, n): which were drawn; None: none
-    partner_state: IntArray | None = None  # shape (N,): needed with `reactions`
     # What groups of measures read besides, by name, when it is first called; see `groups`.
     more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
@@ -47,6 +47,25 @@ class Played:
     def episodes(self) -> int:
         """Number of episodes."""
         return len(self.lengths)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Where each episode begins in arrays over steps, shape (E,)."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    @cached_property
+    def states(self) -> IntArray:
+        """The partner's state in every step, shape (N,), followed along the moves; -1: unknown."""
+        states = np.full(len(self.own), -1)
+        for index, partner in enumerate(self.partners):
+            mine = np.flatnonzero(self.which == index)
+            state = np.full(len(mine), partner.start)
+            for t in range(int(self.lengths[mine].max(initial=0))):
+                going = self.lengths[mine] > t
+                at = self.starts[mine][going] + t
+                states[at] = state[going]
+                state[going] = partner.next_state[state[going], self.own[at], self.partner[at]]
+        return states
 
 
 def data_of(played: Played, name: str) -> Any:
@@ -102,30 +121,10 @@ def nothing(played: Played, share: bool = False) -> Totals:
 
 def by_episode(played: Played, values: FloatArray | BoolArray) -> FloatArray:
     """Return the sums over the steps of each episode, shape (E,), given the steps' values (N,)."""
-    starts = np.cumsum(played.lengths) - played.lengths
     if not played.episodes:
         return np.empty(0)
-    sums: FloatArray = np.add.reduceat(values, starts, dtype=np.float64)
+    sums: FloatArray = np.add.reduceat(values, played.starts, dtype=np.float64)
     return sums
-
-
-def states_of(played: Played, partner: Partner, episodes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return a partner's state in every step of some episodes, followed along the moves.
-
-    The states have shape (sum of the episodes' lengths,); the second array says where each episode
-    begins in it.
-    """
-    lengths = played.lengths[episodes]
-    from_ = (np.cumsum(played.lengths) - played.lengths)[episodes]
-    starts = np.cumsum(lengths) - lengths
-    states = np.empty(int(lengths.sum()), dtype=np.int64)
-    state = np.full(len(episodes), partner.start)
-    for t in range(int(lengths.max(initial=0))):
-        going = lengths > t
-        at = from_[going] + t
-        states[starts[going] + t] = state[going]
-        state[going] = partner.next_state[state[going], played.own[at], played.partner[at]]
-    return states, starts
 
 
 def fitting(partner: Partner, own: Sequence[int], theirs: Sequence[int]) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.core.files import check_unpacked
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
@@ -39,9 +39,7 @@ class _Cell:
     records: list[Record] = field(default_factory=list)
 
 
-def import_matches(
-    path: Path, out: Path, reading: Reading, reference: str = "horizon"
-) -> list[str]:
+def import_matches(path: Path, out: Path, reading: Reading) -> list[str]:
     """Make a run of the matches of a log in the folder `out`, which must not exist.
 
     Parameters
@@ -49,8 +47,6 @@ def import_matches(
     path : Path
         A CSV with a row per step, see docs/recorded.md. The steps of a match run 1, 2, ... (or
         0, 1, ...) without a gap, in order; other matches' rows may stand between them.
-    reference : str
-        What ΔFunctional is measured from.
 
     Returns
     -------
@@ -65,8 +61,6 @@ def import_matches(
         is not to be left out; nothing left to score; a file that takes more memory than is allowed,
         see `tomeval.core.files`.
     """
-    if reference not in REFERENCES:
-        raise unknown("reference", reference, REFERENCES)
 
     def read() -> Recorded:
         if path.suffix.lower() in (".json", ".jsonl", ".ndjson", ".parquet"):
@@ -74,7 +68,7 @@ def import_matches(
                 f"{path}: is not a CSV file; pandas converts it: read_json(FILE), with lines=True "
                 "for a row per line, or read_parquet(FILE), then .to_csv(OTHER, index=False)"
             )
-        return _Reader(path, reading).read(reference)
+        return _Reader(path, reading).read()
 
     return import_games(get_domain("matrix"), read, out).notes
 
@@ -88,7 +82,7 @@ class _Reader:
         self.fields = Rows(path, self.table.columns, reading)
         self.line = 0
 
-    def read(self, reference: str) -> Recorded:
+    def read(self) -> Recorded:
         """Read all matches as cells."""
         cells, size = dict[tuple[Any, ...], _Cell](), 0
         for line, row in self.table.rows:
@@ -114,7 +108,7 @@ class _Reader:
                         raise TomevalError(f"{self.path}, line {self.line}: {error}") from None
                     many = counted(len(cell.rows.pop(name)), "row")
                     left_out.append((self.line, f"match {name!r} ({many}): {error}"))
-        return self._recorded([cell for cell in cells.values() if cell.rows], left_out, reference)
+        return self._recorded([cell for cell in cells.values() if cell.rows], left_out)
 
     def _place(self, row: dict[str, str], cells: dict[tuple[Any, ...], _Cell]) -> None:
         """Put a row to its match."""
@@ -179,9 +173,7 @@ class _Reader:
 
     # The run
 
-    def _recorded(
-        self, cells: list[_Cell], left_out: list[tuple[int, str]], reference: str
-    ) -> Recorded:
+    def _recorded(self, cells: list[_Cell], left_out: list[tuple[int, str]]) -> Recorded:
         """Return the cells of a run, and lines on what was read and left out."""
         episodes = [record for cell in cells for record in cell.records]
         void = sum(record.status == VOID for record in episodes)
@@ -216,7 +208,7 @@ class _Reader:
                 if all(texts):
                     cell.definition[name] = texts
             task = (cell.game.name, cell.definition["partners"]["name"])
-            same = {"horizon": longest[task], "seed": 0, "reference": reference}
+            same = {"horizon": longest[task], "seed": 0, "reference": REFERENCES[0]}
             same |= {"on_invalid": "void", "source": source}
             made.append((cell.definition | same, cell.records))
         return Recorded(made, notes)

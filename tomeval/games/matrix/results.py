@@ -257,15 +257,14 @@ class MatrixRunCell(RunCell):
         played = self.played
         if not self.partners:
             return [None] * len(played.own)
-        states = iter(
-            state
-            for (state,) in self.store.read("steps", ("partner_state",), self.number, complete=True)
-        )
         best: list[int | None] = []
-        for which, length in zip(played.which.tolist(), played.lengths.tolist(), strict=True):
-            plan = known_best_response(self.game, self.partners[which], length)
-            here = [next(states) for _ in range(length)]
-            best += [None if s == NONE else int(plan.policy[t, s]) for t, s in enumerate(here)]
+        episodes = (of.tolist() for of in (played.which, played.starts, played.lengths))
+        for which, start, length in zip(*episodes, strict=True):
+            plan, states = (
+                known_best_response(self.game, self.partners[which], length),
+                played.states,
+            )
+            best += plan.policy[np.arange(length), states[start : start + length]].tolist()
         return best
 
     def has_curve(self, name: str) -> bool:

@@ -21,7 +21,6 @@ from tomeval.games.matrix.played import (
     IntArray,
     Played,
     by_episode,
-    states_of,
 )
 from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding
 from tomeval.games.matrix.steps import NONE
@@ -152,24 +151,17 @@ def _against_partners(
     game, size = played.game, len(asked)
     chance = 1 / game.m
     best, worth, shows = np.zeros(size), np.zeros((size, game.n)), np.zeros(size)
-    slack, starts = np.zeros(size), np.cumsum(played.lengths) - played.lengths
+    slack, lengths = np.zeros(size), np.repeat(played.lengths, played.lengths)
+    step = np.arange(size) - np.repeat(played.starts, played.lengths)
+    met = np.repeat(played.which, played.lengths)
     for index, partner in enumerate(played.partners):
-        mine = np.flatnonzero(played.which == index)
-        if not mine.size:
-            continue
-        states, _ = states_of(played, partner, mine)
-        lengths = played.lengths[mine]
-        step = np.arange(len(states)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        at = np.repeat(starts[mine], lengths) + step
-        best[at] = partner.emissions.max(axis=1)[states]
-        for length in np.unique(lengths).tolist():
-            of = np.repeat(lengths, lengths) == length
+        for length in np.unique(played.lengths[played.which == index]).tolist():
+            now = np.flatnonzero((met == index) & (lengths == length))
+            s, t, p = played.states[now], step[now], predicted[now]
+            best[now] = partner.emissions.max(axis=1)[s]
             ahead = known_best_response(game, partner, length).relative
-            now, s, t = at[of], states[of], step[of]
-            p = predicted[now]
             reached = partner.next_state[s, :, p]  # (K, n)
-            value = gains(game)[:, p].T + ahead[t + 1][np.arange(len(t))[:, None], reached]
-            worth[now] = value
+            worth[now] = gains(game)[:, p].T + ahead[t + 1][np.arange(len(t))[:, None], reached]
             shows[now] = _plans_show(game, partner, length)[t, s]
             slack[now] = _slack(game, length)
     known = asked & (len(played.partners) > 0)

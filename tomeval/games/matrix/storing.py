@@ -258,7 +258,7 @@ def _flat(record: Record, recorded: bool) -> np.ndarray:
 
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
-    names = ("reactions", "partner_state", "episode", "step")
+    names = ("reactions", "episode", "step")
     rows = list(store.read("steps", names, cell, complete=True))
     stated = [row[0] for row in rows]
     size = next((len(row) for row in stated if row is not None), 0)
@@ -266,7 +266,7 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
         return {}
     reactions = np.array([row or [NONE] * size for row in stated], dtype=np.int64)
     drawn = np.zeros(reactions.shape, dtype=np.bool_)
-    row_of = {row[2:]: index for index, row in enumerate(rows)}
+    row_of = {row[1:]: index for index, row in enumerate(rows)}
     said = ("episode", "step", "question", "outcome", "seat")
     for episode, step, question, outcome, seat in store.read("answers", said, cell):
         asked = seat == SEAT and question.startswith(f"{REACT} ")
@@ -275,11 +275,7 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
             if not own.isdecimal() or int(own) >= size:
                 raise store.damaged(f"cell {cell}: there is no question {question!r}")
             drawn[row_of[episode, step], int(own)] = True
-    return {
-        "reactions": reactions,
-        "drawn_reactions": drawn,
-        "partner_state": np.array([row[1] for row in rows], dtype=np.int64),
-    }
+    return {"reactions": reactions, "drawn_reactions": drawn}
 
 
 _DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")

@@ -31,15 +31,16 @@ def score(
 
     Parameters
     ----------
-    interval : str
+    reference, interval : str
         As for `Run.rows`.
-    path, game, partner, reference, how
+    path, game, partner, how
         As for `import_log`.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        run = import_log(path, Path(folder) / "run", game, partner, reference=reference, **how)
-        with run:
-            return run.rows(interval)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        import_log(path, Path(folder) / "run", game, partner, **how) as run,
+    ):
+        return run.rows(interval, reference)
 
 
 def import_log(
@@ -47,8 +48,6 @@ def import_log(
     out: str | Path,
     game: str | Path | MatrixGame | None = None,
     partner: str | Path | PartnerSet | None = None,
-    *,
-    reference: str = "horizon",
     **how: Any,
 ) -> Run:
     """Make a run of recorded matches in the folder `out`; what was left out is logged as a warning.
@@ -62,8 +61,6 @@ def import_log(
     partner : str, Path or PartnerSet, optional
         The same of a partner or a set; default: as the column ``partner`` says. ``"unknown"`` gives
         what needs no partner's table, and regret in hindsight.
-    reference : str
-        What ΔFunctional is measured from. Each match's optimum is that of its own length.
     how
         ``labels``, ``columns``, ``by``, ``values`` and ``skip_bad``, see
         `tomeval.games.matrix.log_fields.Reading`.
@@ -73,7 +70,7 @@ def import_log(
     TomevalError
         As for `tomeval.games.matrix.recording.import_matches`; or the folder exists.
     """
-    notes = import_matches(Path(path), Path(out), log_reading(game, partner, **how), reference)
+    notes = import_matches(Path(path), Path(out), log_reading(game, partner, **how))
     for line in notes[1:]:  # the first one counts matches
         logger.warning(line)
     return Run(out)
