@@ -53,16 +53,11 @@ def around(played: Played) -> Around:
     count, length = played.episodes, int(played.lengths.max(initial=0))
     change = np.zeros(count, dtype=np.int64)
     sides = np.zeros((2, 3, count, length), dtype=bool)
-    starts = np.cumsum(played.lengths) - played.lengths
-    pairs = np.unique(np.column_stack([played.which, played.lengths]), axis=0).tolist()
-    for index, steps in pairs if played.partners else ():
-        told = played.partners[index].change
-        if told is None or told.step > steps:
-            continue
-        rows = np.flatnonzero((played.which == index) & (played.lengths == steps))
-        change[rows] = told.step
-        places = starts[rows][:, None] + np.arange(steps)
-        sides[:, :, rows, :steps] = _judged(played, played.partners[index], places)
+    for partner, steps, rows, places in played.alike():
+        told = partner.change
+        if told is not None and told.step <= steps:
+            change[rows] = told.step
+            sides[:, :, rows, :steps] = _judged(played, partner, places)
     shortest = int(played.lengths.min(initial=length))
     changes = [told.step for one in played.partners if (told := one.change)]
     latest = max((step for step in changes if step <= shortest), default=shortest)

@@ -193,18 +193,16 @@ def reactions_right(played: Played) -> FloatArray:
     result = np.full(played.episodes, np.nan)
     if played.reactions is None or not played.partners:
         return result
-    ends = np.cumsum(played.lengths)
-    for episode, (end, length) in enumerate(zip(ends, played.lengths, strict=True)):
-        steps = slice(end - length, end - 1)
-        said = played.reactions[steps]
-        if (said < 0).any():
-            continue
-        partner = played.partners[played.which[episode]]
-        following = partner.next_state[played.states[steps], :, played.partner[steps]]
+    for partner, _, mine, steps in played.alike():
+        before = steps[:, :-1]
+        said = played.reactions[before]  # (K, T - 1, n)
+        following = partner.next_state[played.states[before], :, played.partner[before]]
         drawn = played.drawn_reactions
-        stated = np.ones(said.shape, dtype=bool) if drawn is None else ~drawn[steps]
-        among = stated.any(axis=1)
-        chances = np.where(stated, partner.emissions[following, said], 0.0).sum(axis=1)[among]
-        if among.any():
-            result[episode] = 100.0 * (chances / stated.sum(axis=1)[among]).mean()
+        stated = np.ones(said.shape, dtype=bool) if drawn is None else ~drawn[before]
+        count = stated.sum(axis=2)
+        chances = np.where(stated, partner.emissions[following, said], 0.0).sum(axis=2)
+        asked = (count > 0).sum(axis=1)
+        some = (said >= 0).all(axis=(1, 2)) & (asked > 0)
+        share = (chances / np.maximum(count, 1)).sum(axis=1)
+        result[mine[some]] = 100.0 * share[some] / asked[some]
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -53,18 +53,25 @@ class Played:
         """Where each episode begins in arrays over steps, shape (E,)."""
         return np.cumsum(self.lengths) - self.lengths
 
+    def alike(self) -> Iterator[tuple[Partner, int, IntArray, IntArray]]:
+        """Yield the episodes against one partner over T steps, for every such pair.
+
+        Partner and T, the numbers of the episodes, (K,), and the places of their steps, (K, T).
+        """
+        for index, partner in enumerate(self.partners):
+            for length in np.unique(self.lengths[self.which == index]).tolist():
+                mine = np.flatnonzero((self.which == index) & (self.lengths == length))
+                yield partner, length, mine, self.starts[mine, None] + np.arange(length)
+
     @cached_property
     def states(self) -> IntArray:
         """The partner's state in every step, shape (N,), followed along the moves; -1: unknown."""
         states = np.full(len(self.own), -1)
-        for index, partner in enumerate(self.partners):
-            mine = np.flatnonzero(self.which == index)
-            state = np.full(len(mine), partner.start)
-            for t in range(int(self.lengths[mine].max(initial=0))):
-                going = self.lengths[mine] > t
-                at = self.starts[mine][going] + t
-                states[at] = state[going]
-                state[going] = partner.next_state[state[going], self.own[at], self.partner[at]]
+        for partner, _, _, steps in self.alike():
+            state = np.full(len(steps), partner.start)
+            for at in steps.T:
+                states[at] = state
+                state = partner.next_state[state, self.own[at], self.partner[at]]
         return states
 
 

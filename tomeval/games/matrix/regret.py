@@ -70,18 +70,10 @@ class StepFacts:
 
 def _reference_by_step(played: Played, reference: str) -> FloatArray:
     """Return r*_t of every step, shape (N,)."""
-    # Partner and length as one number: pairs take numpy long to tell apart.
-    width = int(played.lengths.max(initial=0)) + 1
-    pairs, inverse = np.unique(played.which * width + played.lengths, return_inverse=True)
-    rewards = [
-        reference_rewards(played.game, played.partners[pair // width], pair % width, reference)
-        for pair in pairs.tolist()
-    ]
-    if not rewards:
-        return np.empty(0)
-    if len({len(row) for row in rewards}) == 1:
-        return np.stack(rewards)[inverse].ravel()
-    return np.concatenate([rewards[i] for i in inverse])
+    rewards = np.zeros(len(played.own))
+    for partner, length, _, steps in played.alike():
+        rewards[steps] = reference_rewards(played.game, partner, length, reference)
+    return rewards
 
 
 HINDSIGHT = ("hindsight_constant_regret_per_step", "hindsight_memory_one_regret_per_step")

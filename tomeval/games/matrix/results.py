@@ -253,19 +253,16 @@ class MatrixRunCell(RunCell):
             "tom_regret": by_step["delta_tom_best_response_per_step"].tolist(),
         }
 
-    def _best_actions(self) -> list[int | None]:
+    def _best_actions(self) -> Sequence[int | None]:
         played = self.played
         if not self.partners:
             return [None] * len(played.own)
-        best: list[int | None] = []
-        episodes = (of.tolist() for of in (played.which, played.starts, played.lengths))
-        for which, start, length in zip(*episodes, strict=True):
-            plan, states = (
-                known_best_response(self.game, self.partners[which], length),
-                played.states,
-            )
-            best += plan.policy[np.arange(length), states[start : start + length]].tolist()
-        return best
+        best = np.zeros(len(played.own), dtype=np.int64)
+        for partner, length, _, steps in played.alike():
+            policy = known_best_response(self.game, partner, length).policy
+            best[steps] = policy[np.arange(length), played.states[steps]]
+        actions: list[int] = best.tolist()
+        return actions
 
     def has_curve(self, name: str) -> bool:
         """Tell whether a measure can be shown by step; without a partner's table some cannot."""

@@ -151,19 +151,15 @@ def _against_partners(
     game, size = played.game, len(asked)
     chance = 1 / game.m
     best, worth, shows = np.zeros(size), np.zeros((size, game.n)), np.zeros(size)
-    slack, lengths = np.zeros(size), np.repeat(played.lengths, played.lengths)
-    step = np.arange(size) - np.repeat(played.starts, played.lengths)
-    met = np.repeat(played.which, played.lengths)
-    for index, partner in enumerate(played.partners):
-        for length in np.unique(played.lengths[played.which == index]).tolist():
-            now = np.flatnonzero((met == index) & (lengths == length))
-            s, t, p = played.states[now], step[now], predicted[now]
-            best[now] = partner.emissions.max(axis=1)[s]
-            ahead = known_best_response(game, partner, length).relative
-            reached = partner.next_state[s, :, p]  # (K, n)
-            worth[now] = gains(game)[:, p].T + ahead[t + 1][np.arange(len(t))[:, None], reached]
-            shows[now] = _plans_show(game, partner, length)[t, s]
-            slack[now] = _slack(game, length)
+    slack = np.zeros(size)
+    for partner, length, _, steps in played.alike():
+        s, p, t = played.states[steps], predicted[steps], np.arange(length)
+        best[steps] = partner.emissions.max(axis=1)[s]
+        ahead = known_best_response(game, partner, length).relative
+        reached = partner.next_state[s, :, p]  # (K, T, n)
+        worth[steps] = gains(game).T[p] + ahead[t[:, None] + 1, reached]
+        shows[steps] = _plans_show(game, partner, length)[t, s]
+        slack[steps] = _slack(game, length)
     known = asked & (len(played.partners) > 0)
     there = by_episode(played, known) > 0
     attainable = np.where(best - chance > ROUNDING, best - chance, 0.0)
@@ -198,15 +194,12 @@ def _plays(played: Played) -> Terms:
         nothing = np.zeros(size)
         return Terms(nothing, nothing, nothing, nothing, np.zeros(size, dtype=np.bool_))
     optimum, at_chance, least, most = np.zeros((4, size))
-    for index, partner in enumerate(played.partners):
-        met = played.which == index
-        for length in np.unique(played.lengths[met]).tolist():
-            mine = met & (played.lengths == length)
-            ends = possible_sums(game, partner, length)[-1]
-            value = float(reference_rewards(game, partner, length, "horizon").sum())
-            optimum[mine] = value
-            at_chance[mine] = chance_regret(game, partner, length)
-            least[mine], most[mine] = ends[0] - value, ends[1] - value
+    for partner, length, mine, _ in played.alike():
+        ends = possible_sums(game, partner, length)[-1]
+        value = float(reference_rewards(game, partner, length, "horizon").sum())
+        optimum[mine] = value
+        at_chance[mine] = chance_regret(game, partner, length)
+        least[mine], most[mine] = ends[0] - value, ends[1] - value
     earned = by_episode(played, played.own_reward) - optimum
     there = np.ones(size, dtype=np.bool_)
     return Terms(
