@@ -163,7 +163,7 @@ def test_nothing_changes_for_those_who_do_not_use_a_part(package) -> None:
         ("1 / 0", "ZeroDivisionError"),
         (
             "import tomeval\ntomeval.register_subject('rmax')(type('R', (tomeval.Subject,), {}))",
-            "subject 'rmax': the name is taken by tomeval.games.matrix.subjects.simulated.RMax",
+            "subject 'rmax': the name is taken by tomeval.games.matrix.subjects.learners.RMax",
         ),
     ],
 )

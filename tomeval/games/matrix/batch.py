@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE
+from tomeval.games.matrix.partners import Tables
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.steps import NONE, Steps
 from tomeval.games.matrix.subjects import subject_class
@@ -31,7 +32,7 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
     assert isinstance(subject, Batched), "it has no batch form"
     chance = _by_step(setup, "subject", first, count, subject.draws_per_step or 0)
     which = setup.draw_partners(first, count)
-    table = _Tables(setup)
+    table = Tables(setup.tables.partners)
     noise = _by_step(setup, "partner", first, count, int(not table.deterministic))
     state = table.start[which]
     shape = (horizon, count)
@@ -86,30 +87,3 @@ def _by_step(setup: Setup, seat: str, first: int, count: int, draws: int) -> Flo
         return None
     block = setup.stream(seat).block(first, count, draws * setup.horizon)
     return np.ascontiguousarray(block.T).reshape(setup.horizon, draws, count)
-
-
-class _Tables:
-    """The tables of all partners of a set, one after another."""
-
-    def __init__(self, setup: Setup) -> None:
-        partners = setup.tables.partners
-        sizes = [len(partner.emissions) for partner in partners]
-        self.offset = np.cumsum([0, *sizes[:-1]])
-        self.start = self.offset + [partner.start for partner in partners]
-        shifted = [
-            partner.next_state + base for partner, base in zip(partners, self.offset, strict=True)
-        ]
-        self.next_state = np.concatenate(shifted)
-        self.bounds = np.concatenate([partner.cumulative() for partner in partners])
-        self.likely = np.concatenate([partner.emissions.argmax(axis=1) for partner in partners])
-        fixed = [np.full(k, p.is_deterministic) for k, p in zip(sizes, partners, strict=True)]
-        self.fixed = np.concatenate(fixed)
-        self.deterministic = bool(self.fixed.all())
-
-    def act(self, state: IntArray, u: FloatArray | None) -> IntArray:
-        """Draw the partners' actions."""
-        likely: IntArray = self.likely[state]
-        if u is None:
-            return likely
-        drawn = (u[:, None] >= self.bounds[state]).sum(axis=1)
-        return np.where(self.fixed[state], likely, drawn)

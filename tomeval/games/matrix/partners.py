@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -196,3 +197,29 @@ class PartnerSet:
     def cumulative(self) -> NDArray[np.float64]:
         """Return cumulative weights, shape (partners - 1,)."""
         return np.cumsum(self.weights)[:-1]
+
+
+class Tables:
+    """The tables of some partners, one after another, for episodes that are played at once."""
+
+    def __init__(self, partners: Sequence[Partner]) -> None:
+        sizes = [len(partner.emissions) for partner in partners]
+        self.offset = np.cumsum([0, *sizes[:-1]])
+        self.start = self.offset + [partner.start for partner in partners]
+        shifted = [
+            partner.next_state + base for partner, base in zip(partners, self.offset, strict=True)
+        ]
+        self.next_state = np.concatenate(shifted)
+        self.bounds = np.concatenate([partner.cumulative() for partner in partners])
+        self.likely = np.concatenate([partner.emissions.argmax(axis=1) for partner in partners])
+        fixed = [np.full(k, p.is_deterministic) for k, p in zip(sizes, partners, strict=True)]
+        self.fixed = np.concatenate(fixed)
+        self.deterministic = bool(self.fixed.all())
+
+    def act(self, state: NDArray[np.int64], u: NDArray[np.float64] | None) -> NDArray[np.int64]:
+        """Return the partners' actions, shape (E,), given uniform numbers if any partner draws."""
+        likely: NDArray[np.int64] = self.likely[state]
+        if u is None:
+            return likely
+        drawn = (u[:, None] >= self.bounds[state]).sum(axis=1)
+        return np.where(self.fixed[state], likely, drawn)

@@ -26,7 +26,7 @@ from tomeval.core.outcomes import (
 from tomeval.core.streams import Stream
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.games.matrix.observation import Joint, Observation
-from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.partners import Partner, PartnerSet, Tables
 from tomeval.games.matrix.scene import prompts_of
 from tomeval.games.matrix.steps import NONE, PARTNER, SEAT, Answer, Record, Steps, Turn
 from tomeval.games.matrix.subject_specs import PartnerPlayer, nothing_drawn
@@ -200,25 +200,6 @@ class _Player(NamedTuple):
         return await take_turn(setup, self.subject, observation, self.fallback, self.where)
 
 
-class _Table:
-    """A partner defined by a table, in one episode."""
-
-    def __init__(self, setup: Setup, partner: Partner, episode: int) -> None:
-        self.partner, self.state = partner, partner.start
-        self.cumulative = partner.cumulative()
-        self.moves = setup.stream("partner").episode(episode, setup.horizon)
-
-    def move(self) -> int:
-        """Return its action in this step."""
-        if self.partner.is_deterministic:
-            return int(self.partner.emissions[self.state].argmax())
-        return int((self.moves.random() >= self.cumulative[self.state]).sum())
-
-    def observe(self, own: int, theirs: int) -> None:
-        """Go on to the next state."""
-        self.state = int(self.partner.next_state[self.state, own, theirs])
-
-
 async def play_episode_async(
     setup: Setup,
     episode: int,
@@ -244,7 +225,9 @@ async def play_episode_async(
     """
     which = int(setup.draw_partners(episode, 1)[0])
     partner = setup.partners.partners[which] if isinstance(setup.partners, PartnerSet) else None
-    table = None if partner is None else _Table(setup, partner, episode)
+    table = None if partner is None else Tables([partner])
+    place = np.array([NONE]) if table is None else table.start
+    moves = setup.stream("partner").episode(episode, setup.horizon)
     mine = _Player.of(setup, SEAT, episode, partner, model)
     on_seated(mine.subject)
     players = {SEAT: mine}
@@ -255,8 +238,11 @@ async def play_episode_async(
     record = Record(episode, which) if record is None else record
     for step in range(1, setup.horizon + 1):
         turns: dict[str, Turn] = {}
-        state = NONE if table is None else table.state
-        drawn = known = None if table is None else table.move()
+        drawn = known = None
+        if table is not None:
+            u = None if table.deterministic else moves.random(1)
+            drawn = known = int(table.act(place, u)[0])
+        state = int(place[0])
         for seat, player in players.items():
             turns[seat] = turn = await player.turn(step, state, known)
             known = turn.own if table is None else known
@@ -279,7 +265,7 @@ async def play_episode_async(
         for player in players.values():
             await wait(player.subject.observe(player.past[-1]))
         if table is not None:
-            table.observe(own.moved, theirs)
+            place = table.next_state[place, own.moved, theirs]
         on_step()
     return record.steps(COMPLETE)
 
