@@ -177,11 +177,10 @@ def attainable_as_played(played: Played) -> dict[str, FloatArray]:
     subject's expected ToM % is at most, and its expected ΔToM at least, the expectation of these.
     """
     by_step = {name: np.zeros(len(played.own)) for name in CEILINGS}
-    for index, partner in enumerate(played.partners):
-        here = np.repeat(played.which == index, played.lengths)
+    for partner, _, _, steps in played.alike():
         for name, values in by_state(played.game, partner).items():
-            by_step[name][here] = values[played.states[here]]
-    return {name: by_episode(played, steps) / played.lengths for name, steps in by_step.items()}
+            by_step[name][steps] = values[played.states[steps]]
+    return {name: by_episode(played, each) / played.lengths for name, each in by_step.items()}
 
 
 @lru_cache(maxsize=256)

@@ -39,18 +39,14 @@ def planned_regret(played: Played) -> FloatArray:
     per_step = np.full(played.episodes, np.nan)
     if not played.partners or played.predicted is None:
         return per_step
-    ends, game = np.cumsum(played.lengths), played.game
-    for horizon in np.unique(played.lengths).tolist():
-        alike = np.flatnonzero(played.lengths == horizon)
-        told = implied(played, (ends[alike] - horizon)[:, None] + np.arange(horizon))
-        machines, which = np.unique(told, axis=0, return_inverse=True)
-        regret, met = np.zeros((len(machines), len(played.partners))), played.which[alike]
-        size = max(1, _ENTRIES // (horizon * game.n * game.m))
-        for part in np.split(np.arange(len(machines)), range(size, len(machines), size)):
-            plans = _plan(game, machines[part], horizon)
-            for k in np.unique(met).tolist():
-                regret[part, k] = _regret(game, machines[part], *plans, played.partners[k])
-        per_step[alike] = regret[which.ravel(), met]
+    for partner, horizon, mine, steps in played.alike():
+        machines, which = np.unique(implied(played, steps), axis=0, return_inverse=True)
+        size = max(1, _ENTRIES // (horizon * played.game.n * played.game.m))
+        regret = [
+            _regret(played.game, part, *_plan(played.game, part, horizon), partner)
+            for part in np.split(machines, range(size, len(machines), size))
+        ]
+        per_step[mine] = np.concatenate(regret)[which.ravel()]
     return per_step
 
 
