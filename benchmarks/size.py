@@ -39,7 +39,17 @@ def rooms() -> list[tuple[str, str, int, int]]:
 
     Extensions are one room. What lives there is the first sentence of the package's docstring.
     """
-    order = ["core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots"]
+    order = [
+        "core",
+        "statistics",
+        "models",
+        "lexicon",
+        "strategies",
+        "runs",
+        "play",
+        "comparing",
+        "plots",
+    ]
     order += ["report", "api", "cli", "games", "games/matrix", "games/seated", "games/decrypto"]
     order += ["games/arena", "games/blotto", "games/codenames", "games/ipd3", "games/mafia"]
     order += ["extensions"]

@@ -16,6 +16,7 @@ import pytest
 from asking import query
 from hostile import NASTY, PLANTED, model_run, says
 from support import scripts
+from toy_domain import TOY
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -26,8 +27,8 @@ from tomeval.report.compared import comparisons
 from tomeval.report.facts import headline
 from tomeval.report.games import MOST, games
 from tomeval.report.notices import notices
+from tomeval.report.transcripts import transcript_lines
 from tomeval.runs.results import Run
-from tomeval.runs.transcripts import transcript_lines
 
 PLAIN = ReportOptions(figures=False)
 
@@ -73,7 +74,7 @@ def two(tmp_path_factory):
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
     """A run of a kind of game that the report knows nothing about."""
-    data = {"domain": "toy", "name": NASTY, "guessers": ["one", "next", "llm"], "size": [3, 5]}
+    data = {"domain": TOY.name, "name": NASTY, "guessers": ["one", "next", "llm"], "size": [3, 5]}
     with scripts(rule=lambda request: "2" if request.seed % 4 else PLANTED):
         folder = tmp_path_factory.mktemp("toy") / "run"
         tomeval.run(data | {"model": "scripted:rule", "episodes": 6}, folder).close()

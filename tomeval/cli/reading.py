@@ -32,8 +32,8 @@ def status(
 
     The exit code is 0 whatever is missing: the run could be read.
     """
+    from tomeval.play.closing import closing
     from tomeval.report.tables import DATA
-    from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
 
     with Run(folder, where or ()) as opened:
@@ -72,17 +72,19 @@ def transcript(
     calls: Annotated[bool, typer.Option(help="Show what models read and wrote.")] = True,
 ) -> None:
     """Print episodes: moves, and what was asked and said."""
-    from tomeval.runs import transcripts
+    from tomeval.report import transcripts
     from tomeval.runs.results import Run
-    from tomeval.runs.selection import parse_numbers, parse_where, select
+    from tomeval.runs.selection import parse_where, select
 
-    steps = None if step is None else parse_numbers(step, "--step")
-    asked = parse_numbers(episode, "--episode")
+    steps = None if step is None else transcripts.parse_numbers(step, "--step")
+    asked = transcripts.parse_numbers(episode, "--episode")
     with Run(folder) as opened:
         chosen = select(opened.cells, parse_where(where or ()))
         if cell is not None:
             held = {one.number: one for one in chosen}
-            numbers = parse_numbers(cell, "--cell").among(list(held), "cell", str(folder))
+            numbers = transcripts.parse_numbers(cell, "--cell").among(
+                list(held), "cell", str(folder)
+            )
             chosen = [held[number] for number in numbers]
         if cell is None and not where:
             chosen = chosen[:1]
@@ -163,9 +165,9 @@ def prompt(
     ] = None,
 ) -> None:
     """Print exactly what a model would read in one round."""
+    from tomeval.play.preview import copy_templates, preview
     from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment, override_key
-    from tomeval.runs.preview import copy_templates, preview
 
     if experiment is None:
         if model or cell:

@@ -14,9 +14,8 @@ from tomeval.report.rows import AS_IT_IS, INTERVAL, Rows, grid_of, sorted_rows
 from tomeval.report.tables import Grid
 from tomeval.runs import notes as said
 from tomeval.runs.columns import ANSWER, filled, is_attainable, is_interval
-from tomeval.runs.measures import Measure
+from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import lacking
-from tomeval.runs.reported import beside_facts, holds_facts
 from tomeval.runs.results import STOPPED, Run, joined, joined_rows
 from tomeval.runs.selection import choose_measures
 from tomeval.statistics import AUTO
@@ -91,10 +90,12 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
     run = joined(runs)
     _check(runs, asked)
     if asked.against is not None:
-        own = None if holds_facts(asked.against) else run.domain.show.beside
-        beside = own or beside_facts
+        if run.domain.show.beside is None:
+            raise TomevalError(f"--against: there are no published numbers of {run.domain.name}")
         path = Path(asked.against)
-        rows, notes = beside(run, path, asked.as_model, asked.interval, asked.reference)
+        rows, notes = run.domain.show.beside(
+            run, path, asked.as_model, asked.interval, asked.reference
+        )
         return rows, asked, notes
     if asked.published:
         if run.domain.show.published is None:
@@ -269,22 +270,33 @@ def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View 
     verdict = run.domain.show.verdict
     if verdict is None or not (asked.is_plain and asked.verdict):
         return None
-    told = verdict.rows(run, asked.interval, asked.reference)
-    if not told:
-        return None
-    if len(runs) > 1:
-        names = [one.folder.name for one in runs for _ in one.cells]
-        told = filled([{"run": name, **row} for name, row in zip(names, told, strict=True)])
-    shown = [name for name in told[0] if name in run.measures]
-    if len(told) > MOST_ROWS:
-        told = [{**row, ANSWER: row[ANSWER].partition(":")[0]} for row in told]
+    names = [one.folder.name for one in runs for _ in one.cells] if len(runs) > 1 else []
+    if len(run.cells) > MOST_ROWS and run.scores:  # only answers are shown
+        answers = (verdict.answer(cell, asked.interval).partition(":")[0] for cell in run.cells)
+        rows = [
+            {**cell.columns, ANSWER: answer}
+            for cell, answer in zip(run.cells, answers, strict=True)
+        ]
+        told = _of_runs(rows, names)
         pivot = pivot_of(run, told, "")
         if pivot is None or len(pivot.tasks) < 2:
             return None
-        return View([answered(told, pivot, verdict.short, words)], shown, [verdict.rule])
+        view = answered(told, pivot, verdict.short, words)
+        return View([view], [*SCORES], [verdict.rule])
+    told = _of_runs(verdict.rows(run, asked.interval, asked.reference), names)
+    if not told:
+        return None
+    shown = [name for name in told[0] if name in run.measures]
     ordered = sorted_rows(told, shown[0], run.measures, (*run.domain.compare.task, "seed"))
     grid = grid_of(ordered, run.measures, words=words, spare=verdict.spare)
     return View([replace(grid, more="--all")], shown, [verdict.rule])
+
+
+def _of_runs(rows: Rows, names: Sequence[str]) -> Rows:
+    """Return rows that begin with the name of their run, if there are several."""
+    if not names:
+        return rows
+    return filled([{"run": name, **row} for name, row in zip(names, rows, strict=True)])
 
 
 def _with_kinds(run: Run, rows: Rows, names: Sequence[str]) -> Rows:

@@ -86,7 +86,7 @@ class Experiment(BaseModel):
         an action: the episode has failed, and is played again when the run is resumed.
     until : str
         The condition that a run stops by, such as ``"width(regret) < 0.1"``; `episodes` are then
-        the first batch. Empty: every cell has `episodes`. See `tomeval.runs.until`.
+        the first batch. Empty: every cell has `episodes`. See `tomeval.play.until`.
     max_episodes : int, optional
         With `until`: the most episodes of a cell. Default: ten times `episodes`.
     stop_after_voids : int
@@ -164,6 +164,11 @@ class Experiment(BaseModel):
     def base(self) -> Path | None:
         """Folder that relative paths start from."""
         return self._base
+
+    @property
+    def where(self) -> str:
+        """What errors call it: its file."""
+        return self._where
 
     @cached_property
     def cells(self) -> Sequence[Cell]:
@@ -331,30 +336,23 @@ def load_experiment(
         from tomeval.runs.faults import not_read
 
         raise not_read(path, error) from None
-    try:
-        domain = _domain_of(data, where)
-        tables = tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
-        for override in overrides:
-            override_key(data, override, tables)
-        given = [model] if isinstance(model, str) else list(model or ())
-        unchanged = copy.deepcopy(data)
-        for name in given:
-            model_name(name)
-            domain.experiment.use_model(data, name)
-        if stand_in and "model" not in data and "model" in domain.experiment.model_fields:
-            data["model"] = stand_in
-        if len(given) > 1:
-            if not domain.experiment.MODEL_AXIS:
-                raise TomevalError(f"{where}: --model: players of {domain.name} share one model")
-            data["model"] = given
-        base, one_model = path.parent, bool(given)
-        experiment = make_experiment(data, base=base, where=where, one_model=one_model)
-    except TomevalError:
-        from tomeval.runs.faults import other_kind
-
-        if what := other_kind(data):
-            raise TomevalError(f"{where}: {what}") from None
-        raise
+    domain = _domain_of(data, where)
+    tables = tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
+    for override in overrides:
+        override_key(data, override, tables)
+    given = [model] if isinstance(model, str) else list(model or ())
+    unchanged = copy.deepcopy(data)
+    for name in given:
+        model_name(name)
+        domain.experiment.use_model(data, name)
+    if stand_in and "model" not in data and "model" in domain.experiment.model_fields:
+        data["model"] = stand_in
+    if len(given) > 1:
+        if not domain.experiment.MODEL_AXIS:
+            raise TomevalError(f"{where}: --model: players of {domain.name} share one model")
+        data["model"] = given
+    base, one_model = path.parent, bool(given)
+    experiment = make_experiment(data, base=base, where=where, one_model=one_model)
     experiment._models_instead = given if data != unchanged else []
     if given and not any(cell.models for cell in experiment.cells):
         raise TomevalError(f"{where}: no player is a language model, so --model replaces nothing")
@@ -384,11 +382,6 @@ def make_experiment(
         raise TomevalError(explained(error, everything, tables_of(everything), where)) from None
     experiment._base, experiment._where, experiment._one_model = base, where, one_model
     _ = experiment.cells
-    if experiment.until or experiment.max_episodes is not None:
-        from tomeval.runs.until import check
-
-        with located(where):
-            check(experiment)
     return experiment
 
 

@@ -84,37 +84,12 @@ def select(cells: Sequence[RunCell], conditions: Iterable[Condition]) -> list[Ru
 def first_part(run: Run) -> tuple[Run, str]:
     """Return what figures and reports show of a run, and words for what that leaves out.
 
-    A run of at most `MANY` cells is shown whole, without words. Of a larger one the first values of
-    its columns are kept, as many as give at most `SHOWN` cells: of those of the task before those
-    that tell players apart. The words are its `WHERE`, so that others can be chosen in its place.
+    A run of at most `MANY` cells is shown whole, without words; of a larger one the first `SHOWN`.
     """
-    cells, domain = run.cells, run.domain
-    if len(cells) <= MANY:
+    if len(run.cells) <= MANY:
         return run, ""
-    conditions = []
-    players = list(reversed(domain.compare.by))
-    for column in (
-        *(name for name in reversed(domain.compare.task) if name not in players),
-        *players,
-    ):
-        groups: dict[str, list[RunCell]] = {}
-        for cell in cells:
-            groups.setdefault(str(cell.facts.get(column, "")), []).append(cell)
-        if len(cells) <= SHOWN or len(groups) == 1:
-            continue
-        kept: list[str] = []
-        room = SHOWN
-        for value, group in groups.items():
-            if kept and len(group) > room:
-                break
-            kept.append(value)
-            room -= len(group)
-        cells = [cell for cell in cells if str(cell.facts.get(column, "")) in kept]
-        conditions.append(f"{column}={','.join(kept)}")
-    several = f"the first {SHOWN} of " if len(cells) > SHOWN else ""
-    return run.part(cells[:SHOWN]), (
-        f"{len(cells[:SHOWN])} of the {len(run.cells):,} cells are shown: {several}those with "
-        f"{' and '.join(conditions)}; choose others with --where"
+    return run.part(run.cells[:SHOWN]), (
+        f"the first {SHOWN} of the {len(run.cells):,} cells are shown; choose others with --where"
     )
 
 
@@ -136,11 +111,7 @@ def _matching(condition: Condition, have: list[str]) -> set[str]:
     for value in split(condition.values):
         matching = {text for text in have if text == value or fnmatchcase(text, value)}
         if not matching:
-            raise TomevalError(
-                f"--where {condition}: no cell has the {condition.column} {value!r}"
-                f"{did_you_mean(value, have)}; they have: {', '.join(have[:12])}"
-                f"{', ...' if len(have) > 12 else ''}"
-            )
+            raise unknown(condition.column, value, have, f"--where {condition}")
         named |= matching
     return named
 
@@ -161,71 +132,6 @@ def split(values: str) -> list[str]:
         else:
             parts[-1] += character
     return [part.strip() for part in parts if part.strip()]
-
-
-class Numbers(NamedTuple):
-    """Numbers as a reader names them: a list of ranges, each with both ends."""
-
-    ranges: tuple[tuple[int, int], ...]
-
-    def among(self, known: Sequence[int], what: str, where: str) -> list[int]:
-        """Return those of `known` that are meant, in the order asked, each once.
-
-        Raises
-        ------
-        TomevalError
-            A range that holds none of them; `what` they are numbers of, such as ``cell``, and
-            `where` they should be, for the message.
-        """
-        meant: list[int] = []
-        for first, last in self.ranges:
-            held = [number for number in known if first <= number <= last]
-            if not held:
-                ends = str(first) if first == last else f"{first} to {last}"
-                there = f"there are {spelled(known)}" if known else "it has none"
-                raise TomevalError(f"{where}: no {what} {ends}, {there}")
-            meant += held
-        return list(dict.fromkeys(meant))
-
-
-def parse_numbers(text: str, option: str) -> Numbers:
-    """Read numbers from 0 such as ``3``, ``0,4`` or ``0-9,12``.
-
-    Raises
-    ------
-    TomevalError
-        Anything else, or a range whose end is before its beginning.
-
-    Examples
-    --------
-    >>> parse_numbers("0-2,7", "--cell").ranges
-    ((0, 2), (7, 7))
-    """
-    ranges = []
-    for part in text.split(","):
-        first, dash, last = (piece.strip() for piece in part.partition("-"))
-        ends = (first, last if dash else first)
-        if not all(end.isascii() and end.isdigit() for end in ends) or int(ends[0]) > int(ends[1]):
-            raise TomevalError(f"{option} {text!r}: write numbers or ranges such as 0-3,7")
-        ranges.append((int(ends[0]), int(ends[1])))
-    return Numbers(tuple(ranges))
-
-
-def spelled(numbers: Sequence[int]) -> str:
-    """Return numbers as ranges.
-
-    Examples
-    --------
-    >>> spelled([0, 1, 2, 5])
-    '0-2, 5'
-    """
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
 
 
 def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> list[str]:

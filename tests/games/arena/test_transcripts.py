@@ -9,7 +9,7 @@ from asking import query
 from tomeval.core.streams import Stream
 from tomeval.games.arena.replaying import actions_of, replay
 from tomeval.games.arena.transcripts import game_lines, retell
-from tomeval.runs.transcripts import transcript_lines
+from tomeval.report.transcripts import transcript_lines
 
 DILEMMA = {"g": {"game": "ipd3", "rounds": 2, "talk": 1}}
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from tomeval.games.arena.cells import SUBJECT
 from tomeval.games.arena.experiment import ArenaExperiment
-from tomeval.games.arena.llm_options import LLMOptions
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
 from tomeval.games.arena.results import ArenaRunCell
@@ -18,7 +17,7 @@ from tomeval.games.arena.storing import SCHEMA, as_record, step_records
 from tomeval.games.arena.tables import result_rows, run_facts, run_notes
 from tomeval.games.arena.transcripts import game_lines
 from tomeval.games.running import play_of
-from tomeval.games.seated.described import option_names, worded
+from tomeval.games.seated.described import worded
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
@@ -105,7 +104,6 @@ ARENA = Domain(
         episodes=later(f"{_DESCRIBED}:episodes"),
         example=later(f"{_DESCRIBED}:example_cell"),
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
-        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
             "arena_games": f"{_DESCRIBED}:listed_games",
             "arena_players": f"{_DESCRIBED}:listed_players",

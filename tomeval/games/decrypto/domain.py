@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from tomeval.games.decrypto.experiment import DecryptoExperiment
-from tomeval.games.decrypto.llm_options import LLMOptions
 from tomeval.games.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -22,7 +21,7 @@ from tomeval.games.decrypto.storing import SCHEMA, as_record, step_records
 from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.games.decrypto.transcripts import game_lines
 from tomeval.games.running import play_of
-from tomeval.games.seated.described import option_names, worded
+from tomeval.games.seated.described import worded
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
@@ -160,7 +159,6 @@ DECRYPTO = Domain(
     describe=Describe(
         episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
-        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
         lists={
             "players": f"{_DESCRIBED}:listed_players",
             "embeddings": f"{_DESCRIBED}:listed_embeddings",

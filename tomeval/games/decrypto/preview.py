@@ -19,7 +19,7 @@ from tomeval.games.decrypto.probes import Probes
 from tomeval.games.decrypto.replays import RecordedGame
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES, Seat
 from tomeval.games.decrypto.stages import random_hints
-from tomeval.runs.engines import run_loop
+from tomeval.play.engines import run_loop
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.recording import Overheard, Recording, record
 

@@ -261,4 +261,4 @@ def _answered(cells: list[MatrixRunCell]) -> str:
 
 
 SPARE = (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])
-VERDICT = Verdict(rows, lines, RULE, SHORT, SPARE, answer)
+VERDICT = Verdict(rows, lines, RULE, SHORT, answer, SPARE)

@@ -13,7 +13,6 @@ from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.games.matrix.facts import notes, run_facts, table_notes, tom_notes
 from tomeval.games.matrix.measures import MEASURES, measures_for
 from tomeval.games.matrix.optima import REFERENCES
-from tomeval.games.matrix.partner_files import kind_of_file
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
@@ -37,7 +36,6 @@ from tomeval.games.matrix.storing import (
     step_records,
 )
 from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
-from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
@@ -244,8 +242,6 @@ MATRIX = Domain(
         episodes=episodes,
         example=example_cell,
         cannot_tell=_cannot_tell,
-        inside=lambda: dict.fromkeys(LLMSubject.options(), "subjects"),
-        other_file=kind_of_file,
         lists=LISTS,
         bounds=experiment_bounds,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +26,6 @@ _KEYS = ("title", "source", "actions", "parameters", "start", "states", "rule")
 def partner_names() -> list[str]:
     """Return the names of the shipped partners, sorted."""
     return sorted(path.stem for path in shipped("partners").glob("*.toml"))
-
-
-def kind_of_file(data: Mapping[str, Any]) -> str:
-    """Say that a TOML file is a game or a partner, and where it goes; empty for all others."""
-    if "games" in data or "subjects" in data:
-        return ""
-    for kind, keys, place in (
-        ("game", ("payoffs",), "FILE PARTNER"),
-        ("partner", ("states", "rule"), "GAME FILE"),
-    ):
-        if any(key in data for key in keys):
-            return (
-                f"is a {kind}, not an experiment: name the file in an experiment, as in "
-                f'{kind}s = ["my.toml"]; `tomeval bounds {place}` shows what it offers'
-            )
-    return ""
 
 
 def partner_file(name: str, base: Path | None = None) -> Path:

@@ -24,9 +24,9 @@ from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, PARTNER, PREDICT, SEAT
 from tomeval.games.matrix.storing import STATED, draws_of
 from tomeval.games.matrix.subjects import all_subjects
+from tomeval.play.engines import run_loop
 from tomeval.report.facts import counted
 from tomeval.runs.capabilities import Line
-from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.strategies.recording import Overheard, record

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from tomeval.runs.capabilities import Worded
 from tomeval.runs.columns import as_text
 from tomeval.strategies.options import WITH_MEMORY, split_wording
-
-
-def option_names(options: type[Any]) -> list[str]:
-    """Return the names of a language model's options."""
-    return [field.name for field in fields(options)]
 
 
 def player_row(data: Mapping[str, Any]) -> dict[str, Any]:

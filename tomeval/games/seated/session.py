@@ -14,8 +14,8 @@ from tomeval.core.streams import Stream
 from tomeval.games.chairs import Chair, SeatName
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.runs.engine import spec_key, started
-from tomeval.runs.engines import run_loop
+from tomeval.play.engine import spec_key, started
+from tomeval.play.engines import run_loop
 
 T = TypeVar("T")
 
