@@ -21,8 +21,8 @@ from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, PARTNER, PREDICT, SEAT
-from tomeval.games.matrix.storing import STATED, draws_of
+from tomeval.games.matrix.steps import ACT, DRAW, PARTNER, PREDICT, SEAT
+from tomeval.games.matrix.storing import BELIEFS, draws_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.play.engines import run_loop
 from tomeval.report.facts import counted
@@ -208,7 +208,7 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
 
 _SHOWN = (
     *("step", "own_action", "partner_action", "predicted_action", "own_reward", "act_outcome"),
-    *("predict_outcome", STATED, f"act_details/{BELIEF}/right"),
+    *("predict_outcome", BELIEFS[0], BELIEFS[2]),
 )
 
 

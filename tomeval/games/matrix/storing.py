@@ -18,9 +18,10 @@ from tomeval.runs.store import Store
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
 
-BELIEF_OF = f"act_details/{BELIEF}"
-STATED = f"{BELIEF_OF}/action"
-"""What a subject was told that the partner would do; a name for `Store.read`."""
+_OF = f"act_details/{BELIEF}"
+BELIEFS = (f"{_OF}/action", f"{_OF}/accuracy", f"{_OF}/right", "partner_action", f"{_OF}/as")
+"""What a subject was told that the partner would do, and what it did; names for `Store.read`."""
+
 
 _STEP_COLUMNS = {
     "partner_state": "INTEGER",
@@ -345,7 +346,7 @@ def cells_with_beliefs(store: Store) -> frozenset[int]:
     return frozenset(
         cell
         for cell in store.cells_with(f'"{BELIEF}":')
-        if (first := next(store.read("steps", (STATED,), cell, complete=True), None)) is not None
+        if (first := next(store.read("steps", BELIEFS[:1], cell, complete=True), None)) is not None
         and first[0] is not None
     )
 
