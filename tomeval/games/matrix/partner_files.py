@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import read_toml, shipped
 from tomeval.games.matrix.games import MatrixGame, check_ending, check_keys, mirrored
-from tomeval.games.matrix.partners import Change, Partner, reachable
+from tomeval.games.matrix.partners import Partner, reachable
 from tomeval.games.matrix.responses import MOST_ORDER, order_replies
 
 _Table = tuple[NDArray[np.float64], NDArray[np.int64], list[str]]
@@ -67,11 +67,10 @@ def build_partner(
     if ("rule" in data) == ("states" in data):
         raise TomevalError(f"{where}: needs either 'states' (a table) or 'rule' (a compact form)")
     parameters = _bind(where, data.get("parameters", {}), args, options)
-    change = None
     if "rule" in data:
         rule = _fill(where, data["rule"], parameters)
         emissions, next_state, states = _expand(where, rule, game)
-        start, change = 0, _change(rule, game)
+        start = 0
     else:
         table = _fill(where, data["states"], parameters)
         emissions, next_state, states = _explicit(where, table, game)
@@ -80,7 +79,7 @@ def build_partner(
         start = states.index(data["start"])
     try:
         about = (data.get("title", name), data.get("source", ""))
-        return Partner(name, emissions, next_state, start, tuple(states), *about, change)
+        return Partner(name, emissions, next_state, start, tuple(states), *about)
     except TomevalError as error:
         file = "" if path.parent == shipped("partners") else f"{path}: "
         raise TomevalError(f"{file}{error}") from None
@@ -257,17 +256,6 @@ def _switch(where: str, rule: dict[str, Any], game: MatrixGame) -> _Table:
     targets = np.minimum(np.arange(step) + 1, step - 1)
     states = [f"step {i + 1}" for i in range(step - 1)] + ["after"]
     return emissions, _constant_next(step, game, targets), states
-
-
-def _change(rule: dict[str, Any], game: MatrixGame) -> Change | None:
-    """Return the two policies of a switch from one action to another."""
-    if rule["kind"] != "switch" or rule["first"] == rule["second"]:
-        return None
-    first, second = (
-        Partner(f"always({action})", np.eye(game.m)[[action]], _constant_next(1, game, [0]))
-        for action in (rule["first"], rule["second"])
-    )
-    return Change(rule["step"], first, second)
 
 
 def _react(where: str, rule: dict[str, Any], game: MatrixGame) -> _Table:

@@ -46,7 +46,8 @@ class Partner:
         Full name; where the policy comes from.
     change : Change, optional
         For a partner that is made of two: the policies that it joins. The table alone says what it
-        plays.
+        plays. One that counts steps, plays one action in all of them and another one for ever after
+        has a change by itself.
 
     Raises
     ------
@@ -96,6 +97,7 @@ class Partner:
         object.__setattr__(self, "title", self.title or self.name)
         emissions.setflags(write=False)
         self.next_state.setflags(write=False)
+        object.__setattr__(self, "change", self.change or _shown_change(self))
         lost = np.flatnonzero(~reachable(emissions, self.next_state, self.start))
         if lost.size:
             raise TomevalError(
@@ -134,6 +136,22 @@ class Partner:
         """Return a SHA-256 of the table: equal for partners that play alike, state by state."""
         table = (self.emissions.tolist(), self.next_state.tolist(), self.start)
         return hashlib.sha256(repr(table).encode()).hexdigest()
+
+
+def _shown_change(partner: Partner) -> Change | None:
+    """Return the change of a table that counts steps, with one action and then another for ever."""
+    played, size = partner.emissions.argmax(axis=1), len(partner.emissions)
+    counted = np.minimum(np.arange(size) + 1, size - 1)[:, None, None]
+    if size < 2 or partner.start != 0 or (partner.next_state != counted).any():
+        return None
+    if not partner.is_deterministic or len(set(played[:-1])) > 1 or played[-1] == played[0]:
+        return None
+    nowhere = np.zeros((1, partner.n, partner.m), np.int64)
+    first, second = (
+        Partner(f"always({action})", np.eye(partner.m)[[action]], nowhere)
+        for action in (played[0], played[-1])
+    )
+    return Change(size, first, second)
 
 
 def _check_stochastic(where: str, emissions: NDArray[np.float64], states: tuple[str, ...]) -> None:
