@@ -156,15 +156,6 @@ def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
     return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in setups)
 
 
-FIGURES = {
-    name: f"tomeval.games.matrix.figures.{where}"
-    for name, where in {
-        "plane": "plane:plane",
-        "regret": "curves:regret_curves",
-        "tom": "curves:tom_curves",
-    }.items()
-}
-
 MATRIX = Domain(
     name="matrix",
     title="repeated matrix games against finite-state partners",
@@ -198,7 +189,11 @@ MATRIX = Domain(
         ),
         lines=episode_lines,
         first_table="cells",
-        figures=FIGURES,
+        figures={
+            "plane": "tomeval.games.matrix.figures.plane:plane",
+            "regret": "tomeval.games.matrix.figures.curves:regret_curves",
+            "tom": "tomeval.games.matrix.figures.curves:tom_curves",
+        },
         first_figures=("plane", "forest"),
         figures_by=("regret", "tom"),
         figures_of_curves={  # a share has no sum
