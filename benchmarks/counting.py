@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from one_thread import use_one_thread
 
-from tomeval.games.matrix.batch import batch_form, simulate
+from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.play import Setup, play_episode
@@ -83,7 +83,7 @@ def setup_of(
 
 def played(setup: Setup, first: int, episodes: int) -> Played:
     """Play some episodes of a cell."""
-    if batch_form(setup.kind):
+    if has_batch(setup.kind):
         parts = [simulate(setup, first, episodes)]
     else:
         parts = [play_episode(setup, first + number) for number in range(episodes)]

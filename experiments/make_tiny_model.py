@@ -27,7 +27,7 @@ def make_tokenizer() -> Any:
     from transformers import PreTrainedTokenizerFast
 
     from tomeval.games.matrix.domain import MATRIX
-    from tomeval.games.matrix.preview import example_cell
+    from tomeval.games.matrix.shown import example_cell
     from tomeval.play.preview import preview
 
     task = {"labels": "neutral", "horizon": 10, "partners": "always(0)", "conditional": True}

@@ -21,9 +21,7 @@ RUNS = {
 }
 # Run, figure, column, and part of the file's name where the run gives several.
 SHOWN = [
-    ("quickstart", "literal_against_functional", "screen", ""),
     ("quickstart", "forest", "screen", "regret"),
-    ("quickstart", "decomposition", "screen", ""),
     ("quickstart", "tom", "screen", "RPS"),
     ("known_players", "regret", "screen", "IPD_canonical_tit_for_tat"),
     ("known_players", "tom", "screen", "RPS_canonical_tit_for_tat"),
@@ -31,8 +29,6 @@ SHOWN = [
     ("sixteen_subjects", "forest", "screen", "regret_single_action"),
     ("sixteen_subjects", "forest", "single", "regret_tit_for_tat"),
     ("sixteen_subjects", "differences", "screen", ""),
-    ("sixteen_subjects", "literal_against_functional", "screen", ""),
-    ("sixteen_subjects", "decomposition", "screen", "tit_for_tat"),
 ]
 # Made by commands of their own, which do not run here: file, title, command.
 DECRYPTO = [

@@ -147,7 +147,7 @@ def prompts_in_log(steps: Steps) -> list[tuple[str, int, str]]:
     """Rebuild every full prompt from the call log, in the order of the calls."""
     last: dict[str, str] = {}
     result = []
-    for _, step, purpose, call in steps.calls:
+    for _, step, _, purpose, call in steps.calls:
         last[purpose] = last.get(purpose, "")[: call["prompt_same"]] + call["prompt_rest"]
         asked = "react" if purpose.startswith("react ") else purpose
         result.append((asked, step, last[purpose]))

@@ -71,7 +71,7 @@ def matrix_case(name: str, labels: str, strategy: Any) -> str:
         steps.own_action.tolist(),
         steps.predicted_action.tolist(),
         steps.told.tolist(),
-        [[call[0], call[1], call[2]] for call in steps.calls],
+        [[episode, step, form] for episode, step, _, form, _ in steps.calls],
     ]
     return digest([[request(one) for one in script.requests], rows])
 

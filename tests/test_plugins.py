@@ -151,7 +151,7 @@ def test_nothing_changes_for_those_who_do_not_use_a_part(package) -> None:
         ("1 / 0", "ZeroDivisionError"),
         (
             "import tomeval\ntomeval.register_subject('rmax')(type('R', (tomeval.Subject,), {}))",
-            "subject 'rmax': the name is taken by tomeval.games.matrix.subjects.simulated.RMax",
+            "subject 'rmax': the name is taken by tomeval.games.matrix.subjects.learners.RMax",
         ),
     ],
 )
@@ -347,7 +347,6 @@ def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_pat
         parse_strategy("Reminder + CoT")
     commands = (
         ("table", "--what", "cells", "--all"),
-        ("table", "--predict", "drawn"),
         ("status",),
         ("transcript",),
         ("export", "--what", "steps", "--format", "csv"),
@@ -357,8 +356,7 @@ def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_pat
     for command, *options in commands:
         told = call(command, tmp_path / "run", *options)
         assert told.crash == ""
-        lacking = "--predict" in options  # no scored labels
-        assert (told.code, "no cell" in told.errors) == ((2, True) if lacking else (0, False))
+        assert told.code == 0
     with tomeval.Run(tmp_path / "run") as run:
         after = run.rows()  # without the measure that the package brought
         assert repr(after) == repr([{key: row[key] for key in after[0]} for row in before])

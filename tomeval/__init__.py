@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tomeval.core.outcomes import Invalid as Invalid
     from tomeval.extensions.environments.environment import TextEnvironment as TextEnvironment
     from tomeval.extensions.environments.environment import environment as environment
+    from tomeval.games.matrix.bounds import bounds as bounds
     from tomeval.games.matrix.calibration import expected as expected
     from tomeval.games.matrix.games import MatrixGame as MatrixGame
     from tomeval.games.matrix.games import get_game as get_game
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from tomeval.games.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.games.matrix.subjects import Subject as Subject
     from tomeval.games.matrix.subjects import register_subject as register_subject
-    from tomeval.games.matrix.verbs import bounds as bounds
     from tomeval.games.matrix.verbs import import_log as import_log
     from tomeval.games.matrix.verbs import score as score
     from tomeval.models import register_model as register_model
@@ -51,13 +51,14 @@ _HOME = {
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),
+    "games.matrix.bounds": ("bounds",),
     "games.matrix.calibration": ("expected",),
     "games.matrix.games": ("MatrixGame", "get_game"),
     "games.matrix.optima": ("best_response", "relevance", "worst_response"),
     "games.matrix.partner_specs": ("get_partner", "get_partner_set"),
     "games.matrix.partners": ("Partner", "PartnerSet"),
     "games.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
-    "games.matrix.verbs": ("bounds", "import_log", "score"),
+    "games.matrix.verbs": ("import_log", "score"),
     "extensions.environments.environment": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),

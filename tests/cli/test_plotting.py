@@ -32,8 +32,6 @@ def test_a_handful_of_files_and_how_to_get_the_others(tomeval, run, tmp_path) ->
         "plane.png",
         "forest_regret.png",
         "forest_tom.png",
-        "literal_against_functional.png",
-        "decomposition.png",
         "captions.md",
     ]
     assert err.splitlines() == [

@@ -22,7 +22,7 @@ def opened(tmp_path_factory):
         yield run
 
 
-FIRST = ["plane", "forest_regret", "forest_tom", "literal_against_functional", "decomposition"]
+FIRST = ["plane", "forest_regret", "forest_tom"]
 
 
 def test_first_pictures_of_matrix_games_and_their_captions(opened, tmp_path) -> None:
@@ -62,8 +62,8 @@ def test_metrics_choose_what_forests_and_differences_show(opened) -> None:
     ]
     by_task = sorted(opened.rows(), key=lambda row: row["partners"])
     assert means == pytest.approx([row["reward_per_step"] for row in by_task])
-    with pytest.raises(TomevalError, match="does not apply to the figure 'decomposition'"):
-        draw(opened, ["decomposition"], options)
+    with pytest.raises(TomevalError, match="does not apply to the figure 'plane'"):
+        draw(opened, ["plane"], options)
 
 
 def test_tasks_that_do_not_fit_one_picture_have_one_for_each_set_of_partners(tmp_path) -> None:

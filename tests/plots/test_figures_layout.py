@@ -54,7 +54,7 @@ def test_the_check_finds_an_overlap(sixteen) -> None:
 
 
 def test_every_subject_has_a_look_of_its_own(sixteen) -> None:
-    legend = draw(sixteen, ["literal_against_functional"])[0].figure.legends[0]
+    legend = draw(sixteen, ["plane"])[0].figure.legends[0]
     points = legend.legend_handles[:16]
     assert len({(p.get_marker(), p.get_fillstyle()) for p in points}) == 16  # in grey as well
     assert len({(p.get_color(), p.get_fillstyle()) for p in points}) == 16

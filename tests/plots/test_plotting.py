@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from layout import head
 
 import tomeval
 from tomeval.games.matrix.figures.curves import curve_figure, smooth
-from tomeval.games.matrix.figures.scatter import scatter
 from tomeval.plots import plot_run
 
 
@@ -36,7 +34,7 @@ def test_every_plot_is_made_twice_and_not_empty(drawn) -> None:
         for what in ("regret", "tom")
         for game in ("IBS", "IPD")
     ]
-    family = ("plane", "literal_against_functional", "decomposition", "forest_regret", "forest_tom")
+    family = ("plane", "forest_regret", "forest_tom")
     stems += family
     stems += ["differences_by_subject"]
     pictures = [f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")]
@@ -53,28 +51,6 @@ def test_plots_are_the_same_when_drawn_again(opened, drawn, tmp_path) -> None:
     vector = [path for path in drawn if path.suffix == ".svg"]
     for left, right in zip(vector, again, strict=True):
         assert left.read_bytes() == right.read_bytes(), left.name
-
-
-def test_scatter_places_every_cell_with_its_interval(opened) -> None:
-    [drawing] = scatter(opened)
-    figure = drawing.figure
-    assert [axes.get_title() for axes in figure.axes] == ["IBS", "IPD"]
-    points = [
-        (float(x[0]), float(y[0]))
-        for axes in figure.axes
-        for container in axes.containers
-        for x, y in [container[0].get_data()]
-    ]
-    expected = [
-        (row["delta_tom_best_response_per_step"], row["delta_functional_per_step"])
-        for row in opened.rows()
-    ]
-    assert np.allclose(sorted(points), sorted(expected))
-    assert "ΔToM/T" in figure.get_supxlabel()
-    assert "ΔFunctional/T" in figure.get_supylabel()
-    assert head(figure) == "IBS and IPD (canonical), single_action, T = 12"
-    names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names[:2] == ["rmax", "half $50 & <b>"]
 
 
 def test_smoothing_by_hand() -> None:

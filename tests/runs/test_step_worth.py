@@ -64,10 +64,10 @@ def test_steps_of_void_episodes_are_worth_nothing(tmp_path) -> None:
     log = tmp_path / "log.csv"
     log.write_text(
         "episode,step,own_action,partner_action,predicted_action,game,partner\n"
-        "a,1,0,0,0,IPD,tit_for_tat\na,2,timeout,0,0,IPD,tit_for_tat\n"
+        "a,1,0,0,0,IPD,tit_for_tat\na,2,invalid,0,0,IPD,tit_for_tat\n"
         "b,1,0,0,1,IPD,tit_for_tat\nb,2,1,0,,IPD,tit_for_tat\n"
     )
-    with tomeval.import_log(log, tmp_path / "run", invalid=("timeout",)) as run:
+    with tomeval.import_log(log, tmp_path / "run") as run:
         steps = run.steps()
     assert steps["status"].tolist() == ["void", "void", "complete", "complete"]
     assert steps["regret"].isna().tolist() == [True, True, False, False]

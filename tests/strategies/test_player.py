@@ -36,7 +36,7 @@ def played(strategy, concurrent, purpose, reply):
     setup = make_setup(IPD, fixed(IPD, [0, 1]), strategy, 4, on_invalid="random", max_attempts=2)
     steps = asyncio.run(play_episode_async(setup, 0, model))
     asked = sorted(f"{step} {name} {text}" for name, step, text in script.log)
-    calls = sorted(f"{step} {name}" for _, step, name, _ in steps.calls)
+    calls = sorted(f"{step} {name}" for _, step, _, name, _ in steps.calls)
     rows = [
         steps.own_action.tolist(),
         steps.predicted_action.tolist(),

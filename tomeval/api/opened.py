@@ -44,9 +44,6 @@ class Run(results.Run):
     folder : path
     where : str or sequence of str
         Conditions; the run is then as if it had no other cells. Default: all cells.
-    predict : {"", "argmax", "drawn"}
-        How predictions of scored labels are read from their stored probabilities. Default: as
-        recorded.
 
     Raises
     ------
@@ -67,9 +64,9 @@ class Run(results.Run):
     [['RPS', 1.0], ['IPD', 1.9]]
     """
 
-    def __init__(self, folder: str | Path, where: Names = (), predict: str = "") -> None:
+    def __init__(self, folder: str | Path, where: Names = ()) -> None:
         self.closed = False
-        super().__init__(folder, listed(where), predict)
+        super().__init__(folder, listed(where))
 
     def close(self) -> None:
         """Close the run; it cannot be read any more."""
@@ -86,7 +83,7 @@ class Run(results.Run):
             yield self
             return
         conditions = [*map(str, self._where), *listed(where)]
-        with Run(self.folder, conditions, self.predict) as chosen:
+        with Run(self.folder, conditions) as chosen:
             yield chosen
 
     def steps(self, where: Names = ()) -> pandas.DataFrame:

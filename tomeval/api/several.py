@@ -26,7 +26,7 @@ class Runs:
     ----------
     folders : sequence of path
         At least two.
-    where, predict
+    where
         See `tomeval.Run`; they hold for every run.
 
     Attributes
@@ -40,9 +40,9 @@ class Runs:
         See `tomeval.Run`; runs of different domains; a run that is named twice.
     """
 
-    def __init__(self, folders: list[str | Path], where: Names = (), predict: str = "") -> None:
+    def __init__(self, folders: list[str | Path], where: Names = ()) -> None:
         with ExitStack() as unless_opened:
-            self.runs = [unless_opened.enter_context(Run(one, where, predict)) for one in folders]
+            self.runs = [unless_opened.enter_context(Run(one, where)) for one in folders]
             self._whole = joined(self.runs)
             self._opened = unless_opened.pop_all()
 
@@ -100,14 +100,14 @@ class Runs:
         return f"Runs({', '.join(repr(str(run.folder)) for run in self.runs)})"
 
 
-def open(*folders: str | Path, where: Names = (), predict: str = "") -> Run | Runs:
+def open(*folders: str | Path, where: Names = ()) -> Run | Runs:
     """Open one run, or several of one domain to be read together.
 
     Parameters
     ----------
     folders : path
         Run folders, or names of runs that ship.
-    where, predict
+    where
         See `tomeval.Run`.
 
     Returns
@@ -136,5 +136,5 @@ def open(*folders: str | Path, where: Names = (), predict: str = "") -> Run | Ru
     if not folders:
         raise TomevalError("tomeval.open: name a run folder, or several")
     if len(folders) == 1:
-        return Run(folders[0], where, predict)
-    return Runs(list(folders), where, predict)
+        return Run(folders[0], where)
+    return Runs(list(folders), where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -64,14 +64,6 @@ def table(
     ] = None,
     interval: IntervalOption = "auto",
     reference: ReferenceOption = None,
-    predict: Annotated[
-        Literal["argmax", "drawn"] | None,
-        typer.Option(
-            "--predict",
-            help="Read predictions of scored labels as the most probable one, or drawn from their "
-            "stored probabilities. Default: as recorded.",
-        ),
-    ] = None,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -107,7 +99,7 @@ def table(
         *(whole, interval, reference, published, against, as_model, to_read),
     )
     with ExitStack() as stack:
-        runs = [stack.enter_context(Run(one, where or (), predict or "")) for one in folders]
+        runs = [stack.enter_context(Run(one, where or ())) for one in folders]
         opened = joined(runs)
         what = _which_table(opened, what, by, of_cells, several=len(runs) > 1)
         answers = to_read and what == CELLS and not (whole or against)

@@ -16,7 +16,7 @@ EXTENSIONS = {
             data={"matrix": "changes"},
             measures={"matrix": f"{_HERE}adaptation.measures:GROUPS"},
             tables={"matrix": f"{_HERE}adaptation.tables:TABLES"},
-            partner_sets={"switch": f"{_HERE}adaptation.partners:SETS"},
+            partner_sets={"switch": f"{_HERE}adaptation.partners:build"},
         ),
         Extension(
             "axelrod",

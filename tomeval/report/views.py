@@ -162,7 +162,7 @@ def cells_notes(
     `shown` are the measures of the table for reading, empty if it is another one, or `data` for
     programs.
     """
-    of_run = (said.reading_notes, said.stop_notes, said.copies_notes, said.enforced_notes)
+    of_run = (said.stop_notes, said.copies_notes, said.enforced_notes)
     notes = [note for make in (*of_run, said.unanswered_notes) for note in make(run)]
     notes += said.looked_notes(run, interval)
     if not data:

@@ -55,8 +55,6 @@ class RunCell:
         The measures that the run has data for.
     holding : Holding
         Bounds what the cells of a run hold in memory of their episodes.
-    reading : str
-        How predictions are read, see `tomeval.runs.results.Run`; empty: as recorded.
     sequential : bool
         Whether it is of a run that is `Run.sequential`.
     faults : set of str
@@ -72,7 +70,6 @@ class RunCell:
         self.title = self.player
         self.names = tuple(self.domain.measures)
         self.holding = Holding()
-        self.reading = ""
         self.sequential = False
         self.faults: set[str] = set()
         self._totals: dict[tuple[str, str], Totals] = {}
@@ -144,11 +141,6 @@ class RunCell:
     def chances(self) -> NDArray[np.str_] | None:
         """What chance each complete episode met, (E,), equal where it is; if the record says."""
         return None
-
-    @property
-    def read_anew(self) -> bool:
-        """Whether predictions are not as recorded, but of stored probabilities; see `reading`."""
-        return False
 
     @property
     def knows_attempts(self) -> bool:

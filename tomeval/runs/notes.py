@@ -105,19 +105,6 @@ def stop_notes(run: Run) -> list[str]:
     ]
 
 
-def reading_notes(run: Run) -> list[str]:
-    """Return which predictions are read otherwise than they were recorded; see `Run.predict`."""
-    if not run.predict:
-        return []
-    anew = sum(cell.read_anew for cell in run.cells)
-    how = {"argmax": "the most probable label", "drawn": "drawn from the stored probabilities"}
-    rest = "; others were written, acted on, or stored without probabilities: they are unchanged"
-    return [
-        f"predictions of {anew} of {len(run.cells)} cells are {how[run.predict]}"
-        + rest * (anew < len(run.cells))
-    ]
-
-
 def unanswered_notes(run: Run) -> list[str]:
     """Return how many questions that no move needs got no reply, whose answers are missing."""
     counts = unanswered(run.store)

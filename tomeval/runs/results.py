@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
 
 
-READINGS = ("argmax", "drawn")
-
-
 class Run:
     """A run folder of any domain, read-only.
 
@@ -55,23 +52,16 @@ class Run:
     where : sequence of str
         Conditions that its cells must meet, see `tomeval.runs.selection.WHERE`; the run is then as
         if it had no other cells. Default: all.
-    predict : {"", "argmax", "drawn"}
-        How predictions of scored labels are read: the most probable one, or drawn from the stored
-        probabilities. Default: as recorded. Predictions that were written, and those that a player
-        acted on (Social), are as recorded in any case.
 
     Raises
     ------
     TomevalError
         Not a run folder, damaged, or of another version; from `cells` conditions that name an
-        unknown column or value, or that no cell meets, and no cell whose predictions can be read
-        as `predict` says.
+        unknown column or value, or that no cell meets.
     """
 
-    def __init__(self, folder: str | Path, where: Sequence[str] = (), predict: str = "") -> None:
-        if predict and predict not in READINGS:
-            raise unknown("predict", predict, READINGS)
-        self.folder, self.predict = located(Path(folder)), predict
+    def __init__(self, folder: str | Path, where: Sequence[str] = ()) -> None:
+        self.folder = located(Path(folder))
         self.where = tuple(where)
         self._where = parse_where(where) if where else []
         self.store = Store(self.folder)
@@ -114,13 +104,8 @@ class Run:
             holding, faults = Holding(), set[str]()
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.names, cell.holding = title, self.metric_names, holding
-                cell.reading, cell.sequential = self.predict, self.sequential
+                cell.sequential = self.sequential
                 cell.faults = faults
-            if self.predict and not any(cell.read_anew for cell in cells):
-                raise TomevalError(
-                    f"--predict {self.predict}: no cell of {self.folder} has predictions that have "
-                    "stored probabilities and were not acted on"
-                )
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None

@@ -15,7 +15,7 @@ from tomeval.extensions.adaptation.measures import MEASURES, around, lags, last_
 from tomeval.extensions.adaptation.partners import switching
 from tomeval.games.matrix.games import Labels, MatrixGame, get_game
 from tomeval.games.matrix.partner_specs import get_partner
-from tomeval.games.matrix.partners import Partner, change_of
+from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
@@ -160,7 +160,7 @@ class Detector(Subject):
         self.knows_after, self.acts_after = knows, knows + does
 
     def _believed(self, observation, lag):
-        change = change_of(self.seat.door.partner()[0])
+        change = self.seat.door.partner()[0].change
         machine = change.second if observation.round - change.step >= lag else change.first
         return int(machine.emissions[0].argmax())
 

@@ -23,7 +23,6 @@ GAMES = ("RPS", "stag_hunt")
 class Rememberer(SimulatedSubject):
     """Plays its side of the equilibrium in some episodes of games that `by` does not disguise."""
 
-    batch = ""
     draws_per_step = None
 
     def __init__(self, seat, memory=1.0, by="labels"):

@@ -15,7 +15,7 @@ from tomeval.games.matrix.games import GAMES, Labels, get_game
 from tomeval.games.matrix.optima import best_response, relevance, worst_response
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.preview import asked
+from tomeval.games.matrix.shown import asked
 
 PARTNERS = ("single_action", "best_responder", "0.3*always(0) + 0.7*uniform_random")
 

@@ -26,11 +26,11 @@ from tomeval.extensions.planted.measures import (
     use_slopes,
 )
 from tomeval.extensions.planted.tables import accuracy_rows
-from tomeval.games.matrix.copies import nothing_drawn
 from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.play import Setup, play_episode
-from tomeval.games.matrix.preview import asked, example_cell
 from tomeval.games.matrix.responses import best_responses, rational_responses
+from tomeval.games.matrix.shown import asked, example_cell
+from tomeval.games.matrix.subject_specs import nothing_drawn
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate
 from tomeval.strategies.beliefs import propensity

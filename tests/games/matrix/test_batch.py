@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, random_partner, setup_of, step_rows
 
-from tomeval.games.matrix.batch import batch_form, simulate
+from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import PartnerSet
@@ -44,7 +44,7 @@ def assert_same_rows(setup: Setup, first: int, count: int = 3) -> None:
 
 
 def test_every_kind_has_a_case() -> None:
-    assert {kind for kind in all_subjects() if batch_form(kind)} == set(OPTIONS)
+    assert {kind for kind in all_subjects() if has_batch(kind)} == set(OPTIONS)
 
 
 def test_a_kind_that_inherits_from_another_is_not_played_as_that_one() -> None:
@@ -53,7 +53,7 @@ def test_a_kind_that_inherits_from_another_is_not_played_as_that_one() -> None:
 
     SUBJECTS["contrary"] = Contrary
     try:
-        assert not batch_form("contrary")
+        assert not has_batch("contrary")
     finally:
         del SUBJECTS["contrary"]
 

@@ -15,9 +15,9 @@ from tomeval.games.matrix.bounds import (
     most_attainable,
 )
 from tomeval.games.matrix.games import GAMES
-from tomeval.games.matrix.listing import bounds_rows
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.results import matrix_cells
+from tomeval.games.matrix.shown import bounds_rows
 
 IPD, RPS = GAMES["IPD"], GAMES["RPS"]
 

@@ -12,10 +12,8 @@ from asking import query
 from support import scripts
 
 import tomeval
-from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
-from tomeval.games.matrix.duel import play_duel
 from tomeval.games.matrix.play import play_episode
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
 from tomeval.models.base import Reply
@@ -52,7 +50,7 @@ def copycat(monkeypatch):
 
 def duel(subject, partner, **more):
     [cell] = make_experiment(DATA | {"subjects": [subject], "partners": [partner]} | more).cells
-    return cell, run_now(play_duel(cell.setup, 0, {}))
+    return cell, play_episode(cell.setup, 0)
 
 
 def played(tmp_path: Path, **more) -> Run:
@@ -78,7 +76,7 @@ def test_a_table_and_a_player_that_do_the_same_make_the_same_game(copycat):
     [with_table] = make_experiment(
         DATA | {"games": "IPD", "subjects": [{"kind": "copycat"}], "partners": "tit_for_tat"}
     ).cells
-    first = run_now(play_duel(with_player.setup, 0, {}))
+    first = play_episode(with_player.setup, 0)
     second = play_episode(with_table.setup, 0)
     assert first.own_action.tolist() == second.own_action.tolist()
     assert first.partner_action.tolist() == second.partner_action.tolist()
@@ -107,7 +105,9 @@ def test_who_is_told_the_other_s_move_is_told_the_true_one(seat):
         assert steps.told.all()
     else:
         assert (theirs == (own + 1) % 3).all()
-        said = {q: v for _, step, q, *_, v, _ in steps.other_asked if step == 1}
+        said = {
+            q: v for _, step, seat, q, *_, v, _ in steps.answers if (step, seat) == (1, "partner")
+        }
         assert said["predict"]["action"] == own[0]
         assert said["act"]["told"] is True
         assert not steps.told.any()
@@ -122,11 +122,11 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
     [cell] = make_experiment(data).cells
     right = []
     for episode in range(60):
-        steps = run_now(play_duel(cell.setup, episode, {}))
+        steps = play_episode(cell.setup, episode)
         if seat == "subject":
             told = [steps.details[0, step]["act"] for step in range(6)]
         else:
-            told = [row[5]["details"] for row in steps.other_asked if row[2] == "act"]
+            told = [row[6]["details"] for row in steps.answers if row[2:4] == ("partner", "act")]
         right.append([one["belief"]["right"] for one in told])
     shares = np.mean(right, axis=0)  # of each step over the episodes: binomial, sd 0.065
     assert shares.shape == (6,)

@@ -98,7 +98,6 @@ def test_bad_experiments_are_one_clear_message(changes, message) -> None:
         ({"draws": 2.5}, "draws must be a number"),
         ({"draws": 4, "literal": False}, "draws need literal = true"),
         ({"draws": 4, "temperature": 0}, "draws need a temperature above 0"),
-        ({"draws": 4, "strategy": "LM"}, "draws have no effect for LM: its scored predictions"),
         ({"literal": "no"}, 'literal must be true or false, is "no"'),
         ({"literal": False, "conditional": True}, "conditional = true needs literal = true"),
         ({"persona": 3}, "persona must be text, is 3"),

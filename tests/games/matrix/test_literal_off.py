@@ -66,7 +66,7 @@ def test_what_is_played_does_not_depend_on_the_probe(strategy, decide):
         assert (one < 0) == (other < 0)
         assert one < 0 or asked.book[one] == unasked.book[other]
     calls = [
-        [call for call in steps.calls if strategy.predicts_first or call[2] not in PROBE]
+        [call for call in steps.calls if strategy.predicts_first or call[3] not in PROBE]
         for steps in (asked, unasked)
     ]
     assert calls[0] == calls[1]
@@ -76,7 +76,7 @@ def test_what_is_played_does_not_depend_on_the_probe(strategy, decide):
     assert (unasked.predicted_action == -1).all()
     assert {OUTCOMES[code] for code in unasked.predict_outcome[0]} == {NOT_ASKED}
     assert (unasked.predict_attempts == 0).all()
-    assert not any(call[2] == "predict" for call in unasked.calls)
+    assert not any(call[3] == "predict" for call in unasked.calls)
 
 
 def test_invalid_predictions_void_nothing_if_they_are_not_asked():
@@ -136,8 +136,7 @@ def test_whatever_shows_a_run_copes(known, tmp_path, subjects):
     run_experiment(experiment(*subjects), tmp_path / "run")
     with Run(tmp_path / "run") as run:
         drawn = {drawing.name for drawing in draw(run, every=True)}
-        literal = {"tom", "literal_against_functional", "decomposition"}
-        assert literal & drawn == (literal if len(subjects) > 1 else set())
+        assert ("tom" in drawn) == (len(subjects) > 1)
         assert {"regret", "forest"} <= drawn
         number = len(subjects) - 1
         lines = "\n".join(transcript_lines(run, number, 0))

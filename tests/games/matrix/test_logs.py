@@ -20,12 +20,12 @@ P01,Calm,Tit_For_Tat,1,1,Cooperate,cooperate,COOPERATE,8
 P01,Calm,Tit_For_Tat,1,2, Cooperate,Cooperate,Cooperate,8
 P02,Hurried,Tit_For_Tat,1,1,Defect,Cooperate,Cooperate,10
 P01,Calm,Tit_For_Tat,1,3,defect,Cooperate,,10
-P02,Hurried,Tit_For_Tat,1,2,timeout,Defect,timeout,
+P02,Hurried,Tit_For_Tat,1,2,timeout,Defect,Invalid,
 P01,Calm,Tit_For_Tat,2,1,Cooperate,Cooperate,Defect,8
 P01,Calm,Tit_For_Tat,2,2,DEFECT,Cooperate,Cooperate,10
 P01,Calm,Tit_For_Tat,2,3,Defect,Defect,Defect,5
 P02,Hurried,Tit_For_Tat,2,1,Defect,Cooperate,Cooperate,10
-P02,Hurried,Tit_For_Tat,2,2,Defect,Defect,timeout,5
+P02,Hurried,Tit_For_Tat,2,2,Defect,Defect,invalid,5
 P02,Hurried,Tit_For_Tat,2,3,Defect,Defect,Defect,5
 P02,Hurried,,3,1,Defect,Cooperate,Cooperate,10
 P02,Hurried,,3,2,Defect,Defect,Defect,5
@@ -39,7 +39,7 @@ COLUMNS = {
     "own_reward": "points",
     "partner": "bot",
 }
-HOW = {"columns": COLUMNS, "by": ("participant", "condition"), "invalid": ("timeout",)}
+HOW = {"columns": COLUMNS, "by": ("participant", "condition"), "values": {"timeout": "invalid"}}
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_log_of_people_by_hand(people) -> None:
     assert calm["response_gap_per_step"] == pytest.approx((2 + 2 / 3) / 2)
     assert calm["invalid_rate"] == 0
     assert math.isnan(calm["reask_rate"])  # nobody knows how often people were asked
-    # P02's first match is void; of 10 answers to readable questions 3 were timeouts.
+    # P02's first match is void; of 10 answers to readable questions 3 were invalid.
     assert (hurried["episodes"], hurried["invalid_rate"]) == (1, 0.3)
     assert hurried["delta_functional_per_step"] == 2  # 26 - 20 over three steps
     assert hurried["tom_percent"] == 100
@@ -157,14 +157,6 @@ def test_a_file_opens_no_other_file(tmp_path) -> None:
     log = written(tmp_path / "log.csv", header + f"IPD,{spelt},1,1,0,0\n")
     with pytest.raises(TomevalError, match=r"partner .* is a file or a table: give it with --p"):
         tomeval.score(log)
-
-
-def test_empty_is_not_asked_unless_it_is_called_invalid(tmp_path) -> None:
-    text = HEAD + "1,1,0,0,\n1,2,0,0,1\n"
-    row = score(tmp_path, text, partner="unknown")
-    assert (row["tom_percent"], row["invalid_rate"]) == (0, 0)
-    row = score(tmp_path, text, partner="unknown", invalid=("",))
-    assert (row["tom_percent"], row["invalid_rate"]) == (0, 0.25)
 
 
 def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) -> None:
@@ -254,13 +246,11 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
                     key = (columns["subject"], columns["game"], columns["partners"], str(episode))
                     truth[(*key, name)] = float(value)
     by = ("subject", "partners")
-    with tomeval.import_log(
-        tmp_path / "steps.csv", tmp_path / "again", by=by, reference=reference
-    ) as again:
+    with tomeval.import_log(tmp_path / "steps.csv", tmp_path / "again", by=by) as again:
         found = {}
         for cell in again.cells:
             key = (cell.columns["subject"], cell.columns["game"], cell.columns["condition"])
-            for name, values in cell.metrics().items():
+            for name, values in cell.metrics(reference).items():
                 for episode, value in zip(cell.episodes, values, strict=True):
                     found[(*key, cell.definition["matches"][episode], name)] = float(value)
     assert found == pytest.approx(truth, rel=0, abs=0, nan_ok=True)
@@ -271,7 +261,7 @@ def test_the_folder_must_be_new(people, tmp_path) -> None:
     with pytest.raises(TomevalError, match="already exists; choose another folder"):
         tomeval.import_log(people, tmp_path / "run", "IPD", **HOW)
     with pytest.raises(TomevalError, match="line 6: choice 'timeout'"):
-        tomeval.import_log(people, tmp_path / "new", "IPD", **(HOW | {"invalid": ()}))
+        tomeval.import_log(people, tmp_path / "new", "IPD", **(HOW | {"values": {}}))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "run"]
 
 
@@ -294,7 +284,7 @@ def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:
     log = written(tmp_path / "moves.csv", CODED.replace(",own_reward", ",points"))
     tomeval.score(log, "IPD", "unknown")
     assert [record.getMessage() for record in caplog.records] == [
-        "note: actions of IPD by index were read as 0=Cooperate, 1=Defect; see --value"
+        "note: actions of IPD by index were read as 0=Cooperate, 1=Defect"
     ]
 
 
@@ -355,9 +345,9 @@ def test_episodes_find_their_partner_in_a_set(tmp_path) -> None:
     row = score(tmp_path, text, partner="single_action")
     # against always(1) cooperating loses 5 a step, against always(0) it loses 2
     assert row["delta_functional_per_step"] == pytest.approx(3.5)
-    # b fits tit for tat too, against which it loses 1 a step: (5 + (2 + 1) / 2) / 2
-    row = score(tmp_path, text, partner="always(0) + always(1) + tit_for_tat")
-    assert row["delta_functional_per_step"] == pytest.approx(3.25)
+    several = r"episode 'b' fits several partners \(always\(0\), tit_for_tat\): name the one it was"
+    with pytest.raises(TomevalError, match=several):
+        score(tmp_path, text, partner="always(0) + always(1) + tit_for_tat")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Extension, add
 from tomeval.games.matrix.games import GAMES, get_game
-from tomeval.games.matrix.partner_specs import PartnerSets, get_partner, get_partner_set
+from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet, reachable
 
 IPD, RPS = GAMES["IPD"], GAMES["RPS"]
@@ -280,12 +280,12 @@ def test_own_partner_file(tmp_path: Path) -> None:
         ('source = "me"', "actions = [3, 3]", "fits games with 3 x 3"),
         ('source = "me"', 'rule = { kind = "sequence" }', "needs either 'states'"),
         ("play = 0", "plya = 0", "unknown key 'plya' (did you mean 'play'?)"),
-        ("play = 0", "", "incomplete, 'play' is missing"),
+        ("play = 0", "", "missing key 'play'"),
         ("play = 0", "play = [1.0]", "play has 1 probabilities, the game 2 actions"),
         ("play = 0", "play = [nan, 1.0]", "not a probability"),
-        ('next = ["calm", "angry"]', 'next = ["calm"]', "next covers 1 of the subject's 2 actions"),
+        ('next = ["calm", "angry"]', 'next = ["calm"]', "next needs a state, one for each"),
         ('next = ["calm", "angry"]', 'next = "calm"', "unreachable"),
-        ('["calm", "angry"], "angry"', '["calm"], "angry"', "next[0] covers 1 of the partner's 2"),
+        ('["calm", "angry"], "angry"', '["calm"], "angry"', "incomplete, next needs"),
         ('"$p"', '"$q"', "unknown parameter 'q'"),
         (FILE, 'rule = { kind = "react2" }', "unknown rule 'react2' (did you mean 'react'?)"),
         (FILE, 'rule = { kind = "react", response = "x" }', "unknown response 'x'"),
@@ -360,8 +360,7 @@ def test_a_key_makes_a_set(tmp_path) -> None:
     def build(spec, game, base):
         return PartnerSet("twins", (get_partner(f"always({spec['twins']})", game, base),))
 
-    sets = PartnerSets(build)
-    add(Extension("mine", partner_sets={"twins": sets}))
+    add(Extension("mine", partner_sets={"twins": build}))
     experiment = {"games": "RPS", "horizon": 4, "episodes": 1, "subjects": "random"}
     with tomeval.run(experiment | {"partners": {"twins": 1}}, tmp_path / "run") as run:
         assert run.cells[0].columns["partners"] == "twins"

@@ -14,13 +14,13 @@ from tomeval.games.matrix.measures import MEASURES, PLANNED
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.planned import planned_regret
-from tomeval.games.matrix.played import Mixture, Played
+from tomeval.games.matrix.played import Played
 
 IPD = GAMES["IPD"]
 TIT_FOR_TAT = get_partner("tit_for_tat", IPD)
 
 
-def games(game, partners, episodes, mixture=None) -> Played:
+def games(game, partners, episodes) -> Played:
     """Return episodes, each a tuple of own moves, partner's moves, predictions and reactions."""
     own, theirs, said = (np.concatenate([e[i] for e in episodes]).astype(int) for i in range(3))
     stated = None
@@ -28,8 +28,8 @@ def games(game, partners, episodes, mixture=None) -> Played:
         blank = [[-1] * game.n]
         stated = np.concatenate([[*np.array(e[3]).tolist(), *blank] for e in episodes])
     lengths = [len(e[0]) for e in episodes]
-    more = {"reactions": stated, "mixture": mixture}
-    return episodes_of(game, own, theirs, said, partners=partners, lengths=lengths, **more)
+    more = {"reactions": stated, "lengths": lengths}
+    return episodes_of(game, own, theirs, said, partners=partners, **more)
 
 
 def planned(own, theirs, said, stated=None, game=IPD, partner=TIT_FOR_TAT) -> float:
@@ -217,15 +217,6 @@ def test_planned_against_enumeration(kind, probe) -> None:
             numbers += 1
     assert numbers > 15
     assert silent > 10
-
-
-def test_a_mixture_of_partners_is_the_mean() -> None:
-    """Recorded games whose partner is known up to probabilities."""
-    credulous = ([0] * 4, [0] * 4, [0] * 4, [[0, 0]] * 3)
-    both = [TIT_FOR_TAT, get_partner("always(0)", IPD)]
-    mixture = Mixture(both, np.array([[0.25, 0.75], [1.0, 0.0]]))
-    played = games(IPD, both, [credulous, credulous], mixture=mixture)
-    assert planned_regret(played).tolist() == [0.25 * 2.25, 2.25]
 
 
 def test_a_cell_has_no_mean_over_the_episodes_that_are_predicted_best() -> None:

@@ -7,7 +7,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.domain import MATRIX
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
-from tomeval.games.matrix.preview import asked
+from tomeval.games.matrix.shown import asked
 from tomeval.play.preview import preview
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten

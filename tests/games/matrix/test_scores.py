@@ -14,7 +14,7 @@ import tomeval
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.optima import best_response
 from tomeval.games.matrix.partner_specs import get_partner
-from tomeval.games.matrix.played import Mixture, Played
+from tomeval.games.matrix.played import Played
 from tomeval.games.matrix.results import matrix_cells
 from tomeval.games.matrix.scores import chance_regret, scores
 from tomeval.runs.measures import SCORE_PARTS, SCORES
@@ -183,18 +183,3 @@ def test_nothing_to_know_nothing_at_stake_and_unknown_partners() -> None:
     empty = Played(game, [get_partner("always(0)", game)], *nothing, np.zeros(0))
     assert np.isnan(scores(empty).plays.score)
     assert scores(empty).plays.totals.parts.shape == (0,)
-
-
-def test_a_mixture_of_partners_counts_each_by_its_probability() -> None:
-    game = get_game("IBS")
-    sure = [get_partner("always(0)", game), get_partner("always(1)", game)]
-    moves = game, [0, 1], [0, 0], [0, 1]
-    alone = [scores(episodes_of(*moves, partners=[one])) for one in sure]
-    mixture = Mixture(sure, np.array([[0.25, 0.75]]))
-    both = scores(episodes_of(*moves, partners=sure, mixture=mixture))
-    for mixed, first, second in zip(both[:3], alone[0][:3], alone[1][:3], strict=True):
-        for part, one, two in zip(mixed[:4], first[:4], second[:4], strict=True):
-            assert part == pytest.approx(0.25 * one + 0.75 * two)
-    assert both.plays.bottom == pytest.approx(
-        0.25 * alone[0].plays.bottom + 0.75 * alone[1].plays.bottom
-    )

@@ -6,13 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, FOUR, TWO_BY_THREE, make_game, random_partner, setup_of
 
-from tomeval.games.matrix.batch.subjects import pick
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.optima import best_response
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode
 from tomeval.games.matrix.subjects import SUBJECTS
-from tomeval.games.matrix.subjects.base import draw
+from tomeval.games.matrix.subjects.base import draw, pick
 from tomeval.games.matrix.subjects.simulated import equilibrium
 
 RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]

@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import MatrixGame, check_keys
 from tomeval.games.matrix.partner_files import MAX_STATES
-from tomeval.games.matrix.partner_specs import PartnerSets, get_partner, get_partner_set
+from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 
 SET_STATES = 20_000
@@ -134,7 +134,3 @@ def _pairs(
     each = list(zip(drawn.partners, drawn.weights, strict=True))
     pairs = [(p * q / (1 - p), a, b) for a, p in each for b, q in each if a is not b]
     return pairs, f"two of {drawn.name}"
-
-
-SETS = PartnerSets(build)
-"""Sets of partners that change their policy, as experiments name them."""

@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
-from tomeval.games.matrix.game_sets import GameSets, Partners
 from tomeval.games.matrix.games import GAMES, NEUTRAL, NONSENSE, Labels, MatrixGame
 from tomeval.games.matrix.optima import best_response, relevance, worst_response
+from tomeval.games.matrix.partner_specs import GameSets, Partners
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.played import IntArray
 from tomeval.runs.experiment import among, axis

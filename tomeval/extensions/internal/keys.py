@@ -10,7 +10,7 @@ from pydantic import Field
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import installed, missing
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.games.matrix.storing import PARTNER
+from tomeval.games.matrix.steps import PARTNER
 from tomeval.models import BACKENDS, model_name
 from tomeval.runs.domain import Cell
 from tomeval.runs.experiment import ExtraTable

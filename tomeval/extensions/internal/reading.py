@@ -33,7 +33,7 @@ from tomeval.games.matrix.responses import (
     stepwise_regret,
 )
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.games.matrix.storing import SEAT
+from tomeval.games.matrix.steps import SEAT
 from tomeval.models import open_model
 from tomeval.runs.store import Store
 

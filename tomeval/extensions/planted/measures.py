@@ -25,7 +25,7 @@ from tomeval.games.matrix.responses import (
     rational_responses,
     stepwise_regret,
 )
-from tomeval.games.matrix.storing import cells_with_beliefs, read_beliefs
+from tomeval.games.matrix.storing import BELIEFS, cells_with_beliefs
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
@@ -120,7 +120,7 @@ def read_statements(store: Store, number: int, definition: Mapping[str, Any]) ->
     """Return what was stated in a cell; None if nothing was."""
     if number not in cells_with_beliefs(store):
         return None
-    rows = read_beliefs(store, number)
+    rows = list(store.read("steps", BELIEFS, number, complete=True))
     count = len(definition["game"]["payoffs"][0])
     try:
         table = np.array([row[:4] for row in rows], dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tomeval.core.outcomes import VALID
 from tomeval.games.matrix.played import FloatArray, IntArray, Played, from_data, nothing
-from tomeval.games.matrix.storing import read_draws, read_stated_probabilities
+from tomeval.games.matrix.storing import read_draws
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
@@ -75,7 +75,8 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
     Where some lack it, as the answers of players that only draw now and then, those that have
     probabilities are no sample of the steps, and none are taken.
     """
-    rows, size = read_stated_probabilities(store, cell), len(definition["labels"]["partner"])
+    names, size = ("predicted_probs", "predict_outcome"), len(definition["labels"]["partner"])
+    rows = list(store.read("steps", names, cell, complete=True))
     probs, counts = np.full((len(rows), size), np.nan), np.zeros((len(rows), size), dtype=np.int64)
     drawn = read_draws(store, cell)
     for step, outcome, value in drawn:
@@ -112,14 +113,6 @@ def _of(score: Callable[[Stated, IntArray], FloatArray], played: Played, stated:
     return Totals.known(means)
 
 
-def _log_loss(stated: Stated, outcomes: IntArray) -> FloatArray:
-    return log_losses(stated.probs, outcomes)
-
-
-def _brier_score(stated: Stated, outcomes: IntArray) -> FloatArray:
-    return brier_scores(stated.shares, outcomes, stated.draws)
-
-
 MEASURES = (
     Measure(
         "log_loss",
@@ -130,7 +123,7 @@ MEASURES = (
         "nats",
         -1,
         "Good 1952, the logarithmic score",
-        from_data(NAME, partial(_of, _log_loss)),
+        from_data(NAME, partial(_of, lambda stated, y: log_losses(stated.probs, y))),
         bounds=FROM_ZERO,
     ),
     Measure(
@@ -141,7 +134,9 @@ MEASURES = (
         "squared probability",
         -1,
         "Brier 1950",
-        from_data(NAME, partial(_of, _brier_score)),
+        from_data(
+            NAME, partial(_of, lambda stated, y: brier_scores(stated.shares, y, stated.draws))
+        ),
         bounds=(0.0, 2.0),
     ),
 )

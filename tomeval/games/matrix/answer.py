@@ -111,15 +111,12 @@ def answer(cell: MatrixRunCell, interval: str = AUTO) -> str:
         name: Ends(*map(float, row))
         for name, row in zip(names, zip(*columns, strict=True), strict=True)
     }
-    said = words(ends, *_asked_and_known(cell))
+    predicted = cell.played.predicted
+    asked = predicted is not None and bool((predicted != NONE).any())
+    said = words(ends, asked, bool(cell.partners))
     if not exact and cell.units < FEWEST and not said.startswith("–"):
         return f"{UNDECIDED}: at least {FEWEST} episodes are needed"
     return said if said != UNDECIDED else _undecided(ends, cell.units)
-
-
-def _asked_and_known(cell: MatrixRunCell) -> tuple[bool, bool]:
-    predicted = cell.played.predicted
-    return predicted is not None and bool((predicted != NONE).any()), bool(cell.partners)
 
 
 def words(ends: Mapping[str, Ends], asked: bool = True, known: bool = True) -> str:

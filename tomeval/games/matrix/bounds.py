@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import unknown
-from tomeval.games.matrix.games import MatrixGame
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.optima import (
     REFERENCES,
     best_response,
     dynamics,
-    possible_totals,
+    possible_sums,
     reference_rewards,
     worst_response,
 )
+from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.played import FloatArray, Played, states_of
+from tomeval.games.matrix.played import FloatArray, Played, by_episode
 from tomeval.games.matrix.responses import (
     ROUNDING,
     misjudgement_cost,
@@ -67,22 +69,23 @@ class Bounds:
 
 
 def bounds(
-    game: MatrixGame, partners: PartnerSet, horizon: int = 100, reference: str = "horizon"
+    game: str | Path | MatrixGame,
+    partners: str | Path | PartnerSet,
+    horizon: int = 100,
+    reference: str = "horizon",
 ) -> list[Bounds]:
-    """Return the attainable values of a cell, one row per partner of the set.
+    """Return what is attainable in a task, one row per partner of the set.
 
-    Regret is measured from `reference`, see `optima.reference_rewards`; the horizon T is at least
-    1. For a stochastic partner these are bounds on expected values; a single episode can fall
-    outside.
+    Game and partners may be given by name or by file. Regret is measured from `reference`, see
+    `optima.reference_rewards`; the horizon T is at least 1. For a stochastic partner these are
+    bounds on expected values; a single episode can fall outside.
 
     Examples
     --------
-    >>> from tomeval.games.matrix.games import get_game
-    >>> from tomeval.games.matrix.partner_specs import get_partner_set
-    >>> ipd = get_game("IPD")
-    >>> round(bounds(ipd, get_partner_set("tit_for_tat", ipd))[0].regret_max, 2)
+    >>> round(bounds("IPD", "tit_for_tat")[0].regret_max, 2)
     3.02
     """
+    game, partners = opened(game, partners)
     if reference not in REFERENCES:
         raise unknown("reference", reference, REFERENCES)
     cost = misjudgement_cost(game, "misprediction")
@@ -103,16 +106,27 @@ def bounds(
     return rows
 
 
+def given(what: str, value: Any, kind: type) -> Any:
+    """Return a name or a path as text, and an object of `kind` as it is; refuse all else."""
+    if not isinstance(value, str | Path | kind):
+        raise TomevalError(f"{what} must be a name, a file or a {kind.__name__}, is {value!r}")
+    return str(value) if isinstance(value, Path) else value
+
+
+def opened(
+    game: str | Path | MatrixGame, partners: str | Path | PartnerSet
+) -> tuple[MatrixGame, PartnerSet]:
+    """Return a game and a set of partners, each given as it is, by name or by file."""
+    found, met = given("game", game, MatrixGame), given("partner", partners, PartnerSet)
+    found = get_game(found) if isinstance(found, str) else found
+    return found, get_partner_set(met, found) if isinstance(met, str) else met
+
+
 @lru_cache(maxsize=4096)
 def ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
     """Return the mean reward per step of the worst and of the best T-step policy."""
     worst = worst_response(game, partner, horizon).value / horizon
     return worst, best_response(game, partner, horizon).value / horizon
-
-
-def all_the_same(worst: float, best: float) -> bool:
-    """Tell whether every policy earns the same, but for rounding, from what `ends` returns."""
-    return best - worst <= ROUNDING * max(abs(best), abs(worst))
 
 
 def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:
@@ -161,18 +175,12 @@ def attainable_as_played(played: Played) -> dict[str, FloatArray]:
 
     Means over an episode's steps of `by_state` in the states that were met, each of shape (E,). A
     subject's expected ToM % is at most, and its expected ΔToM at least, the expectation of these.
-    Where a recorded episode fits several partners, it is their mean by posterior probability.
     """
-    partners, weights = played.opponents()
-    result = {name: np.zeros(played.episodes) for name in CEILINGS}
-    for partner, weight in zip(partners, weights.T, strict=True):
-        mine = np.flatnonzero(weight)
-        states, starts = states_of(played, partner, mine)
+    by_step = {name: np.zeros(len(played.own)) for name in CEILINGS}
+    for partner, _, _, steps in played.alike():
         for name, values in by_state(played.game, partner).items():
-            if mine.size:
-                means = np.add.reduceat(values[states], starts) / played.lengths[mine]
-                result[name][mine] += weight[mine] * means
-    return result
+            by_step[name][steps] = values[played.states[steps]]
+    return {name: by_episode(played, each) / played.lengths for name, each in by_step.items()}
 
 
 @lru_cache(maxsize=256)
@@ -213,47 +221,14 @@ def regret_limits(
     between = []
     for partner in partners:
         start = float(reference_rewards(game, partner, horizon, reference).mean())
-        least, most = possible_totals(game, partner, horizon)
+        least, most = possible_sums(game, partner, horizon)[-1].tolist()
         between.append((start - most / horizon, start - least / horizon))
     rounding = 1e-9 * float(np.abs(game.own).max())
     low, high = min(low for low, _ in between), max(high for _, high in between)
-    belief = max(_dearest(game, partner) for partner in partners)
-    return {REGRETS[0]: (0.0 if abs(low) < rounding else low, high), REGRETS[1]: (0.0, belief)}
-
-
-class Attainable(NamedTuple):
-    """Limits of a task's mean ΔToM/T (best response), from 0, and ΔFunctional/T, in payoff units.
-
-    `belief`: every prediction as wrong, and the partner always where that costs most.
-    """
-
-    belief: float
-    regret_min: float
-    regret_max: float
-
-
-@lru_cache(maxsize=256)
-def attainable(
-    game: MatrixGame,
-    partners: tuple[Partner, ...],
-    weights: tuple[float, ...],
-    horizon: int,
-    reference: str,
-) -> Attainable:
-    """Return the limits of a task, in expectation over its weighted partners."""
-    rows = bounds(game, PartnerSet("", partners, weights), horizon, reference)
-    low, high = (
-        sum(row.weight * getattr(row, name) for row in rows)
-        for name in ("regret_min", "regret_max")
-    )
-    pairs = zip(weights, partners, strict=True)
-    return Attainable(sum(weight * _dearest(game, one) for weight, one in pairs), low, high)
-
-
-def _dearest(game: MatrixGame, partner: Partner) -> float:
-    """Return what the dearest prediction costs under the `best_response` rule."""
     costs = misjudgement_cost(game, "best_response").max(axis=0)
-    return float(costs[(partner.emissions > 0).any(axis=0)].max())
+    met = np.any([(partner.emissions > 0).any(axis=0) for partner in partners], axis=0)
+    belief = float(costs[met].max())
+    return {REGRETS[0]: (0.0 if abs(low) < rounding else low, high), REGRETS[1]: (0.0, belief)}
 
 
 _BLIND = {
@@ -283,7 +258,10 @@ def blind_spots(game: MatrixGame, partners: tuple[Partner, ...], horizon: int) -
     likeliest = rows >= rows.max(axis=1, keepdims=True) - 1e-12
     costs = misjudgement_cost(game, "best_response")[:, (rows > 0).any(axis=0)]
     blind = {
-        "functional": all(all_the_same(*ends(game, partner, horizon)) for partner in partners),
+        "functional": all(
+            best - worst <= ROUNDING * max(abs(best), abs(worst))  # but for rounding
+            for worst, best in (ends(game, partner, horizon) for partner in partners)
+        ),
         "literal": bool(likeliest.all(axis=0).any()),
         "belief": not costs.any(),
     }

@@ -39,7 +39,7 @@ def bounds(
         _bounds_of_experiment(game, form)
         return
     from tomeval.games.matrix.bounds import CEILINGS
-    from tomeval.games.matrix.listing import bounds_rows
+    from tomeval.games.matrix.shown import bounds_rows
 
     rows, told = bounds_rows(game, partner_set, horizon, reference)
     if form == "text":
@@ -117,22 +117,11 @@ def import_(
         typer.Option(
             "--value",
             hidden=True,
-            help="The meaning of a text in actions, predictions, game, partner and seat: "
-            "TEXT=MEANING, such as 1=Cooperate or TFT=tit_for_tat; NA= for an empty cell of any "
-            "field. Repeatable.",
-        ),
-    ] = None,
-    invalid: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--invalid",
-            hidden=True,
-            help="A text of actions or predictions that is an invalid answer, such as timeout; '' "
-            "for empty cells. Repeatable.",
+            help="The meaning of a text in actions, predictions, game and partner: TEXT=MEANING, "
+            "such as 1=Cooperate, TFT=tit_for_tat or timeout=invalid. Repeatable.",
         ),
     ] = None,
     skip_bad: SkipBad = False,
-    reference: ReferenceOption = "horizon",
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
     from tomeval.games.matrix.recording import import_matches
@@ -145,10 +134,9 @@ def import_(
         columns=pairs("--map", maps, "FIELD=COLUMN"),
         by=None if by is None else tuple(filter(None, map(str.strip, by.split(",")))),
         values=pairs("--value", values, "TEXT=MEANING"),
-        invalid=tuple(invalid or ()),
         skip_bad=skip_bad,
     )
     folder = out or Path("runs") / games.stem
-    for note in import_matches(games, folder, reading, reference):
+    for note in import_matches(games, folder, reading):
         tell(note)
     show(folder)

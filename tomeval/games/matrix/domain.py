@@ -4,50 +4,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from tomeval.games.matrix import listing
 from tomeval.games.matrix.answer import VERDICT
-from tomeval.games.matrix.batch import batch_form, simulate
+from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.bounds import blind_sentences
-from tomeval.games.matrix.browsing import episode_lines
-from tomeval.games.matrix.data import (
-    has_changes,
-    has_fresh_games,
-    has_internal,
-    worded,
-)
-from tomeval.games.matrix.duel import play_duel
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.games.matrix.facts import (
-    blind_notes,
-    people_notes,
-    player_notes,
-    recorded_notes,
-    run_facts,
-    told_notes,
-    tom_notes,
-)
+from tomeval.games.matrix.facts import notes, run_facts, table_notes, tom_notes
 from tomeval.games.matrix.measures import MEASURES, measures_for
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode_async
-from tomeval.games.matrix.preview import episodes, example_cell
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.games.matrix.steps import REACT
+from tomeval.games.matrix.shown import (
+    LISTS,
+    episode_lines,
+    episodes,
+    example_cell,
+    experiment_bounds,
+)
+from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
-    SEAT,
     as_records,
-    has_beliefs,
+    cells_with_beliefs,
+    has_changes,
     has_probabilities,
     has_reactions,
     partners_known,
     partners_react,
     step_records,
 )
-from tomeval.games.matrix.subject_specs import PartnerPlayer
+from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
@@ -56,10 +44,11 @@ from tomeval.runs.capabilities import (
     Play,
     Read,
     Show,
+    later,
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REACTION_INVALID
-from tomeval.runs.domain import Domain, Rows
+from tomeval.runs.domain import Domain
 from tomeval.runs.measures import Measure
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
@@ -71,22 +60,16 @@ STEPS_PER_CHUNK = 100_000
 async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> Record:
-    if isinstance(cell.setup.partners, PartnerPlayer):
-        steps = await play_duel(cell.setup, episode, models, on_step)
-    else:
-        steps = await play_episode_async(cell.setup, episode, models.get(SEAT), on_step)
+    seats = models.get(SEAT), models.get(PARTNER)
+    steps = await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
     return as_records(steps, cell.setup.game)[0]
 
 
 def _together(cell: MatrixCell) -> int:
     """Return how many episodes fit a batch; subjects without a batch form play one by one."""
-    if isinstance(cell.setup.partners, PartnerPlayer) or not batch_form(cell.setup.kind):
+    if isinstance(cell.setup.partners, PartnerPlayer) or not has_batch(cell.setup.kind):
         return 0
     return max(1, STEPS_PER_CHUNK // cell.setup.horizon)
-
-
-def _many(cell: MatrixCell, first: int, count: int) -> list[Record]:
-    return as_records(simulate(cell.setup, first, count), cell.setup.game)
 
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
@@ -115,31 +98,6 @@ def _rates(run: Run) -> Mapping[str, Callable[[str, str], bool]]:
     if has_reactions(run.store):
         return {REACTION_INVALID.name: lambda seat, question: question.startswith(f"{REACT} ")}
     return {}
-
-
-def _table_notes(run: Run) -> list[str]:
-    """Tell of recorded games, of players in the partner's seat, and of people."""
-    return recorded_notes(run) + player_notes(run) + people_notes(run)
-
-
-def _notes(run: Run) -> list[str]:
-    """Tell of subjects that were told, and of what cannot be told."""
-    return told_notes(run) + blind_notes(run)
-
-
-def _beside(
-    run: Run, path: Path, model: str | None, interval: str, reference: str | None
-) -> tuple[list[dict[str, Any]], list[str]]:
-    from tomeval.games.matrix.published import beside
-
-    interval = "normal" if interval == "auto" else interval  # as published
-    return beside(run, path, model, interval, reference)
-
-
-def _published(run: Run, rows: Rows) -> tuple[Rows, list[str], list[str]]:
-    from tomeval.games.matrix.published import as_published
-
-    return as_published(run, rows)
 
 
 def _words(task: Mapping[str, Any]) -> str:
@@ -179,10 +137,6 @@ def _held_of_recorded(cell: RunCell, by: str) -> str:
     return ", ".join(filter(None, words))
 
 
-def _held_name(by: str) -> str:
-    return "subject" if by in ("model", "labels", "condition", "run") else "model"
-
-
 def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
     """Return payoffs and partner tables by name."""
     game, partners = cell.definition["game"], cell.definition["partners"]
@@ -202,23 +156,16 @@ def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
     return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in setups)
 
 
-FIGURES = {
-    name: f"tomeval.games.matrix.figures.{where}"
-    for name, where in {
-        "plane": "plane:plane",
-        "regret": "curves:regret_curves",
-        "tom": "curves:tom_curves",
-        "literal_against_functional": "scatter:scatter",
-        "decomposition": "decomposition:decomposition",
-    }.items()
-}
-
 MATRIX = Domain(
     name="matrix",
     title="repeated matrix games against finite-state partners",
     experiment=MatrixExperiment,
     measures=MEASURES,
-    play=Play(_play, _together, _many),
+    play=Play(
+        _play,
+        _together,
+        lambda cell, first, n: as_records(simulate(cell.setup, first, n), cell.setup.game),
+    ),
     read=Read(
         SCHEMA,
         columns=_columns,
@@ -227,10 +174,10 @@ MATRIX = Domain(
         measured=_measured,
         references=REFERENCES,
         data={
-            "beliefs": has_beliefs,
+            "beliefs": lambda store: bool(cells_with_beliefs(store)),
             "changes": has_changes,
-            "fresh games": has_fresh_games,
-            "internal": has_internal,
+            "fresh games": lambda store: any("disguise" in d["game"] for _, d in store.cells()),
+            "internal": lambda store: any("internal" in d for _, d in store.cells()),
             "probabilities": has_probabilities,
         },
     ),
@@ -242,8 +189,12 @@ MATRIX = Domain(
         ),
         lines=episode_lines,
         first_table="cells",
-        figures=FIGURES,
-        first_figures=("plane", "forest", "literal_against_functional", "decomposition"),
+        figures={
+            "plane": "tomeval.games.matrix.figures.plane:plane",
+            "regret": "tomeval.games.matrix.figures.curves:regret_curves",
+            "tom": "tomeval.games.matrix.figures.curves:tom_curves",
+        },
+        first_figures=("plane", "forest"),
         figures_by=("regret", "tom"),
         figures_of_curves={  # a share has no sum
             "regret": ("window", "running", "cumulative"),
@@ -251,12 +202,12 @@ MATRIX = Domain(
         },
         rates=_rates,
         facts=run_facts,
-        notes=_notes,
-        table_notes=_table_notes,
+        notes=notes,
+        table_notes=table_notes,
         notes_of_measures=tom_notes,
         verdict=VERDICT,
-        beside=_beside,
-        published=_published,
+        beside=later("tomeval.games.matrix.published:beside"),
+        published=later("tomeval.games.matrix.published:as_published"),
     ),
     compare=Compare(
         by=("strategy", "subject", "model", "labels", "condition"),
@@ -276,7 +227,9 @@ MATRIX = Domain(
         words=_words,
         level=_level,
         held=_held,
-        held_name=_held_name,
+        held_name=lambda by: (
+            "subject" if by in ("model", "labels", "condition", "run") else "model"
+        ),
         worded=lambda cell: worded(cell.definition),
         content=_content,
     ),
@@ -284,7 +237,7 @@ MATRIX = Domain(
         episodes=episodes,
         example=example_cell,
         cannot_tell=_cannot_tell,
-        lists=listing.LISTS,
-        bounds=listing.experiment_bounds,
+        lists=LISTS,
+        bounds=experiment_bounds,
     ),
 )

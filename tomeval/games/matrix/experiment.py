@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,14 +14,12 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import named, part
-from tomeval.games.matrix.duel import check_players
-from tomeval.games.matrix.game_sets import GameSets
-from tomeval.games.matrix.games import Labels, MatrixGame, check_keys, get_game
+from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
-from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.storing import PARTNER, SEAT
+from tomeval.games.matrix.steps import PARTNER, SEAT
 from tomeval.games.matrix.subject_specs import (
     LLM,
     PartnerPlayer,
@@ -30,7 +28,7 @@ from tomeval.games.matrix.subject_specs import (
     expand_subject,
     is_player,
 )
-from tomeval.games.matrix.subjects import subject_class
+from tomeval.games.matrix.subjects import Subject, subject_class
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import Experiment, among, axis, located, read_table
 from tomeval.strategies import parse_strategy
@@ -38,6 +36,7 @@ from tomeval.strategies import parse_strategy
 MAX_STEPS_PER_EPISODE = 100_000
 _ENTRY = ("game", "labels", "partners")
 _SETS = "game_sets"
+_WithPartners = tuple[MatrixGame, Sequence[PartnerSet | PartnerPlayer]]
 
 
 class MatrixExperiment(Experiment):
@@ -156,7 +155,7 @@ class MatrixExperiment(Experiment):
                     if isinstance(setup.partners, PartnerSet):
                         setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
                     else:
-                        check_players(setup)
+                        _check_players(setup)
 
     def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
         """Return every (game, label set, partner set)."""
@@ -168,21 +167,25 @@ class MatrixExperiment(Experiment):
             more = named(_SETS) if kind == "game" else ()
             check_keys(where, entry, (kind, *_ENTRY[1:], *more), (kind,))
             with located(where):
-                if kind != "game":
-                    tasks += self._of_set(kind, entry)
-                    continue
-                game = entry["game"]
-                if not isinstance(game, MatrixGame):
-                    game = get_game(_text(game, "game"), self._base)
-                names = _label_sets(game, entry.get("labels", self.labels), "labels" in entry)
-                partners = self._partner_sets(entry, game)
-            tasks += [(game, name, one) for name in names for one in partners]
+                made = self._of_set(kind, entry) if kind != "game" else [self._of_game(entry)]
+                labels = entry.get("labels", self.labels if kind == "game" else [])
+                tasks += [
+                    (game, name, one)
+                    for game, partners in made
+                    for name in _label_sets(game, labels, "labels" in entry)
+                    for one in partners
+                ]
         return tasks
 
-    def _of_set(
-        self, kind: str, entry: dict[str, Any]
-    ) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
-        """Return the tasks of a set of games, whose labels are their own or the entry's."""
+    def _of_game(self, entry: dict[str, Any]) -> _WithPartners:
+        """Return a game with its partners."""
+        game = entry["game"]
+        if not isinstance(game, MatrixGame):
+            game = get_game(_text(game, "game"), self._base)
+        return game, self._partner_sets(entry, game)
+
+    def _of_set(self, kind: str, entry: dict[str, Any]) -> Sequence[_WithPartners]:
+        """Return the games of a set with their partners."""
         sets: GameSets = part(_SETS, kind)
         if sets.brings_partners and "partners" in entry:
             raise TomevalError(f"partners cannot be combined with {kind}, which brings its own")
@@ -190,13 +193,7 @@ class MatrixExperiment(Experiment):
             known = ", ".join(sets.keys.model_fields)
             raise TomevalError(f"{kind} must be a table; its keys: {known}")
         keys = read_table(sets.keys, entry[kind], kind)
-        made = sets.build(keys, lambda game: self._partner_sets(entry, game), self._base)
-        return [
-            (game, name, one)
-            for game, partners in made
-            for name in _label_sets(game, entry.get("labels", []), "labels" in entry)
-            for one in partners
-        ]
+        return sets.build(keys, lambda game: self._partner_sets(entry, game), self._base)
 
     def _partner_sets(
         self, entry: dict[str, Any], game: MatrixGame
@@ -255,10 +252,6 @@ class MatrixCell(Cell):
         other = {PARTNER: partners.player} if isinstance(partners, PartnerPlayer) else {}
         return {SEAT: self.spec} | other
 
-    def seen_from(self, seat: str) -> Setup:
-        """Return the task as one of the seats sees it."""
-        return self.setup if seat == SEAT else self.setup.other
-
     @property
     def length(self) -> int:
         """The horizon."""
@@ -269,13 +262,6 @@ class MatrixCell(Cell):
         """Whether any strategy scores labels."""
         names = [player.strategy for player in self.seats.values() if player.strategy]
         return any(parse_strategy(name).scores for name in names)
-
-    def predicts(self, seat: str) -> bool:
-        """Tell whether a seat is asked what the other does, as a probe or to act on it."""
-        player = self.seats[seat]
-        if player.options.get("literal", True):
-            return True
-        return bool(player.strategy) and parse_strategy(player.strategy).predicts_first
 
     @property
     def subject(self) -> str:
@@ -293,60 +279,65 @@ class MatrixCell(Cell):
     def definition(self) -> dict[str, Any]:
         """Return the cell as JSON-ready data, complete with payoffs and partner tables."""
         s = self.setup
+        partners = partners_data(s.partners)
+        if isinstance(s.partners, PartnerPlayer):
+            partners["player"] = _player_data(s.partners.player, s.other)
         return {
-            "subject": self.subject,
-            "kind": s.kind,
-            "model": self.spec.model_name,
-            "strategy": self.spec.strategy,
-            "templates": s.templates(),
-            "options": s.options,
+            **_player_data(self.spec, s),
             "game": game_data(s.game),
-            "labels": labels_data(s.labels),
-            "partners": partners_data(s.partners) | self._player_data(),
+            "labels": asdict(s.labels),
+            "partners": partners,
             "horizon": s.horizon,
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
         } | ({"by_people": True} if self.by_people else {})
 
-    def _player_data(self) -> dict[str, Any]:
-        """Return who sits in the partner's seat, complete enough to be played again."""
-        if not isinstance(self.setup.partners, PartnerPlayer):
-            return {}
-        player, setup = self.setup.partners.player, self.setup.other
-        said = {
-            "subject": player.name,
-            "kind": player.kind,
-            "model": player.model_name,
-            "strategy": player.strategy,
-            "templates": setup.templates(),
-            "options": player.options,
-        }
-        return {"player": said}
+
+def _player_data(player: Player, setup: Setup) -> dict[str, Any]:
+    """Return who sits in a seat, complete enough to be played again."""
+    return {
+        "subject": player.name,
+        "kind": player.kind,
+        "model": player.model_name,
+        "strategy": player.strategy,
+        "templates": setup.templates(),
+        "options": player.options,
+    }
+
+
+def _check_players(setup: Setup) -> None:
+    """Seat both subjects once, so that what cannot be played shows before anything is."""
+    own = _seated(setup)
+    with located(f"{setup.partners.name!r} in the partner's seat"):
+        other = _seated(setup.other)
+    if own.looks_ahead and other.looks_ahead:
+        raise TomevalError(
+            f"it and {setup.partners.name!r} in the partner's seat both need to be told the "
+            "other's move before their own; only one of them can be"
+        )
+
+
+def _seated(side: Setup) -> Subject:
+    """Return the subject of a seat that a player sits opposite to; raise if it cannot play so."""
+    if not subject_class(side.kind).by_run:
+        raise TomevalError("people can play only against partners defined by tables")
+    subject, _ = side.seat_subject(None, np.random.default_rng(0))
+    if subject.needs_table:
+        raise TomevalError(
+            f"{side.kind!r} needs the best response to the partner's table, but a player in the "
+            "partner's seat has no table"
+        )
+    return subject
 
 
 def game_data(game: MatrixGame) -> dict[str, Any]:
     """Return a game as definitions of cells have it, without labels."""
-    return {
-        "name": game.name,
-        "title": game.title,
-        "wording": game.wording,
-        "source": game.source,
-        "payoffs": game.payoffs.tolist(),
-    } | {
-        name: said
-        for name, said in (("story", game.story), ("disguise", _disguise_data(game)))
-        if said
-    }
-
-
-def _disguise_data(game: MatrixGame) -> dict[str, Any]:
-    return game.disguise.data() if game.disguise else {}
-
-
-def labels_data(labels: Labels) -> dict[str, Any]:
-    """Return a label set as definitions of cells have it."""
-    return {"name": labels.name, "own": labels.own, "partner": labels.partner}
+    names = ("name", "title", "wording", "source")
+    told = {name: getattr(game, name) for name in names} | {"payoffs": game.payoffs.tolist()}
+    disguise = {} if game.disguise is None else asdict(game.disguise)
+    more = {"story": game.story, "disguise": disguise}
+    return told | {name: said for name, said in more.items() if said}
 
 
 def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:
@@ -362,22 +353,13 @@ def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:
 
 def _table_data(partner: Partner) -> dict[str, Any]:
     """Return a partner's table; with the two policies and the step, if it is made of two."""
-    change = partner.change
-    joined = change and {
-        "step": change.step,
-        "first": _table_data(change.first),
-        "second": _table_data(change.second),
-    }
-    return {
-        "name": partner.name,
-        "title": partner.title,
-        "source": partner.source,
-        "start": partner.start,
-        "states": partner.states,
-        "emissions": partner.emissions.tolist(),
-        "next_state": partner.next_state.tolist(),
-        "sha256": partner.fingerprint(),
-    } | ({"change": joined} if joined else {})
+    told = {name: getattr(partner, name) for name in ("name", "title", "source", "start", "states")}
+    told |= {name: getattr(partner, name).tolist() for name in ("emissions", "next_state")}
+    told |= {"sha256": partner.fingerprint()}
+    if change := partner.change:
+        parts = {"first": _table_data(change.first), "second": _table_data(change.second)}
+        told |= {"change": {"step": change.step, **parts}}
+    return told
 
 
 def _label_sets(game: MatrixGame, names: Any, own: bool) -> list[str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tomeval.core.outcomes import COMPLETE, UNFINISHED
 from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.measures import ONE_STEP, PLANNED
-from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.games.matrix.steps import NONE
 from tomeval.games.matrix.storing import cells_told, cells_with_beliefs
 from tomeval.games.matrix.subject_specs import LLM
 from tomeval.runs import tallies
@@ -33,47 +34,12 @@ def run_facts(run: Run) -> list[Facts]:
     ]
 
 
-def people_notes(run: Run) -> list[str]:
-    """Say how many episodes people began, and what became of them."""
-    cells = [cell for cell in matrix_cells(run) if cell.by_people]
-    if not cells:
-        return []
-    counts: Counter[str] = Counter()
-    for cell in cells:
-        counts.update(tallies.episodes(run.store).get(cell.number, {}))
-    left = f", {counts[UNFINISHED]} unfinished" if counts[UNFINISHED] else ""
-    return [
-        f"People: of {counts.total()} episodes begun, {counts[COMPLETE]} complete{left}; measures "
-        "cover the complete ones. Unlike a model, a person remembers the first answer of a round "
-        "at the second question."
-    ]
-
-
-def blind_notes(run: Run) -> list[str]:
-    """Tell what measures cannot show in a run's tasks, whoever plays them."""
-    tasks = {
-        (cell.game.name, cell.definition["partners"]["name"], cell.definition["horizon"]): cell
-        for cell in matrix_cells(run)
-        if cell.partners and cell.as_planned
-    }
-    sentences = blind_sentences(
-        (cell.game, PartnerSet(name, tuple(cell.partners)), horizon)
-        for (_, name, horizon), cell in tasks.items()
-    )
-    return [f"{text[0].upper()}{text[1:]}." for text in sentences]
-
-
 def tom_notes(run: Run, names: Collection[str]) -> list[str]:
-    """Return `rules_of_tom` of a run's partners; `names` are the measures that are shown."""
-    partners = (partner for cell in matrix_cells(run) for partner in cell.partners)
-    return rules_of_tom(partners, names)
-
-
-def rules_of_tom(partners: Iterable[Partner], names: Collection[str]) -> list[str]:
     """Tell against which partners the one-step rules of ΔToM are blind, and what `planned` is of.
 
     `names` are the measures that are shown.
     """
+    partners = (partner for cell in matrix_cells(run) for partner in cell.partners)
     reacting = [partner.name for partner in partners if partner.reacts]
     notes = []
     if reacting and set(names) & set(ONE_STEP):
@@ -101,8 +67,8 @@ _TOLD = {
 }
 
 
-def told_notes(run: Run) -> list[str]:
-    """Tell of subjects that learned the partner's move: language models, and players by rule.
+def notes(run: Run) -> list[str]:
+    """Tell of subjects that learned the partner's move, and of what measures cannot show.
 
     A language model is told before it acts; its literal question is asked without that.
     """
@@ -113,70 +79,62 @@ def told_notes(run: Run) -> list[str]:
             by_model = "stated" if cell.number in planted else "true"
             how = by_model if cell.definition["kind"] == LLM else "by rule"
             titles[how][cell.title] = None
-    return [_TOLD[how].format(titles="; ".join(names)) for how, names in titles.items() if names]
+    said = [_TOLD[how].format(titles="; ".join(names)) for how, names in titles.items() if names]
+    tasks = {
+        (cell.game.name, cell.definition["partners"]["name"], cell.definition["horizon"]): cell
+        for cell in matrix_cells(run)
+        if cell.partners and cell.as_planned
+    }
+    blind = blind_sentences(
+        (cell.game, PartnerSet(name, tuple(cell.partners)), horizon)
+        for (_, name, horizon), cell in tasks.items()
+    )
+    return said + [f"{text[0].upper()}{text[1:]}." for text in blind]
 
 
-def recorded_notes(run: Run) -> list[str]:
-    """Say what measures of recorded games do not tell by themselves."""
-    cells = [cell for cell in matrix_cells(run) if cell.recorded]
-    if not cells:
-        return []
-    notes = []
-    if any(cell.chances is None for cell in cells):
-        notes.append(
-            "The imported file has no `seed` column, so episodes cannot be paired by chance: "
-            "comparisons treat players as independent groups, except for a participant who is in "
-            "both."
-        )
-    if any(not cell.partners for cell in cells):
-        notes.append(
-            "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
-            "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional."
-        )
-    if any(len(set(cell.played.lengths.tolist())) > 1 for cell in cells):
-        notes.append(
-            "Matches differ in length: T is the longest of a game and partner; every measure is "
-            "per step, and regret is measured from the best response over the match's own length."
-        )
-    if any(cell.played.mixture is not None and len(cell.partners) > 1 for cell in cells):
-        notes.append(
-            "Some matches fit several partners of their set: ΔFunctional is the mean over these, "
-            "weighted by their posterior probabilities."
-        )
-    if not all(cell.adds_up for cell in cells):
-        notes.append(
-            "Some steps have no prediction: measures of predictions use the other steps, so "
-            "belief, response and foresight do not add up to ΔFunctional."
-        )
-    return notes
-
-
-def player_notes(run: Run) -> list[str]:
-    """Say what measures mean where a player sits in the partner's seat."""
-    if not any(cell.partner_player for cell in matrix_cells(run)):
-        return []
-    return [
+def table_notes(run: Run) -> list[str]:
+    """Say what measures of recorded games, of players in the partner's seat and of people tell."""
+    cells, people = matrix_cells(run), Counter[str]()
+    recorded = [cell for cell in cells if cell.recorded]
+    for cell in cells:
+        if cell.by_people:
+            people.update(tallies.episodes(run.store).get(cell.number, {}))
+    left = f", {people[UNFINISHED]} unfinished" if people[UNFINISHED] else ""
+    notes = {
+        "The imported file has no `seed` column, so episodes cannot be paired by chance: "
+        "comparisons treat players as independent groups, except for a participant who is in "
+        "both.": any(cell.chances is None for cell in recorded),
+        "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
+        "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional.": any(
+            not cell.partners for cell in recorded
+        ),
+        "Matches differ in length: T is the longest of a game and partner; every measure is "
+        "per step, and regret is measured from the best response over the match's own length.": any(
+            len(set(cell.played.lengths.tolist())) > 1 for cell in recorded
+        ),
+        "Some steps have no prediction: measures of predictions use the other steps, so "
+        "belief, response and foresight do not add up to ΔFunctional.": any(
+            cell.played.predicted is not None and (cell.played.predicted == NONE).any()
+            for cell in recorded
+        ),
         "A player in the partner's seat has no table, so ΔFunctional cannot be computed. Measures "
-        "describe the subject's seat; rates of invalid answers count both."
-    ]
+        "describe the subject's seat; rates of invalid answers count both.": any(
+            cell.partner_player for cell in cells
+        ),
+        f"People: of {people.total()} episodes begun, {people[COMPLETE]} complete{left}; measures "
+        "cover the complete ones. Unlike a model, a person remembers the first answer of a round "
+        "at the second question.": any(cell.by_people for cell in cells),
+    }
+    return [note for note, holds in notes.items() if holds]
 
 
 def _subjects(cells: list[MatrixRunCell]) -> Rows:
     """Return one row per subject: kind, model, and the options."""
     rows = []
     for cell in cells:
-        data = cell.definition
-        options = {k: v for k, v in data.get("options", {}).items() if k not in _OWN_TABLE}
-        rows.append(
-            {
-                "subject": data["subject"],
-                "kind": data.get("kind", ""),
-                "model": data.get("model", ""),
-                "strategy": data.get("strategy", ""),
-                "options": ", ".join(f"{k} {as_text(v)}" for k, v in options.items()),
-                "templates": str(data.get("templates", ""))[:12],
-            }
-        )
+        data, options = cell.definition, _options(cell.definition["options"])
+        row = {name: data[name] for name in ("subject", "kind", "model", "strategy")}
+        rows.append(row | {"options": options, "templates": (data["templates"] or "")[:12]})
     return unique(rows)
 
 
@@ -184,52 +142,41 @@ def _partners(cells: list[MatrixRunCell]) -> Rows:
     """Return one row per partner, with its title, source and fingerprint."""
     rows: Rows = []
     for cell in cells:
-        data = cell.definition["partners"]
-        if not data["tables"]:
-            columns = ("set", "game", "partner", "share", "title", "source", "fingerprint")
-            who = cell.partner_player
-            title = "no table is known" if who is None else "a player in the partner's seat"
-            said = (data["name"], cell.game.name, data["name"], "", title, _who(who), "")
-            rows.append(dict(zip(columns, said, strict=True)))
-        for table, weight in zip(data["tables"], data["weights"], strict=True):
-            rows.append(
-                {
-                    "set": data["name"],
-                    "game": cell.game.name,
-                    "partner": table["name"],
-                    "share": f"{100 * weight:.3g} %",
-                    "title": table["title"],
-                    "source": table["source"],
-                    "fingerprint": table["sha256"][:12],
-                }
-            )
+        data, who = cell.definition["partners"], cell.partner_player
+        title = "no table is known" if who is None else "a player in the partner's seat"
+        nobody = {"name": data["name"], "title": title, "source": _who(who), "sha256": ""}
+        shares = [f"{100 * weight:.3g} %" for weight in data["weights"]] or [""]
+        for table, share in zip(data["tables"] or [nobody], shares, strict=True):
+            row = {"set": data["name"], "game": cell.game.name, "partner": table["name"]}
+            row |= {"share": share, "title": table["title"], "source": table["source"]}
+            rows.append(row | {"fingerprint": table["sha256"][:12]})
     return unique(rows)
+
+
+def _options(given: Mapping[str, Any]) -> str:
+    """Return options in words, but those that have columns of their own."""
+    return ", ".join(f"{k} {as_text(v)}" for k, v in given.items() if k not in _OWN_TABLE)
 
 
 def _who(player: Mapping[str, Any] | None) -> str:
     """Return who sits in the partner's seat, with all options; empty for a table."""
     if player is None:
         return ""
-    options = {k: v for k, v in player["options"].items() if k not in _OWN_TABLE}
-    said = {k: player[k] for k in ("kind", "model", "strategy") if player[k]} | options
-    return ", ".join(f"{k} {as_text(v)}" for k, v in said.items())
+    said = [f"{k} {player[k]}" for k in ("kind", "model", "strategy") if player[k]]
+    return ", ".join(filter(None, [*said, _options(player["options"])]))
 
 
 def _games(cells: list[MatrixRunCell]) -> list[tuple[str, Rows]]:
     """Return every game under every label set: a matrix of (own, partner's) payoffs."""
-    shown = {(cell.game.name, cell.labels.name): cell for cell in cells}
-    return [(_caption(cell), list(_payoffs(cell))) for cell in shown.values()]
-
-
-def _caption(cell: MatrixRunCell) -> str:
-    game = cell.game
-    source = f" {game.source}." if game.source else ""
-    return (
-        f"{game.name}: {game.title}, labels {cell.labels.name}.{source} Payoffs: subject, partner."
-    )
-
-
-def _payoffs(cell: MatrixRunCell) -> Iterator[dict[str, str]]:
-    for label, row in zip(cell.labels.own, cell.game.payoffs, strict=True):
-        pairs = zip(cell.labels.partner, row, strict=True)
-        yield {"": label} | {theirs: f"{own:g}, {their:g}" for theirs, (own, their) in pairs}
+    tables: list[tuple[str, Rows]] = []
+    for cell in {(cell.game.name, cell.labels.name): cell for cell in cells}.values():
+        game, labels = cell.game, cell.labels
+        source = f" {game.source}." if game.source else ""
+        caption = f"{game.name}: {game.title}, labels {labels.name}.{source}"
+        rows = [
+            {"": label}
+            | {b: f"{x:g}, {y:g}" for b, (x, y) in zip(labels.partner, row, strict=True)}
+            for label, row in zip(labels.own, game.payoffs, strict=True)
+        ]
+        tables.append((f"{caption} Payoffs: subject, partner.", rows))
+    return tables

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.resources import read_toml
 from tomeval.core.text import ascii_signs, check_text, excerpt
-from tomeval.games.matrix.game_sets import Disguise
 
 WORDINGS = ("score", "points")
 MOST_STORY = 2_000
@@ -34,6 +32,36 @@ class Labels:
     name: str
     own: tuple[str, ...]
     partner: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Disguise:
+    """How a game was made of another one, whose strategies and optima it shares.
+
+    Attributes
+    ----------
+    of : str
+        The name of the other game. Both meet the same chance in episodes of one number.
+    kinds : tuple of str
+        What was disguised, such as ``labels``.
+    own, partner : tuple of int
+        Which of its actions each of the subject's and the partner's actions is.
+    scale, shift : tuple of float
+        Of (subject, partner): payoff = scale times its payoff + shift; scales are above 0.
+    """
+
+    of: str
+    kinds: tuple[str, ...]
+    own: tuple[int, ...]
+    partner: tuple[int, ...]
+    scale: tuple[float, float] = (1.0, 1.0)
+    shift: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> Disguise:
+        """Return one that went through JSON as a dictionary."""
+        rest = {name: tuple(value) for name, value in told.items() if name != "of"}
+        return cls(of=told["of"], **rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,14 +176,6 @@ class MatrixGame:
             raise unknown(f"label set of game {self.name}", name, self.labels)
         return self.labels[name]
 
-    def fingerprint(self) -> str:
-        """Return a SHA-256 of payoffs, wording and labels: equal for equal games."""
-        digest = hashlib.sha256(repr(self.payoffs.tolist()).encode())
-        digest.update(repr((self.wording, [(k, v) for k, v in self.labels.items()])).encode())
-        if self.story:
-            digest.update(self.story.encode())
-        return digest.hexdigest()
-
 
 def mirrored_labels(labels: Labels) -> Labels:
     """Return a label set as the other seat has it."""
@@ -180,22 +200,15 @@ def mirrored(game: MatrixGame) -> MatrixGame:
 def _read_payoffs(game: str, payoffs: Any) -> NDArray[np.float64]:
     """Return payoffs as a new array; numpy alone would also read text and truth values."""
     try:
-        raw = np.array(payoffs)
-        if raw.dtype.kind in "iuf" and not _holds_bool(payoffs):
-            return raw.astype(np.float64)
-    except ValueError:
+        cells = np.array(payoffs, dtype=object)
+        if all(isinstance(x, int | float | np.number) and type(x) is not bool for x in cells.flat):
+            return cells.astype(np.float64)
+    except (ValueError, OverflowError):
         pass
     raise TomevalError(
         f"game {game!r}: payoffs must be numbers in the shape (n, m, 2); "
         "every row needs the same number of [own, partner] pairs"
     )
-
-
-def _holds_bool(value: Any) -> bool:
-    """Tell whether nested lists hold a truth value, which numpy reads as 0 or 1."""
-    if isinstance(value, list | tuple):
-        return any(_holds_bool(item) for item in value)
-    return isinstance(value, bool | np.bool_)
 
 
 def _check_labels(game: str, labels: Labels, n: int, m: int) -> None:

@@ -23,17 +23,16 @@ REQUIRED = ("episode", "step", "own_action", "partner_action")
 WHO_PLAYED = ("participant", "seed")
 """Who played a match, and what chance it met: what comparisons take as one sampling unit."""
 
-_ACTIONS = ("own_action", "partner_action", "predicted_action")
 _REWARDS = ("own_reward", "partner_reward")
 FIELDS = (*REQUIRED, "predicted_action", "game", "partner", "seat", *_REWARDS, *WHO_PLAYED)
-NAMING = (*_ACTIONS, "game", "partner", "seat")
+NAMING = ("own_action", "partner_action", "predicted_action", "game", "partner")
 """Fields that hold names, for which a file may have texts of its own."""
 
 WHO = ("subject", "condition")
 """Columns that tell rows of tables apart, if no others are named."""
 
-INVALID = "unparsable"
-"""The outcome of an answer that a log calls invalid; it does not say in which way."""
+INVALID = "invalid"
+"""The text of a move or prediction that could not be read; the log does not say in which way."""
 
 UNKNOWN = "unknown"
 SEATS = {"row": False, "1": False, "column": True, "2": True}
@@ -66,9 +65,7 @@ class Reading:
         Columns that tell rows of tables apart: the first one is the subject, the others together
         are the condition. None: `WHO`, as far as there are such columns.
     values : mapping of str to str
-        What a text of the file stands for, in the fields `NAMING`; an empty one in all fields.
-    invalid : tuple of str
-        Texts of actions and predictions that are invalid answers.
+        What a text of the file stands for, but in the fields that count steps and name players.
     skip_bad : bool
         Leave out matches with a step that cannot be read, and tell of them, in place of an error.
     """
@@ -79,7 +76,6 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] | None = None
     values: Mapping[str, str] = field(default_factory=dict)
-    invalid: tuple[str, ...] = ()
     skip_bad: bool = False
 
 
@@ -132,17 +128,17 @@ class Rows:
         self.reading = reading
         self.columns, self.by = _find_columns(path, header, reading)
         self._values = {text.casefold(): meant for text, meant in reading.values.items()}
-        self._invalid = {text.casefold() for text in reading.invalid}
         self.indices: dict[MatrixGame, None] = {}
 
     def text(self, row: dict[str, str], name: str) -> str:
         """Return the text of a field; empty if the file does not have it."""
         column = self.columns.get(name)
-        return "" if column is None else _meaning(name, row[column], self._values)
+        text = "" if column is None else row[column].strip()
+        return self._values.get(text.casefold(), text) if name in NAMING else text
 
     def who(self, row: dict[str, str]) -> list[str]:
         """Return subject and conditions; the subject is empty where the file has none."""
-        said = [_meaning("", row[name], self._values) if name else "" for name in self.by] or [""]
+        said = [row[name].strip() if name else "" for name in self.by] or [""]
         if self.by and self.by[0] and not said[0]:
             raise CellError(self.by[0], "", "is empty, but every row needs a subject")
         return said
@@ -208,8 +204,7 @@ class Rows:
         own, act = self._action(game, row, "own_action", "own")
         partner, _ = self._action(game, row, "partner_action", "partner")
         predicted, predict = NONE, NOT_ASKED
-        asked = "" in self._invalid and "predicted_action" in self.columns
-        if asked or self.text(row, "predicted_action"):
+        if self.text(row, "predicted_action"):
             predicted, predict = self._action(game, row, "predicted_action", "partner")
         if act == VALID:
             self._check_rewards(game, row, own, partner)
@@ -220,13 +215,12 @@ class Rows:
     ) -> tuple[int, str]:
         """Return an action and what became of the question."""
         column, text = self.columns[name], self.text(row, name)
-        if text.casefold() in self._invalid and name != "partner_action":
-            return NONE, INVALID
+        if text.casefold() == INVALID and name != "partner_action":
+            return NONE, "unparsable"
         labels = game.label_set(self.reading.labels) if self.reading.labels else None
         action = _read_action(column, text, _action_names(game, labels, side))
         label = getattr(labels or game.label_set(), side)[action]
-        by_index = text[:1].isdigit() and text.casefold() != label.casefold()
-        if by_index and row[column].strip().casefold() not in self._values:
+        if row[column].strip()[:1].isdigit() and text.casefold() != label.casefold():
             self.indices[game] = None
         return action, VALID
 
@@ -276,15 +270,6 @@ def _action_names(game: MatrixGame, labels: Labels | None, side: str) -> dict[st
                     "or as an index; choose a label set with --labels"
                 )
     return names
-
-
-def _meaning(name: str, raw: str, values: Mapping[str, str]) -> str:
-    """Return what the text of a field stands for; `values` have texts regardless of case."""
-    text = raw.strip()
-    meant = values.get(text.casefold(), text)
-    if meant and (name not in NAMING or (name == "seat" and meant.casefold() not in SEATS)):
-        return text
-    return meant
 
 
 def _read_action(column: str, text: str, names: Mapping[str, int]) -> int:

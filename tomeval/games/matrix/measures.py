@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,24 +23,6 @@ ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_ste
 """The rules of ΔToM: one step at a time, and over T steps, which can differ if partners react."""
 
 
-class Table(NamedTuple):
-    """What decides which measures a table has.
-
-    Attributes
-    ----------
-    known : sequence of bool
-        Of each cell whether its partner is known.
-    conditional : bool
-        Whether the conditional probe was asked.
-    reacts : bool
-        Whether any partner reacts.
-    """
-
-    known: Sequence[bool]
-    conditional: bool = False
-    reacts: bool = False
-
-
 @dataclass(frozen=True)
 class MatrixMeasure(Measure):
     """A measure of matrix games.
@@ -52,25 +34,37 @@ class MatrixMeasure(Measure):
         over its steps. Without it, `of` gives the measure of whole episodes.
     needs : {"", "predictions", "partner"}
         Without its table, or on steps without a prediction, there is no value.
-    shown : callable
-        Whether a table has it.
+    where : {"", "partner known", "partner unknown", "asked to react", "reacting"}
+        Which tables have it, see `measures_for`; empty: all.
     """
 
     step: Callable[[StepFacts], FloatArray] | None = None
     needs: Literal["", "predictions", "partner"] = ""
-    shown: Callable[[Table], bool] = lambda table: True
+    where: str = ""
 
 
 def measures_for(
     known: Sequence[bool], conditional: bool = False, reacts: bool = False
 ) -> tuple[str, ...]:
-    """Return the measures of a table, see `Table`.
+    """Return the measures of a table.
 
-    Where no partner is known, those that need its table are left out; where any is unknown, regret
-    in hindsight is added. ΔToM over T steps is there if the probe was asked or any partner reacts.
+    Parameters
+    ----------
+    known : sequence of bool
+        Of each cell whether its partner is known. If none is, measures that need the partner's
+        table are left out; if any is not, regret in hindsight is added.
+    conditional, reacts : bool
+        Whether the conditional probe was asked, and whether any partner reacts: ΔToM over T steps
+        is there in both cases.
     """
-    table = Table(known, conditional, reacts)
-    return tuple(measure.name for measure in _TABLE if measure.shown(table))
+    there = {
+        "": True,
+        "partner known": any(known) or not known,
+        "partner unknown": not all(known),
+        "asked to react": conditional,
+        "reacting": conditional or reacts,
+    }
+    return tuple(measure.name for measure in _TABLE if there[measure.where])
 
 
 def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
@@ -127,16 +121,15 @@ def episode_metrics(played: Played, reference: str = "horizon") -> dict[str, Flo
     by_step = step_metrics(played, reference)
     if played.episodes == 0:
         return {name: np.empty(0) for name in METRICS}
-    starts = np.concatenate([[0], np.cumsum(played.lengths)[:-1]])
     if played.predicted is not None and (played.predicted == NONE).any():
-        said = np.add.reduceat(played.predicted != NONE, starts, dtype=np.int64)
+        said = np.add.reduceat(played.predicted != NONE, played.starts, dtype=np.int64)
         counts = {m.name: said for m in _BY_STEP if m.needs == "predictions"}
         by_step |= {name: np.nan_to_num(by_step[name]) for name in counts}
     else:
         counts = {}
     with np.errstate(invalid="ignore"):  # 0 / 0: no step of the episode has a prediction
         return {
-            name: np.add.reduceat(values, starts) / counts.get(name, played.lengths)
+            name: np.add.reduceat(values, played.starts) / counts.get(name, played.lengths)
             for name, values in by_step.items()
         }
 
@@ -178,18 +171,14 @@ def _measure(
     return MatrixMeasure(name, heading, meaning, unit, better, source, of, **more)
 
 
-def _partner_known(table: Table) -> bool:
-    return any(table.known) or not table.known
-
-
-def _score(name: str, meaning: str, shown: Callable[[Table], bool]) -> MatrixMeasure:
+def _score(name: str, meaning: str, where: str = "") -> MatrixMeasure:
     """Return a score from 0 at chance to 100 at the best attainable."""
 
     def of(played: Played, reference: str) -> Totals:
         terms = getattr(scores(played), name)
         return Totals(np.full(played.episodes, np.nan)) if terms is None else terms.totals
 
-    return _measure(f"{name}_percent", name, 1, _OWN, meaning, of=of, bounds=UNBOUNDED, shown=shown)
+    return _measure(f"{name}_percent", name, 1, _OWN, meaning, of=of, bounds=UNBOUNDED, where=where)
 
 
 # Neither side of a part of regret is better, because the parts trade off: against a partner that
@@ -201,32 +190,30 @@ _TABLE = (
         "Does it predict what the partner will do? Right predictions beyond chance, as a share of "
         "the best predictor's: 0 at chance, 100 at the best attainable. Above 100: it predicted "
         "draws that nobody can foresee.",
-        _partner_known,
+        "partner known",
     ),
     _score(
         "uses",
         "Does it act on its own predictions? The larger of replies and plans, where a prediction "
         "matters: 0 at random actions, 100 where it always plays the best reply to its own "
         "prediction.",
-        lambda table: True,
     ),
     _score(
         "plays",
         "How well does it play? Reward beyond that of uniformly random play, as a share of the "
         "best response's: 0 at random play, 100 at the optimum.",
-        _partner_known,
+        "partner known",
     ),
     _score(
         "replies",
         "Uses for one step: the share that the action keeps of what the best reply to its own "
         "prediction earns beyond a random action, if the prediction is right.",
-        lambda table: True,
     ),
     _score(
         "plans",
         "Uses over the remaining steps: as replies, with the value of the best response after this "
         "step in place of the step's payoff alone.",
-        _partner_known,
+        "partner known",
     ),
     _measure(
         "tom_percent",
@@ -247,7 +234,7 @@ _TABLE = (
         "than the best response to this very partner would have. 0 is optimal; lower is better; in "
         "payoff units.",
         needs="partner",
-        shown=_partner_known,
+        where="partner known",
         step=lambda s: s.regret,
     ),
     _measure(
@@ -284,7 +271,7 @@ _TABLE = (
         bounds=FROM_ZERO,
         # Not `Totals.known`: the mean over some episodes would be of those predicted best.
         of=lambda played, reference: Totals(planned_regret(played)),
-        shown=lambda table: table.conditional or table.reacts,
+        where="reacting",
     ),
     _measure(
         "stepwise_regret_per_step",
@@ -315,7 +302,7 @@ _TABLE = (
         "later moves. 0 for partners that do not react; negative where giving up a step's best "
         "move paid off later. Belief, response and foresight add up to the regret.",
         needs="partner",
-        shown=_partner_known,
+        where="partner known",
         step=lambda s: s.regret - s.stepwise,
     ),
     _measure(
@@ -344,7 +331,7 @@ _TABLE = (
         "How probable the stated reactions are under the partner's table, 0 to 100. Higher is "
         "better.",
         of=lambda played, reference: Totals.known(reactions_right(played)),
-        shown=lambda table: table.conditional,
+        where="asked to react",
     ),
     _measure(
         HINDSIGHT[0],
@@ -355,7 +342,7 @@ _TABLE = (
         "episode against the partner's moves as recorded. In payoff units, any sign; used where "
         "the partner is unknown, and not equal to ΔFunctional.",
         of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[0]]),
-        shown=lambda table: not all(table.known),
+        where="partner unknown",
     ),
     _measure(
         HINDSIGHT[1],
@@ -365,7 +352,7 @@ _TABLE = (
         "The same against the best reply to the previous joint move as recorded. In payoff units, "
         "any sign.",
         of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[1]]),
-        shown=lambda table: not all(table.known),
+        where="partner unknown",
     ),
 )
 

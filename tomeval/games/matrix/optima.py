@@ -155,19 +155,13 @@ def reference_rewards(
     return rewards
 
 
-def possible_totals(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
-    """Return the smallest and the largest sum of rewards that any T-step play can come out at.
-
-    Unlike `worst_response` and `best_response`, which are expectations, this also lets chance fall
-    any way it can. For a deterministic partner they agree.
-    """
-    least, most = possible_sums(game, partner, horizon)[-1].tolist()
-    return least, most
-
-
 @lru_cache(maxsize=64)
 def possible_sums(game: MatrixGame, partner: Partner, horizon: int) -> NDArray[np.float64]:
-    """Return `possible_totals` of play over 1, 2, ... T steps, shape (T, 2)."""
+    """Return the smallest and the largest sum of rewards that play over 1 to T steps can come to.
+
+    Shape (T, 2). Unlike `worst_response` and `best_response`, which are expectations, this also
+    lets chance fall any way it can. For a deterministic partner they agree.
+    """
     _check_horizon(horizon)
     _check_sizes(game, partner)
     possible = np.where(partner.emissions > 0, 0.0, -np.inf)[:, None, :]

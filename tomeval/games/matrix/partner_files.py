@@ -78,15 +78,8 @@ def build_partner(
             raise unknown("state", data.get("start"), states, f"{where}: start")
         start = states.index(data["start"])
     try:
-        return Partner(
-            name=name,
-            emissions=emissions,
-            next_state=next_state,
-            start=start,
-            states=tuple(states),
-            title=data.get("title", name),
-            source=data.get("source", ""),
-        )
+        about = (data.get("title", name), data.get("source", ""))
+        return Partner(name, emissions, next_state, start, tuple(states), *about)
     except TomevalError as error:
         file = "" if path.parent == shipped("partners") else f"{path}: "
         raise TomevalError(f"{file}{error}") from None
@@ -174,22 +167,17 @@ def _explicit(where: str, table: Any, game: MatrixGame) -> _Table:
     """Read ``states``: for each a ``play`` and a ``next``."""
     if not isinstance(table, dict) or not table:
         raise TomevalError(f"{where}: states must be a table with at least one state")
-    states = list(table)
-    _check_size(where, len(states))
-    numbers = {state: number for number, state in enumerate(states)}
-    emissions = np.zeros((len(states), game.m))
-    next_state = np.zeros((len(states), game.n, game.m), dtype=np.int64)
-    for index, (state, row) in enumerate(table.items()):
+    _check_size(where, len(table))
+    numbers = {state: number for number, state in enumerate(table)}
+    emissions, following = [], []
+    for state, row in table.items():
         here = f"{where}: states.{state}"
         if not isinstance(row, dict):
             raise TomevalError(f"{here} must be a table with 'play' and 'next'")
-        check_keys(here, row, ("play", "next"))
-        for key in ("play", "next"):
-            if key not in row:
-                raise TomevalError(f"{here}: incomplete, {key!r} is missing")
-        emissions[index] = _emission(here, row["play"], game.m)
-        next_state[index] = _next(here, row["next"], numbers, game)
-    return emissions, next_state, states
+        check_keys(here, row, ("play", "next"), ("play", "next"))
+        emissions.append(_emission(here, row["play"], game.m))
+        following.append(_next(here, row["next"], numbers, game))
+    return np.array(emissions), np.array(following), list(table)
 
 
 def _check_size(where: str, count: int) -> None:
@@ -197,26 +185,19 @@ def _check_size(where: str, count: int) -> None:
         raise TomevalError(f"{where}: has {count:,} states, at most {MAX_STATES:,} can be read")
 
 
-def _next(where: str, value: Any, states: dict[str, int], game: MatrixGame) -> NDArray[np.int64]:
+def _next(where: str, value: Any, states: dict[str, int], game: MatrixGame) -> list[list[int]]:
     """Read ``next``: one state, one per subject's action, or one per joint action."""
     by_own = value if isinstance(value, list) else [value] * game.n
-    if len(by_own) != game.n:
+    rows = [item if isinstance(item, list) else [item] * game.m for item in by_own]
+    if len(rows) != game.n or any(len(row) != game.m for row in rows):
         raise TomevalError(
-            f"{where}: incomplete, next covers {len(by_own)} of the subject's {game.n} actions"
+            f"{where}: incomplete, next needs a state, one for each of the subject's {game.n} "
+            f"actions, or one for each of them and the partner's {game.m}"
         )
-    result = np.zeros((game.n, game.m), dtype=np.int64)
-    for a, item in enumerate(by_own):
-        by_partner = item if isinstance(item, list) else [item] * game.m
-        if len(by_partner) != game.m:
-            raise TomevalError(
-                f"{where}: incomplete, next[{a}] covers {len(by_partner)} "
-                f"of the partner's {game.m} actions"
-            )
-        for b, name in enumerate(by_partner):
-            if not isinstance(name, str) or name not in states:
-                raise unknown("state", name, states, f"{where}: next")
-            result[a, b] = states[name]
-    return result
+    for name in (name for row in rows for name in row):
+        if not isinstance(name, str) or name not in states:
+            raise unknown("state", name, states, f"{where}: next")
+    return [[states[name] for name in row] for row in rows]
 
 
 def _expand(where: str, rule: Any, game: MatrixGame) -> _Table:

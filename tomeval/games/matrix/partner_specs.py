@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import part
 from tomeval.games.matrix.games import MatrixGame, check_keys
 from tomeval.games.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.games.matrix.partners import Partner, PartnerSet
+
+if TYPE_CHECKING:
+    from tomeval.games.matrix.subject_specs import PartnerPlayer
 
 _CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 _JOINED = re.compile(r"\+(?![^(]*\))")  # a plus outside brackets
@@ -34,13 +39,31 @@ class PartnerLibrary(NamedTuple):
     source: str
 
 
-class PartnerSets(NamedTuple):
-    """A kind of partner set that an extension brings: inline tables that have its name as a key.
+PartnerSets = Callable[[dict[str, Any], MatrixGame, Path | None], PartnerSet]
+"""A kind of partner set that an extension brings: what inline tables with its name as a key mean.
 
-    `build` is called with such a table, the game, and the folder that relative paths start from.
+It is called with such a table, the game, and the folder that relative paths start from.
+"""
+
+Partners = Callable[[MatrixGame], "list[PartnerSet | PartnerPlayer]"]
+"""Returns the partner sets that an experiment means in a game."""
+
+
+class GameSets(NamedTuple):
+    """A kind of set of games that an extension brings: tables of ``games`` with its name as key.
+
+    `keys` are those of the table. `build` is called with the table, with what returns the partners
+    that the experiment means in a game, and with the folder that relative paths start from; it
+    returns games with their partners. Sets of a kind that `brings_partners` take none from the
+    experiment.
     """
 
-    build: Callable[[dict[str, Any], MatrixGame, Path | None], PartnerSet]
+    keys: type[BaseModel]
+    build: Callable[
+        [Any, Partners, Path | None],
+        Sequence[tuple[MatrixGame, Sequence[PartnerSet | PartnerPlayer]]],
+    ]
+    brings_partners: bool = False
 
 
 def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partner:
@@ -106,7 +129,7 @@ def get_partner_set(
     if isinstance(spec, dict):
         for key in spec:
             if key not in _TABLE and (kind := part("partner_sets", key)):
-                built: PartnerSet = kind.build(spec, game, base)
+                built: PartnerSet = kind(spec, game, base)
                 return built
         return _from_table(spec, game, base)
     if spec.strip() == "single_action":
@@ -131,20 +154,17 @@ def get_partner_set(
 def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
     """Build a partner set from an inline table of an experiment file."""
     check_keys("partner set", spec, _TABLE)
-    specs = spec.get("partners")
+    specs, weights = spec.get("partners"), spec.get("weights", [])
     if not isinstance(specs, list) or not all(isinstance(s, str) for s in specs) or not specs:
         raise TomevalError(f"partner set: partners must be a list of names, is {specs!r}")
-    weights = spec.get("weights", [])
-    numeric = isinstance(weights, list) and all(
-        isinstance(w, int | float) and not isinstance(w, bool) for w in weights
-    )
-    if not numeric:
+    if not isinstance(weights, list) or not all(type(w) in (int, float) for w in weights):
         raise TomevalError(f"partner set: weights must be a list of numbers, is {weights!r}")
     name = spec.get("name", " + ".join(specs))
     if not isinstance(name, str):
         raise TomevalError(f"partner set: name must be text, is {name!r}")
     partners = tuple(get_partner(s, game, base) for s in specs)
-    return PartnerSet(name, partners, tuple(map(_weight, weights)))
+    # A whole number too large for a float is no weight.
+    return PartnerSet(name, partners, tuple(float(min(w, 2)) for w in weights))
 
 
 def _inline(spec: str) -> dict[str, Any]:
@@ -153,17 +173,7 @@ def _inline(spec: str) -> dict[str, Any]:
         table = tomllib.loads(f"partners = {spec}")["partners"]
     except tomllib.TOMLDecodeError as error:
         raise TomevalError(f"partner set {spec!r}: is not a TOML table ({error})") from None
-    if not isinstance(table, dict):
-        raise TomevalError(f"partner set {spec!r}: is not a TOML table")
-    return table
-
-
-def _weight(value: int | float) -> float:
-    """Return a weight as a float; a whole number too large for one is not a weight."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
+    return dict(table)
 
 
 def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
@@ -192,14 +202,11 @@ def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
 
 def _number(text: str, spec: str) -> int | float:
     """Read a finite number."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise TomevalError(f"partner {spec!r}: {text.strip()!r} is not a number")
-    return value
+    for read in (int, float):
+        try:
+            value = read(text)
+        except ValueError:
+            continue
+        if isinstance(value, int) or math.isfinite(value):
+            return value
+    raise TomevalError(f"partner {spec!r}: {text.strip()!r} is not a number")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +46,8 @@ class Partner:
         Full name; where the policy comes from.
     change : Change, optional
         For a partner that is made of two: the policies that it joins. The table alone says what it
-        plays.
+        plays. One that counts steps, plays one action in all of them and another one for ever after
+        has a change by itself.
 
     Raises
     ------
@@ -98,6 +97,7 @@ class Partner:
         object.__setattr__(self, "title", self.title or self.name)
         emissions.setflags(write=False)
         self.next_state.setflags(write=False)
+        object.__setattr__(self, "change", self.change or _shown_change(self))
         lost = np.flatnonzero(~reachable(emissions, self.next_state, self.start))
         if lost.size:
             raise TomevalError(
@@ -136,6 +136,22 @@ class Partner:
         """Return a SHA-256 of the table: equal for partners that play alike, state by state."""
         table = (self.emissions.tolist(), self.next_state.tolist(), self.start)
         return hashlib.sha256(repr(table).encode()).hexdigest()
+
+
+def _shown_change(partner: Partner) -> Change | None:
+    """Return the change of a table that counts steps, with one action and then another for ever."""
+    played, size = partner.emissions.argmax(axis=1), len(partner.emissions)
+    counted = np.minimum(np.arange(size) + 1, size - 1)[:, None, None]
+    if size < 2 or partner.start != 0 or (partner.next_state != counted).any():
+        return None
+    if not partner.is_deterministic or len(set(played[:-1])) > 1 or played[-1] == played[0]:
+        return None
+    nowhere = np.zeros((1, partner.n, partner.m), np.int64)
+    first, second = (
+        Partner(f"always({action})", np.eye(partner.m)[[action]], nowhere)
+        for action in (played[0], played[-1])
+    )
+    return Change(size, first, second)
 
 
 def _check_stochastic(where: str, emissions: NDArray[np.float64], states: tuple[str, ...]) -> None:
@@ -201,53 +217,27 @@ class PartnerSet:
         return np.cumsum(self.weights)[:-1]
 
 
-@lru_cache(maxsize=4096)
-def change_of(partner: Partner) -> Change | None:
-    """Return the change of a partner: the one it was made with, or the one that its table shows.
+class Tables:
+    """The tables of some partners, one after another, for episodes that are played at once."""
 
-    A table shows a change if it counts steps, plays one action in all of them and another one for
-    ever after: that of the shipped `switcher`. None for every other partner.
+    def __init__(self, partners: Sequence[Partner]) -> None:
+        sizes = [len(partner.emissions) for partner in partners]
+        self.offset = np.cumsum([0, *sizes[:-1]])
+        self.start = self.offset + [partner.start for partner in partners]
+        shifted = [
+            partner.next_state + base for partner, base in zip(partners, self.offset, strict=True)
+        ]
+        self.next_state = np.concatenate(shifted)
+        self.bounds = np.concatenate([partner.cumulative() for partner in partners])
+        self.likely = np.concatenate([partner.emissions.argmax(axis=1) for partner in partners])
+        fixed = [np.full(k, p.is_deterministic) for k, p in zip(sizes, partners, strict=True)]
+        self.fixed = np.concatenate(fixed)
+        self.deterministic = bool(self.fixed.all())
 
-    Examples
-    --------
-    >>> from tomeval.games.matrix.games import get_game
-    >>> from tomeval.games.matrix.partner_specs import get_partner
-    >>> change_of(get_partner("switcher(0, 1, k=30)", get_game("IPD"))).step
-    30
-    >>> change_of(get_partner("alternator", get_game("IPD"))) is None
-    True
-    """
-    if partner.change is not None:
-        return partner.change
-    if not _counts_once(partner.emissions, partner.next_state, partner.start):
-        return None
-    played = partner.emissions.argmax(axis=1)
-    first, second = (_always(partner, int(played[end])) for end in (0, -1))
-    return Change(len(played), first, second)
-
-
-def table_change(told: Mapping[str, Any]) -> int | None:
-    """Return the step of the change of a partner as definitions of cells have it; None: none."""
-    if "change" in told:
-        return int(told["change"]["step"])
-    table = np.array(told["emissions"])
-    counts = _counts_once(table, np.array(told["next_state"]), told["start"])
-    return len(table) if counts else None
-
-
-def _counts_once(emissions: NDArray[np.float64], next_state: NDArray[np.int64], start: int) -> bool:
-    """Tell whether a table counts steps with one action for sure, then plays another for ever."""
-    size = len(emissions)
-    counted = np.minimum(np.arange(size) + 1, size - 1)
-    if size < 2 or start != 0 or (next_state != counted[:, None, None]).any():
-        return False
-    if (emissions.max(axis=1) != 1.0).any():
-        return False
-    played = emissions.argmax(axis=1)
-    return bool((played[:-1] == played[0]).all() and played[-1] != played[0])
-
-
-def _always(partner: Partner, action: int) -> Partner:
-    """Return the partner of the same game that plays one action."""
-    table = np.eye(partner.m)[[action]]
-    return Partner(f"always({action})", table, np.zeros((1, partner.n, partner.m), np.int64))
+    def act(self, state: NDArray[np.int64], u: NDArray[np.float64] | None) -> NDArray[np.int64]:
+        """Return the partners' actions, shape (E,), given uniform numbers if any partner draws."""
+        likely: NDArray[np.int64] = self.likely[state]
+        if u is None:
+            return likely
+        drawn = (u[:, None] >= self.bounds[state]).sum(axis=1)
+        return np.where(self.fixed[state], likely, drawn)

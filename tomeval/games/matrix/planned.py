@@ -39,20 +39,14 @@ def planned_regret(played: Played) -> FloatArray:
     per_step = np.full(played.episodes, np.nan)
     if not played.partners or played.predicted is None:
         return per_step
-    partners, weights = played.opponents()
-    ends, game = np.cumsum(played.lengths), played.game
-    for horizon in np.unique(played.lengths).tolist():
-        alike = np.flatnonzero(played.lengths == horizon)
-        told = implied(played, (ends[alike] - horizon)[:, None] + np.arange(horizon))
-        machines, which = np.unique(told, axis=0, return_inverse=True)
-        regret = np.zeros((len(machines), len(partners)))
-        size = max(1, _ENTRIES // (horizon * game.n * game.m))
-        for part in np.split(np.arange(len(machines)), range(size, len(machines), size)):
-            plans = _plan(game, machines[part], horizon)
-            for k in np.flatnonzero(weights[alike].any(axis=0)).tolist():
-                regret[part, k] = _regret(game, machines[part], *plans, partners[k])
-        losses = np.where(weights[alike] > 0, weights[alike] * regret[which.ravel()], 0.0)
-        per_step[alike] = losses.sum(axis=1)
+    for partner, horizon, mine, steps in played.alike():
+        machines, which = np.unique(implied(played, steps), axis=0, return_inverse=True)
+        size = max(1, _ENTRIES // (horizon * played.game.n * played.game.m))
+        regret = [
+            _regret(played.game, part, *_plan(played.game, part, horizon), partner)
+            for part in np.split(machines, range(size, len(machines), size))
+        ]
+        per_step[mine] = np.concatenate(regret)[which.ravel()]
     return per_step
 
 
@@ -193,20 +187,18 @@ def reactions_right(played: Played) -> FloatArray:
     stated, and steps with one. NaN if none was, or a step was not asked.
     """
     result = np.full(played.episodes, np.nan)
-    if played.reactions is None or played.partner_state is None:
+    if played.reactions is None or not played.partners:
         return result
-    ends = np.cumsum(played.lengths)
-    for episode, (end, length) in enumerate(zip(ends, played.lengths, strict=True)):
-        steps = slice(end - length, end - 1)
-        said = played.reactions[steps]
-        if (said < 0).any():
-            continue
-        partner = played.partners[played.which[episode]]
-        following = partner.next_state[played.partner_state[steps], :, played.partner[steps]]
+    for partner, _, mine, steps in played.alike():
+        before = steps[:, :-1]
+        said = played.reactions[before]  # (K, T - 1, n)
+        following = partner.next_state[played.states[before], :, played.partner[before]]
         drawn = played.drawn_reactions
-        stated = np.ones(said.shape, dtype=bool) if drawn is None else ~drawn[steps]
-        among = stated.any(axis=1)
-        chances = np.where(stated, partner.emissions[following, said], 0.0).sum(axis=1)[among]
-        if among.any():
-            result[episode] = 100.0 * (chances / stated.sum(axis=1)[among]).mean()
+        stated = np.ones(said.shape, dtype=bool) if drawn is None else ~drawn[before]
+        count = stated.sum(axis=2)
+        chances = np.where(stated, partner.emissions[following, said], 0.0).sum(axis=2)
+        asked = (count > 0).sum(axis=1)
+        some = (said >= 0).all(axis=(1, 2)) & (asked > 0)
+        share = (chances / np.maximum(count, 1)).sum(axis=1)
+        result[mine[some]] = 100.0 * share[some] / asked[some]
     return result

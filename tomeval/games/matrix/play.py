@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,12 @@ from tomeval.core.outcomes import (
     InvalidAnswerError,
 )
 from tomeval.core.streams import Stream
-from tomeval.games.matrix.copies import nothing_drawn
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.games.matrix.observation import Joint, Observation
-from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.partners import Partner, PartnerSet, Tables
 from tomeval.games.matrix.scene import prompts_of
-from tomeval.games.matrix.steps import Answer, Record, Steps, Turn
-from tomeval.games.matrix.subject_specs import PartnerPlayer
+from tomeval.games.matrix.steps import NONE, PARTNER, SEAT, Answer, Record, Steps, Turn
+from tomeval.games.matrix.subject_specs import PartnerPlayer, nothing_drawn
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Door, Seat, Subject
 from tomeval.models.base import Model
@@ -101,11 +100,6 @@ class Setup:
             partners=PartnerPlayer("subject", Player("subject", self.kind, self.options)),
         )
 
-    @cached_property
-    def choice_bounds(self) -> NDArray[np.float64]:
-        """Cumulative weights of the partners."""
-        return self.tables.cumulative()
-
     def seat_subject(
         self,
         partner: Partner | None,
@@ -113,14 +107,17 @@ class Setup:
         model: Model | None = None,
         name: str = "",
         episode: int = 0,
+        episodes: int = 0,
     ) -> tuple[Subject, Door]:
         """Make the subject of one episode, and the door that the step loop keeps current.
 
-        `partner` is None where the partner is a player.
+        `partner` is None where the partner is a player; `episodes` as for `Seat`.
         """
         drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
         door = Door(partner, drawn_from, self.game.m, partial(self.belief_draws, episode))
-        seat = Seat(self.game, self.labels, self.horizon, rng, door, model, name, self.base)
+        seat = Seat(
+            self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes
+        )
         return subject_class(self.kind)(seat, **self.options), door
 
     def belief_draws(self, episode: int) -> NDArray[np.float64]:
@@ -147,7 +144,7 @@ class Setup:
         if self.enumerated:
             return np.arange(first, first + count) % self.enumerated
         u = self.stream("partner choice").block(first, count, 1)
-        chosen: NDArray[np.int64] = (u >= self.choice_bounds).sum(axis=1)
+        chosen: NDArray[np.int64] = (u >= self.tables.cumulative()).sum(axis=1)
         return chosen
 
 
@@ -170,12 +167,46 @@ def play_episode(setup: Setup, episode: int) -> Steps:
     return run_now(play_episode_async(setup, episode))
 
 
+class _Player(NamedTuple):
+    """A subject at the table, with the game as its seat sees it."""
+
+    setup: Setup
+    subject: Subject
+    door: Door
+    fallback: np.random.Generator
+    past: list[Joint]
+    where: str
+
+    @classmethod
+    def of(
+        cls, streams: Setup, seat: str, episode: int, partner: Partner | None, model: Model | None
+    ) -> _Player:
+        """Seat a subject; `streams` is the cell's own setup, which all chance comes from."""
+        own, drawn = ("subject", "fallback") if seat == SEAT else ("other", "other fallback")
+        setup = streams if seat == SEAT else streams.other
+        stream = streams.stream(own)
+        rng = generator_of(setup, stream, episode)
+        name = f"{stream.key:032x}-{episode}"
+        subject, door = setup.seat_subject(partner, rng, model, name, episode)
+        where = f"episode {episode}" if seat == SEAT else f"the partner's seat, episode {episode}"
+        return cls(setup, subject, door, streams.stream(drawn).episode(episode), [], where)
+
+    async def turn(self, step: int, state: int, known: int | None) -> Turn:
+        """Ask everything of a step; `known` is the other's move if it is made already."""
+        setup = self.setup
+        self.door.set(state, known)
+        past = tuple(self.past)
+        observation = Observation(setup.game, setup.labels, step, setup.horizon, past)
+        return await take_turn(setup, self.subject, observation, self.fallback, self.where)
+
+
 async def play_episode_async(
     setup: Setup,
     episode: int,
     model: Model | None = None,
     on_step: Callable[[], None] = lambda: None,
     *,
+    other: Model | None = None,
     on_seated: Callable[[Subject], None] = lambda subject: None,
     record: Record | None = None,
 ) -> Steps:
@@ -186,37 +217,55 @@ async def play_episode_async(
     of the step, a prediction is kept if it was made before. `on_step` is called
     after each step, `on_seated` once before the first. A `record` of the caller's own holds the
     steps that were finished if the subject breaks the episode off by an exception.
+
+    A player in the partner's seat, whose model is `other`, sees the game from its own side, and
+    neither sees the other's move before both have moved. Who is asked first makes a difference only
+    for what is told of the other's move (`Subject.looks_ahead`), and then the other one is. A turn
+    that ends the episode ends it for both: who had not been asked in that step is not.
     """
     which = int(setup.draw_partners(episode, 1)[0])
-    partner = setup.tables.partners[which]
-    rng = generator_of(setup, setup.stream("subject"), episode)
+    partner = setup.partners.partners[which] if isinstance(setup.partners, PartnerSet) else None
+    table = None if partner is None else Tables([partner])
+    place = np.array([NONE]) if table is None else table.start
     moves = setup.stream("partner").episode(episode, setup.horizon)
-    fallback = setup.stream("fallback").episode(episode)
-    name = f"{setup.stream('subject').key:032x}-{episode}"
-    subject, door = setup.seat_subject(partner, rng, model, name, episode)
-    on_seated(subject)
-    cumulative = partner.cumulative()
+    mine = _Player.of(setup, SEAT, episode, partner, model)
+    on_seated(mine.subject)
+    players = {SEAT: mine}
+    if table is None:
+        players[PARTNER] = _Player.of(setup, PARTNER, episode, None, other)
+        if mine.subject.looks_ahead:
+            players = dict(reversed(players.items()))
     record = Record(episode, which) if record is None else record
-    played: list[Joint] = []
-    state = partner.start
     for step in range(1, setup.horizon + 1):
-        u = 0.0 if partner.is_deterministic else moves.random()
-        theirs = int((u >= cumulative[state]).sum())
-        if partner.is_deterministic:
-            theirs = int(partner.emissions[state].argmax())
-        door.set(state, theirs)
-        observation = Observation(setup.game, setup.labels, step, setup.horizon, tuple(played))
-        turn = await take_turn(setup, subject, observation, fallback, f"episode {episode}")
-        record.add_turn(step, state, theirs, turn, door.used)
-        check_asides(setup, turn, f"episode {episode}, step {step}")
-        if turn.lost:
-            return record.steps(FAILED if turn.failed else VOID)
-        own = turn.moved
-        rewards = setup.game.payoffs[own, theirs]
-        joint = Joint(own, theirs, float(rewards[0]), float(rewards[1]))
-        played.append(joint)
-        await wait(subject.observe(joint))
-        state = int(partner.next_state[state, own, theirs])
+        turns: dict[str, Turn] = {}
+        drawn = known = None
+        if table is not None:
+            u = None if table.deterministic else moves.random(1)
+            drawn = known = int(table.act(place, u)[0])
+        state = int(place[0])
+        for seat, player in players.items():
+            turns[seat] = turn = await player.turn(step, state, known)
+            known = turn.own if table is None else known
+            if turn.lost:
+                break
+        own, reply = turns.get(SEAT), turns.get(PARTNER)
+        theirs = drawn if reply is None else reply.own
+        record.add_turn(step, state, NONE if theirs is None else theirs, own, mine.door.used)
+        if reply is not None:
+            record.add_other(step, reply, players[PARTNER].door.used)
+        for seat, turn in turns.items():
+            check_asides(players[seat].setup, turn, f"{players[seat].where}, step {step}")
+        if own is None or theirs is None or any(turn.lost for turn in turns.values()):
+            failed = any(turn.failed for turn in turns.values())
+            return record.steps(FAILED if failed else VOID)
+        rewards = setup.game.payoffs[own.moved, theirs].tolist()
+        mine.past.append(Joint(own.moved, theirs, *rewards))
+        if reply is not None:
+            players[PARTNER].past.append(Joint(theirs, own.moved, *rewards[::-1]))
+        for player in players.values():
+            await wait(player.subject.observe(player.past[-1]))
+        if table is not None:
+            place = table.next_state[place, own.moved, theirs]
         on_step()
     return record.steps(COMPLETE)
 

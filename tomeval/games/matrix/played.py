@@ -1,9 +1,10 @@
-"""The complete episodes of one cell, as measures read them, and whom recorded ones met."""
+"""The complete episodes of one cell, as measures read them, and who can have played them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,6 @@ from tomeval.runs.measures import Totals
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """Against whom recorded episodes were played, where a single partner does not say it."""
-
-    partners: Sequence[Partner]  # K of them
-    weights: FloatArray  # shape (E, K): probability of each; rows sum to 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +40,6 @@ class Played:
     # was not asked (always in the last step). None if no step was asked.
     reactions: IntArray | None = None
     drawn_reactions: BoolArray | None = None  # shape (N, n): which were drawn; None: none
-    partner_state: IntArray | None = None  # shape (N,): needed with `reactions`
-    # Recorded games only: takes the place of `which` in what regret is measured from.
-    mixture: Mixture | None = None
     # What groups of measures read besides, by name, when it is first called; see `groups`.
     more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
@@ -58,11 +48,31 @@ class Played:
         """Number of episodes."""
         return len(self.lengths)
 
-    def opponents(self) -> tuple[Sequence[Partner], FloatArray]:
-        """Return the partners, K of them, and the probability of each in every episode, (E, K)."""
-        if self.mixture is not None:
-            return self.mixture.partners, self.mixture.weights
-        return self.partners, np.eye(len(self.partners))[self.which]
+    @cached_property
+    def starts(self) -> IntArray:
+        """Where each episode begins in arrays over steps, shape (E,)."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    def alike(self) -> Iterator[tuple[Partner, int, IntArray, IntArray]]:
+        """Yield the episodes against one partner over T steps, for every such pair.
+
+        Partner and T, the numbers of the episodes, (K,), and the places of their steps, (K, T).
+        """
+        for index, partner in enumerate(self.partners):
+            for length in np.unique(self.lengths[self.which == index]).tolist():
+                mine = np.flatnonzero((self.which == index) & (self.lengths == length))
+                yield partner, length, mine, self.starts[mine, None] + np.arange(length)
+
+    @cached_property
+    def states(self) -> IntArray:
+        """The partner's state in every step, shape (N,), followed along the moves; -1: unknown."""
+        states = np.full(len(self.own), -1)
+        for partner, _, _, steps in self.alike():
+            state = np.full(len(steps), partner.start)
+            for at in steps.T:
+                states[at] = state
+                state = partner.next_state[state, self.own[at], self.partner[at]]
+        return states
 
 
 def data_of(played: Played, name: str) -> Any:
@@ -118,117 +128,32 @@ def nothing(played: Played, share: bool = False) -> Totals:
 
 def by_episode(played: Played, values: FloatArray | BoolArray) -> FloatArray:
     """Return the sums over the steps of each episode, shape (E,), given the steps' values (N,)."""
-    starts = np.cumsum(played.lengths) - played.lengths
     if not played.episodes:
         return np.empty(0)
-    sums: FloatArray = np.add.reduceat(values, starts, dtype=np.float64)
+    sums: FloatArray = np.add.reduceat(values, played.starts, dtype=np.float64)
     return sums
 
 
-def states_of(played: Played, partner: Partner, episodes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return a partner's state in every step of some episodes, followed along the moves.
+def fitting(partner: Partner, own: Sequence[int], theirs: Sequence[int]) -> list[int]:
+    """Return a partner's states in the steps of a match, up to the first that it cannot have made.
 
-    The states have shape (sum of the episodes' lengths,); the second array says where each episode
-    begins in it.
-    """
-    lengths = played.lengths[episodes]
-    from_ = (np.cumsum(played.lengths) - played.lengths)[episodes]
-    starts = np.cumsum(lengths) - lengths
-    states = np.empty(int(lengths.sum()), dtype=np.int64)
-    state = np.full(len(episodes), partner.start)
-    for t in range(int(lengths.max(initial=0))):
-        going = lengths > t
-        at = from_[going] + t
-        states[starts[going] + t] = state[going]
-        state[going] = partner.next_state[state[going], played.own[at], played.partner[at]]
-    return states, starts
-
-
-Moves = tuple[IntArray, IntArray]
-"""A match: own actions and the partner's, each of shape (T,)."""
-
-
-class ImpossibleError(Exception):
-    """Moves that no partner of the set can have made.
-
-    Attributes
-    ----------
-    step : int
-        Where the partner that fits longest first fails, from 0.
-    """
-
-    def __init__(self, step: int) -> None:
-        super().__init__(step)
-        self.step = step
-
-
-@dataclass(frozen=True, eq=False)
-class Attribution:
-    """Who played a match.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (K,)
-        Posterior probability of each partner: the probability of all its moves, given the
-        subject's, times its weight in the set, normalised.
-    states : ndarray of int, shape (K, T)
-        The state that each partner was in at every step; meaningless for partners of weight 0.
-    """
-
-    weights: FloatArray
-    states: IntArray
-
-
-def attribute(partners: Sequence[Partner], prior: Sequence[float], moves: Moves) -> Attribution:
-    """Find who played a match.
-
-    Raises
-    ------
-    ImpossibleError
-        Every partner would have had to make a move of probability 0.
+    Where it fits there are as many as steps. A match ends where the subject made no move, -1.
 
     Examples
     --------
-    Against a subject that defects, tit for tat defects from the second step on. Always cooperating
-    is then impossible; a fair coin plays C, D with probability 1/4:
+    Against a subject that defects, tit for tat defects from the second step on:
 
     >>> from tomeval.games.matrix.games import get_game
-    >>> from tomeval.games.matrix.partner_specs import get_partner_set
-    >>> known = get_partner_set("tit_for_tat + always(0) + uniform_random", get_game("IPD"))
-    >>> moves = (np.array([1, 1]), np.array([0, 1]))
-    >>> attribute(known.partners, known.weights, moves).weights.tolist()
-    [0.8, 0.0, 0.2]
+    >>> from tomeval.games.matrix.partner_specs import get_partner
+    >>> partner = get_partner("tit_for_tat", get_game("IPD"))
+    >>> fitting(partner, [1, 1], [0, 1]), fitting(partner, [1, 1], [0, 0])
+    ([0, 2], [0])
     """
-    logs = np.log(np.asarray(prior, dtype=np.float64))
-    states = np.zeros((len(partners), len(moves[0])), dtype=np.int64)
-    failures: list[int] = []
-    for index, partner in enumerate(partners):
-        state, log = partner.start, 0.0
-        for step, (a, b) in enumerate(zip(moves[0].tolist(), moves[1].tolist(), strict=True)):
-            states[index, step] = state
-            chance = float(partner.emissions[state, b])
-            if chance == 0:
-                log = -np.inf
-                failures.append(step)
-                break
-            log += float(np.log(chance))
-            if a >= 0:  # a match ends where the subject made no move
-                state = int(partner.next_state[state, a, b])
-        logs[index] += log
-    if len(failures) == len(partners):
-        raise ImpossibleError(max(failures))
-    weights = np.exp(logs - logs.max())
-    return Attribution(weights / weights.sum(), states)
-
-
-def mixture_of(
-    partners: Sequence[Partner], prior: Sequence[float], matches: Sequence[Moves]
-) -> Mixture | None:
-    """Return which partners the matches were played against; None: a single one in every match."""
-    if len(partners) < 2 or not matches:
-        return None
-    weights = np.array([attribute(partners, prior, moves).weights for moves in matches])
-    if (np.count_nonzero(weights, axis=1) == 1).all():
-        return None
-    met = np.flatnonzero(weights.any(axis=0)).tolist()
-    return Mixture([partners[k] for k in met], weights[:, met])
+    state, states = partner.start, []
+    for a, b in zip(own, theirs, strict=True):
+        if partner.emissions[state, b] == 0:
+            break
+        states.append(state)
+        if a >= 0:
+            state = int(partner.next_state[state, a, b])
+    return states

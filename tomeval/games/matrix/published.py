@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import csv_rows, read_text, results_path, shipped, shown_path
@@ -15,6 +16,7 @@ from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.report.facts import counted
 from tomeval.runs.columns import ANSWER
 from tomeval.runs.results import Run
+from tomeval.statistics import AUTO
 from tomeval.strategies import parse_strategy
 
 Rows = list[dict[str, Any]]
@@ -31,8 +33,10 @@ TABULAR = ("Tabular RMax", "Tabular")
 """Model and prompting of the published tabular learner, tomeval's subject ``rmax``."""
 REASONING = "reasoning"
 """The published prompting of a model that reasons by itself: it is simply asked, as by QA."""
-BEST_OF = {"Reflexion": ("Reflexion 1", "Reflexion 2", "Reflexion 3")}
-"""Published strategies that are the best of several, in tables 2, 3, 8 and 9."""
+BEST_OF = ("Reflexion", ("Reflexion 1", "Reflexion 2", "Reflexion 3"))
+"""A published strategy that is the best of several, in tables 2, 3, 8 and 9."""
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.IGNORECASE)
+_TASK = ("game", "labels", "partners", "horizon", "seed")
 _HORIZON = 100  # of all published results
 
 
@@ -43,20 +47,13 @@ def read_results(path: Path) -> list[dict[str, str]]:
     for line, row in csv_rows(path, COLUMNS):
         where = f"{shown_path(path)}, line {line}"
         for name in ("mean", "ci95"):
-            if not _is_number(row[name]) and (name, row[name]) != ("ci95", ""):
+            if (name, row[name]) != ("ci95", "") and not _NUMBER.fullmatch(row[name]):
                 raise TomevalError(f"{where}: {name} {row[name]!r} is not a number")
         first = lines.setdefault(tuple(row[name] for name in COLUMNS[:6]), line)
         if first != line:
             raise TomevalError(f"{where}: the same cell and metric as line {first}")
         rows.append({**row, "line": str(line)})
     return rows
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def published_name(model: str, names: Iterable[str]) -> str:
@@ -81,45 +78,28 @@ def _short(model: str) -> str:
     return name.partition("@")[0].rstrip("/").rpartition("/")[2].lower()
 
 
-class Best(NamedTuple):
-    """The best of several players in a task: group, who it is (and who ties), places in a table."""
+def best_rows(table: Rows) -> dict[int, list[int]]:
+    """Return which row has the lowest ΔFunctional/T of those of `BEST_OF`, with all of these.
 
-    name: str
-    best: str
-    winner: int
-    members: list[int]
-
-
-def best_rows(run: Run, table: Rows) -> list[Best]:
-    """Return whose ΔFunctional/T is lowest of each group of `BEST_OF`, task by task.
-
-    That is in every task in which all of the group have a value; of a tie the first one.
+    By place in the table, for every task in which all of them have a value; of a tie the first one.
     """
-    task = sorted({"run", "seed", "on_invalid", *run.cells[0].columns} - {"subject", "strategy"})
     groups: dict[tuple[Any, ...], list[int]] = {}
     for number, row in enumerate(table):
-        name = next((name for name, of in BEST_OF.items() if row["strategy"] in of), "")
-        if name and not math.isnan(row[FUNCTIONAL]):
+        if row["strategy"] in BEST_OF[1] and not math.isnan(row[FUNCTIONAL]):
             options = row["subject"].removeprefix(row["strategy"])
-            key = (name, options, *(row.get(column) for column in task))
-            groups.setdefault(key, []).append(number)
-    bests = []
-    for (name, *_), members in groups.items():
-        if {table[m]["strategy"] for m in members} == set(BEST_OF[name]):
-            least = min(table[m][FUNCTIONAL] for m in members)
-            tied = [m for m in members if math.isclose(table[m][FUNCTIONAL], least, rel_tol=1e-12)]
-            best = " = ".join(table[m]["strategy"] for m in tied)
-            bests.append(Best(name, best, tied[0], members))
-    return bests
+            task = [row.get(name) for name in (*_TASK, "model", "on_invalid", "run")]
+            groups.setdefault((options, *task), []).append(number)
+    return {
+        min(members, key=lambda number: table[number][FUNCTIONAL]): members
+        for members in groups.values()
+        if {table[number]["strategy"] for number in members} == set(BEST_OF[1])
+    }
 
 
-def _best_note(table: Rows, bests: Sequence[Best]) -> list[str]:
-    told = [(one.best, table[one.winner]) for one in bests]
-    each = "; ".join(f"{best} ({row['game']}, {row['partners']})" for best, row in told)
-    return [
-        f"the best of several: {each}: the lowest ΔFunctional/T of each task, chosen on the "
-        "episodes that it reports; its mean is too good and its interval too narrow"
-    ] * bool(bests)
+_BEST_NOTE = (
+    f"{BEST_OF[0]}: the lowest ΔFunctional/T of {', '.join(BEST_OF[1])} in each task, chosen on "
+    "the episodes that it reports; its mean is too good and its interval too narrow"
+)
 
 
 def as_published(run: Run, table: Rows) -> tuple[Rows, list[str], list[str]]:
@@ -141,24 +121,24 @@ def as_published(run: Run, table: Rows) -> tuple[Rows, list[str], list[str]]:
         ΔFunctional/T, ΔToM/T by the rule that published rows follow, and ToM %; the first alone
         unless all were asked to predict.
     notes : list of str
-        Which player is the best of several, by task.
+        That a row is the best of several.
     """
-    bests = best_rows(run, table)
-    best_at = {one.members[0]: one for one in bests}
-    gone = {member for one in bests for member in one.members[1:]}
+    bests = best_rows(table)
+    best_at = {members[0]: winner for winner, members in bests.items()}
+    gone = {member for members in bests.values() for member in members[1:]}
     names = row_names(run, table)
     rows: Rows = []
     for number in paper_order(table):
         if number in gone:
             continue
-        one = best_at.get(number)
-        row, name = table[one.winner if one else number], one.name if one else names[number]
+        row = table[best_at.get(number, number)]
+        name = BEST_OF[0] if number in best_at else names[number]
         model = published_name(row["model"], hub_names()) or row["model"]
         named = {"subject": name, "strategy": row["strategy"] and name, "model": model}
         rows.append({key: named.get(key, row[key]) for key in row if key != ANSWER})
     played = [row for row in rows if row["episodes"]]
     measures = [m for m in METRIC_OF.values() if not any(math.isnan(row[m]) for row in played)]
-    return rows, measures or [FUNCTIONAL], _best_note(table, bests)
+    return rows, measures or [FUNCTIONAL], [_BEST_NOTE] * bool(bests)
 
 
 def row_names(run: Run, table: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -179,8 +159,7 @@ def row_names(run: Run, table: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def paper_order(table: Sequence[Mapping[str, Any]]) -> list[int]:
     """Return the places of a table's rows: task by task, players without a model, then models."""
-    names = ("game", "labels", "partners", "horizon", "seed")
-    tasks = [tuple(row[name] for name in names) for row in table]
+    tasks = [tuple(row[name] for name in _TASK) for row in table]
     models = ["", *(row["model"] for row in table)]
     keys = [(tasks.index(t), models.index(r["model"])) for t, r in zip(tasks, table, strict=True)]
     return sorted(range(len(table)), key=lambda number: keys[number])
@@ -203,7 +182,7 @@ def beside(
         The file's model to show beside every language model of the run, whatever its name.
         Default: the model that the run's model is by its name on the Hub.
     interval, reference
-        As for `tomeval.Run.rows`.
+        As for `tomeval.Run.rows`; ``auto`` is ``normal``, in which the others are published.
 
     Returns
     -------
@@ -211,8 +190,8 @@ def beside(
         One per cell, metric and published number: the cell's labels, ``metric``, ``ours``,
         ``reported``, ``difference`` (ours - reported), each with its ``_ci95`` half-width, the
         ``reported_model`` and the ``tables`` it stands in. The difference's half-width is the root
-        of the sum of squares: the two samples are independent. A strategy of `BEST_OF` has the best
-        of the run's beside it, which ``best`` names.
+        of the sum of squares: the two samples are independent. `BEST_OF` has the best of the run's
+        beside it.
     notes : list of str
         Cells without a published number and why, and where the two are not of one kind.
 
@@ -221,8 +200,8 @@ def beside(
     TomevalError
         A file that cannot be read, or a model that is not in it.
     """
-    path = results_path(path)
-    published = read_results(path)
+    interval = "normal" if interval == AUTO else interval
+    published = read_results(results_path(path))
     names = sorted({row["model"] for row in published} - {TABULAR[0]})
     if model is not None and model not in names:
         raise unknown("model of the published results", model, names)
@@ -233,29 +212,25 @@ def beside(
         numbers = index.setdefault(key, {})
         numbers.setdefault((metric, row["mean"], row["ci95"]), []).append(row["table"])
     table, cells = run.rows(interval, reference), matrix_cells(run)
-    printed, bests = row_names(run, table), {one.winner: one for one in best_rows(run, table)}
+    printed, bests = row_names(run, table), best_rows(table)
     rows: Rows = []
     told: dict[str, int] = {}
     for number in paper_order(table):
         cell, ours, before = cells[number], table[number], len(rows)
         theirs, why = _published_player(cell, model, names)
-        players = [(printed[number], "", cell.definition["strategy"] or TABULAR[1])]
-        if one := bests.get(number):
-            players.append((one.name, one.best, one.name))
-        for subject, best, strategy in players:
+        players = [(printed[number], cell.definition["strategy"] or TABULAR[1])]
+        players += [(BEST_OF[0], BEST_OF[0])] * (number in bests)
+        for subject, strategy in players:
             numbers = index.get((theirs, strategy, ours["game"], ours["partners"]), {})
-            of = ours | {"subject": subject, "best": best}
+            of = ours | {"subject": subject}
             rows += [
                 row for key, tables in numbers.items() for row in _row(of, theirs, key, tables)
             ]
         if len(rows) == before:
             why = why or f"no published value of {theirs}, {players[0][-1]} in this task"
             told[why] = told.get(why, 0) + 1
-    shown = {row["best"] for row in rows}
-    notes = [
-        *_differ(run, rows),
-        *_best_note(table, [b for b in bests.values() if b.best in shown]),
-    ]
+    notes = _differ(run, rows)
+    notes += [_BEST_NOTE] * any(row["subject"] == BEST_OF[0] for row in rows)
     return rows, notes + [f"{counted(count, 'cell')}: {why}" for why, count in told.items()]
 
 
@@ -289,7 +264,7 @@ def _row(
     metric, mean, half = reported[0], float(reported[1]), float(reported[2] or "nan")
     if metric not in ours or (ours["episodes"] and math.isnan(ours[metric])):
         return []
-    labels = ("subject", "best", "model", "game", "labels", "partners", "horizon", "seed")
+    labels = ("subject", "model", "game", "labels", "partners", "horizon", "seed")
     own, own_half = ours[metric], ours[f"{metric}_ci95"]
     return [
         {name: ours[name] for name in (*labels, "reference")}

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
-from tomeval.games.matrix.experiment import game_data, labels_data, partners_data
+from tomeval.games.matrix.experiment import game_data, partners_data
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.log_fields import UNKNOWN, WHO_PLAYED, CellError, Reading, Rows
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.played import ImpossibleError, attribute
+from tomeval.games.matrix.played import fitting
 from tomeval.games.matrix.steps import NONE
 from tomeval.games.matrix.storing import RECORDED
 from tomeval.report.facts import counted
@@ -39,9 +37,7 @@ class _Cell:
     records: list[Record] = field(default_factory=list)
 
 
-def import_matches(
-    path: Path, out: Path, reading: Reading, reference: str = "horizon"
-) -> list[str]:
+def import_matches(path: Path, out: Path, reading: Reading) -> list[str]:
     """Make a run of the matches of a log in the folder `out`, which must not exist.
 
     Parameters
@@ -49,8 +45,6 @@ def import_matches(
     path : Path
         A CSV with a row per step, see docs/recorded.md. The steps of a match run 1, 2, ... (or
         0, 1, ...) without a gap, in order; other matches' rows may stand between them.
-    reference : str
-        What ΔFunctional is measured from.
 
     Returns
     -------
@@ -65,8 +59,6 @@ def import_matches(
         is not to be left out; nothing left to score; a file that takes more memory than is allowed,
         see `tomeval.core.files`.
     """
-    if reference not in REFERENCES:
-        raise unknown("reference", reference, REFERENCES)
 
     def read() -> Recorded:
         if path.suffix.lower() in (".json", ".jsonl", ".ndjson", ".parquet"):
@@ -74,7 +66,7 @@ def import_matches(
                 f"{path}: is not a CSV file; pandas converts it: read_json(FILE), with lines=True "
                 "for a row per line, or read_parquet(FILE), then .to_csv(OTHER, index=False)"
             )
-        return _Reader(path, reading).read(reference)
+        return _Reader(path, reading).read()
 
     return import_games(get_domain("matrix"), read, out).notes
 
@@ -86,7 +78,7 @@ class _Reader:
         self.fields = Rows(path, self.table.columns, reading)
         self.line = 0
 
-    def read(self, reference: str) -> Recorded:
+    def read(self) -> Recorded:
         """Read all matches as cells."""
         cells = dict[tuple[Any, ...], _Cell]()
         for line, row in self.table.rows:
@@ -110,7 +102,7 @@ class _Reader:
                         raise TomevalError(f"{self.path}, line {self.line}: {error}") from None
                     many = counted(len(cell.rows.pop(name)), "row")
                     left_out.append((self.line, f"match {name!r} ({many}): {error}"))
-        return self._recorded([cell for cell in cells.values() if cell.rows], left_out, reference)
+        return self._recorded([cell for cell in cells.values() if cell.rows], left_out)
 
     def _place(self, row: dict[str, str], cells: dict[tuple[Any, ...], _Cell]) -> None:
         """Put a row to its match."""
@@ -151,25 +143,31 @@ class _Reader:
                 break
         which, states = 0, [NONE] * len(steps)
         if cell.partners is not None:
-            moves = np.array([step[:2] for step in steps], dtype=np.int64)
-            try:
-                posterior = attribute(
-                    cell.partners.partners, cell.partners.weights, (moves[:, 0], moves[:, 1])
+            own, theirs = [step[0] for step in steps], [step[1] for step in steps]
+            every = [fitting(partner, own, theirs) for partner in cell.partners.partners]
+            longest = max(map(len, every))
+            if longest < len(steps):
+                self.line = rows[longest][0]
+                why = (
+                    f"{cell.partners.name!r} cannot have played action {steps[longest][1]} in step"
                 )
-            except ImpossibleError as error:
-                self.line = rows[error.step][0]
-                raise CellError("", "", _impossible(name, cell, steps, error.step)) from None
-            which = int(posterior.weights.argmax())
-            states = posterior.states[which].tolist()
+                why = (
+                    f"episode {name!r}: {why} {longest + 1} of the episode; was it another partner?"
+                )
+                raise CellError("", "", why)
+            fit = [index for index, one in enumerate(every) if len(one) == longest]
+            if len(fit) > 1:
+                names = ", ".join(cell.partners.partners[index].name for index in fit)
+                why = f"episode {name!r} fits several partners ({names}): name the one it was"
+                raise CellError("", "", f"{why} in a column partner")
+            which, states = fit[0], every[fit[0]]
         columns = _columns(cell.game, steps, states)
-        own = {"partner": which}
-        cell.records.append(Record(len(cell.records), status, len(steps), own, columns))
+        met = {"partner": which}
+        cell.records.append(Record(len(cell.records), status, len(steps), met, columns))
 
     # The run
 
-    def _recorded(
-        self, cells: list[_Cell], left_out: list[tuple[int, str]], reference: str
-    ) -> Recorded:
+    def _recorded(self, cells: list[_Cell], left_out: list[tuple[int, str]]) -> Recorded:
         """Return the cells of a run, and lines on what was read and left out."""
         episodes = [record for cell in cells for record in cell.records]
         void = sum(record.status == VOID for record in episodes)
@@ -184,7 +182,7 @@ class _Reader:
         for game in self.fields.indices:
             names = enumerate(game.label_set(self.reading.labels).own)
             said = ", ".join(f"{index}={label}" for index, label in names)
-            notes.append(f"note: actions of {game.name} by index were read as {said}; see --value")
+            notes.append(f"note: actions of {game.name} by index were read as {said}")
         if not cells:
             raise TomevalError("\n".join([f"{self.path}: no rows are left", *notes[1:]]))
         longest: dict[tuple[str, str], int] = {}
@@ -204,18 +202,10 @@ class _Reader:
                 if all(texts):
                     cell.definition[name] = texts
             task = (cell.game.name, cell.definition["partners"]["name"])
-            same = {"horizon": longest[task], "seed": 0, "reference": reference}
+            same = {"horizon": longest[task], "seed": 0, "reference": REFERENCES[0]}
             same |= {"on_invalid": "void", "source": source}
             made.append((cell.definition | same, cell.records))
         return Recorded(made, notes)
-
-
-def _impossible(name: str, cell: _Cell, steps: list[tuple[Any, ...]], at: int) -> str:
-    assert cell.partners is not None
-    return (
-        f"episode {name!r}: {cell.partners.name!r} cannot have played action {steps[at][1]} in "
-        f"step {at + 1} of the episode; was it another partner?"
-    )
 
 
 def _definition(
@@ -228,7 +218,7 @@ def _definition(
         **dict.fromkeys(("model", "strategy", "templates"), ""),
         "options": {},
         "game": game_data(game),
-        "labels": labels_data(game.label_set(labels)),
+        "labels": asdict(game.label_set(labels)),
         "partners": partners_data(partners) if partners else nobody,
     }
 

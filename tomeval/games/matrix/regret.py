@@ -9,7 +9,7 @@ import numpy as np
 
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.optima import reference_rewards
-from tomeval.games.matrix.played import FloatArray, IntArray, Mixture, Played
+from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.responses import misjudgement_cost, stepwise_regret
 from tomeval.games.matrix.steps import NONE
 
@@ -68,38 +68,12 @@ class StepFacts:
         return self.cost("best_response")
 
 
-def _mixed_reference(played: Played, mixture: Mixture, reference: str) -> FloatArray:
-    """Return r*_t of every step where partners are known up to probabilities, shape (N,)."""
-    known: dict[tuple[int, int], FloatArray] = {}
-    parts = []
-    for weights, length in zip(mixture.weights, played.lengths.tolist(), strict=True):
-        total = np.zeros(length)
-        for k in np.flatnonzero(weights).tolist():
-            if (k, length) not in known:
-                known[k, length] = reference_rewards(
-                    played.game, mixture.partners[k], length, reference
-                )
-            total += weights[k] * known[k, length]
-        parts.append(total)
-    return np.concatenate(parts) if parts else np.empty(0)
-
-
 def _reference_by_step(played: Played, reference: str) -> FloatArray:
     """Return r*_t of every step, shape (N,)."""
-    if played.mixture is not None:
-        return _mixed_reference(played, played.mixture, reference)
-    # Partner and length as one number: pairs take numpy long to tell apart.
-    width = int(played.lengths.max(initial=0)) + 1
-    pairs, inverse = np.unique(played.which * width + played.lengths, return_inverse=True)
-    rewards = [
-        reference_rewards(played.game, played.partners[pair // width], pair % width, reference)
-        for pair in pairs.tolist()
-    ]
-    if not rewards:
-        return np.empty(0)
-    if len({len(row) for row in rewards}) == 1:
-        return np.stack(rewards)[inverse].ravel()
-    return np.concatenate([rewards[i] for i in inverse])
+    rewards = np.zeros(len(played.own))
+    for partner, length, _, steps in played.alike():
+        rewards[steps] = reference_rewards(played.game, partner, length, reference)
+    return rewards
 
 
 HINDSIGHT = ("hindsight_constant_regret_per_step", "hindsight_memory_one_regret_per_step")

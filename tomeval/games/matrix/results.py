@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,32 +12,26 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.once import held
-from tomeval.core.streams import Stream
 from tomeval.games.matrix.bounds import (
     REGRETS,
-    Attainable,
-    attainable,
     attainable_as_played,
+    ends,
     game_limits,
     regret_limits,
 )
-from tomeval.games.matrix.game_sets import Disguise
-from tomeval.games.matrix.games import Labels, MatrixGame
+from tomeval.games.matrix.games import Disguise, Labels, MatrixGame
 from tomeval.games.matrix.measures import curves, step_metrics
 from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.played import FloatArray, IntArray, Played, mixture_of
+from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.scores import Terms, scores
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.steps import NONE, PARTNER, SEAT
 from tomeval.games.matrix.storing import (
-    PARTNER,
     RECORDED,
-    SEAT,
     read_played,
-    read_stated_probabilities,
 )
-from tomeval.games.matrix.subject_specs import LLM, PartnerPlayer
+from tomeval.games.matrix.subject_specs import PartnerPlayer
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
 from tomeval.runs.measures import SCORE_PARTS, SCORES
@@ -46,7 +39,6 @@ from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import UNBOUNDED
-from tomeval.strategies.compose import recorded_strategy
 
 TABULAR = "rmax"
 """The kind of subject that is drawn as the tabular baseline."""
@@ -115,50 +107,10 @@ class MatrixRunCell(RunCell):
         """The complete episodes."""
         read = read_played(self.store, self.number, self.recorded)
         more = readers(self.store, self.number, self.definition)
-        if self.read_anew and read["predicted"] is not None:
-            read["predicted"] = self._read_anew(read["predicted"], read["lengths"])
         played = Played(self.game, self.partners, **read, more=more)
-        problem = _contradiction(played, len(self.partner_names))
-        if problem:
+        if problem := _contradiction(played, len(self.partner_names)):
             raise self.store.damaged(f"cell {self.number}: {problem}")
-        if not self.recorded:
-            return played
-        ends = np.cumsum(played.lengths)[:-1]
-        matches = zip(np.split(played.own, ends), np.split(played.partner, ends), strict=True)
-        weights = self.definition["partners"]["weights"]
-        mixture = mixture_of(self.partners, weights, list(matches) if played.episodes else [])
-        return replace(played, mixture=mixture)
-
-    @property
-    def read_anew(self) -> bool:
-        """Whether predictions are read from their stored probabilities, see `Run.predict`.
-
-        They are if labels were scored. What a player acted on stays what it was.
-        """
-        told = self.definition
-        if not self.reading or told["kind"] != LLM or not told["options"].get("literal", True):
-            return False
-        strategy = recorded_strategy(told["strategy"])
-        return strategy is not None and strategy.scored and not strategy.predicts_first
-
-    def _read_anew(self, recorded: IntArray, lengths: IntArray) -> IntArray:
-        """Return every prediction as `reading` says: argmax (ties as recorded, or drawn) or drawn.
-
-        What was recorded in the same way is as recorded. All else is drawn from the cell's own
-        stream, so it is the same at every reading.
-        """
-        drawn = self.definition["options"].get("predict", "argmax") == "sample"
-        if drawn == (self.reading == "drawn"):
-            return recorded
-        stream = Stream.of(self.seed, "read anew", *map(str, self.columns.values()))
-        each = zip(self.episodes.tolist(), lengths.tolist(), strict=True)
-        u = [x for episode, length in each for x in stream.episode(episode).random(length)]
-        result = recorded.copy()
-        for step, (stated, _) in enumerate(read_stated_probabilities(self.store, self.number)):
-            if stated:
-                probs = np.array(stated, dtype=np.float64)
-                result[step] = _choose(probs, self.reading, int(recorded[step]), u[step])
-        return result
+        return played
 
     @property
     def models(self) -> dict[str, str]:
@@ -189,8 +141,6 @@ class MatrixRunCell(RunCell):
         """Whether nothing is drawn, and it has one episode for each partner."""
         if self.recorded or not self.setup.enumerated:
             return False
-        if self.read_anew and self.reading == "drawn":
-            return False  # alike as played, and not as read
         which = self.which.tolist()
         return 0 < len(which) == len(set(which))
 
@@ -236,13 +186,6 @@ class MatrixRunCell(RunCell):
         ceilings = attainable_as_played(self.played)
         return {name: float(values.mean()) for name, values in ceilings.items()}
 
-    def regret_limits(self, reference: str | None = None) -> Attainable:
-        """Return between what ΔFunctional/T and ΔToM/T lie; only for cells played `as_planned`."""
-        told = self.definition
-        weights = tuple(told["partners"]["weights"])
-        said = (told["horizon"], reference or self.reference)
-        return attainable(self.game, tuple(self.partners), weights, *said)
-
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
         """Return between what a measure lies, whoever plays; regret has exact limits.
 
@@ -254,8 +197,8 @@ class MatrixRunCell(RunCell):
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
             horizons = {self.definition["horizon"]}
-            if self.recorded:  # of one length and against one partner, or there are no limits
-                horizons = set() if self.played.mixture else set(self.played.lengths.tolist())
+            if self.recorded:  # of one length, or there are no limits
+                horizons = set(self.played.lengths.tolist())
             if len(horizons) == 1:
                 said = (*horizons, reference or self.reference)
                 exact = regret_limits(self.game, tuple(self.partners), *said)[name]
@@ -265,8 +208,9 @@ class MatrixRunCell(RunCell):
         """Return the difference between worst and best response; None without a known partner."""
         if not self.partners or not self.as_planned:
             return None
-        limits = self.regret_limits(reference)
-        return limits.regret_max - limits.regret_min
+        weights, horizon = self.definition["partners"]["weights"], self.definition["horizon"]
+        between = [ends(self.game, partner, horizon) for partner in self.partners]
+        return float(np.dot(weights, [best - worst for worst, best in between]))
 
     @property
     def payoff_range(self) -> float:
@@ -292,20 +236,14 @@ class MatrixRunCell(RunCell):
         if self.partners and not self.recorded:
             return True
         even = bool((self.played.lengths == self.definition["horizon"]).all())
-        return even and bool(self.partners) and self.played.mixture is None
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether belief, response and foresight are of the same steps, all of the episodes'."""
-        predicted = self.played.predicted
-        return predicted is None or bool((predicted != NONE).all())
+        return even and bool(self.partners)
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return the steps' worth: `best_action` as the best response over the horizon plays it.
 
         `regret` is the step's part of ΔFunctional/T, `tom_regret` of ΔToM/T (best response).
         `best_action` is that of the partner's state, the lowest of several, and missing where the
-        partner is known up to probabilities or not at all.
+        partner is not known.
         """
         by_step = step_metrics(self.played, self.reference)
         return {
@@ -315,20 +253,16 @@ class MatrixRunCell(RunCell):
             "tom_regret": by_step["delta_tom_best_response_per_step"].tolist(),
         }
 
-    def _best_actions(self) -> list[int | None]:
+    def _best_actions(self) -> Sequence[int | None]:
         played = self.played
-        if not self.partners or played.mixture is not None:
+        if not self.partners:
             return [None] * len(played.own)
-        states = iter(
-            state
-            for (state,) in self.store.read("steps", ("partner_state",), self.number, complete=True)
-        )
-        best: list[int | None] = []
-        for which, length in zip(played.which.tolist(), played.lengths.tolist(), strict=True):
-            plan = known_best_response(self.game, self.partners[which], length)
-            here = [next(states) for _ in range(length)]
-            best += [None if s == NONE else int(plan.policy[t, s]) for t, s in enumerate(here)]
-        return best
+        best = np.zeros(len(played.own), dtype=np.int64)
+        for partner, length, _, steps in played.alike():
+            policy = known_best_response(self.game, partner, length).policy
+            best[steps] = policy[np.arange(length), played.states[steps]]
+        actions: list[int] = best.tolist()
+        return actions
 
     def has_curve(self, name: str) -> bool:
         """Tell whether a measure can be shown by step; without a partner's table some cannot."""
@@ -342,14 +276,6 @@ class MatrixRunCell(RunCell):
         return curves(self.played, reference or self.reference)
 
 
-def _choose(probs: FloatArray, reading: str, recorded: int, u: float) -> int:
-    """Return one prediction given its probabilities."""
-    if reading == "drawn":
-        return int((u >= np.cumsum(probs)[:-1]).sum())
-    tied = np.flatnonzero(probs == probs.max())
-    return recorded if recorded in tied else int(tied[int(u * len(tied))])
-
-
 # The cells of a run share most games and partners: what is equal is checked, and its optimum
 # solved, once.
 
@@ -358,16 +284,8 @@ def _choose(probs: FloatArray, reading: str, recorded: int, u: float) -> int:
 def _game(text: str, labels: Labels) -> MatrixGame:
     """Return the game of a cell's definition, given as JSON."""
     told = json.loads(text)
-    return MatrixGame(
-        told["name"],
-        told["payoffs"],
-        {labels.name: labels},
-        title=told["title"],
-        wording=told["wording"],
-        source=told["source"],
-        story=told.get("story", ""),
-        disguise=Disguise.read(told["disguise"]) if "disguise" in told else None,
-    )
+    told["disguise"] = Disguise.read(told["disguise"]) if "disguise" in told else None
+    return MatrixGame(labels={labels.name: labels}, **told)
 
 
 @lru_cache(maxsize=4096)
@@ -381,16 +299,9 @@ def _read_partner(told: Mapping[str, Any]) -> Partner:
     if "change" in told:
         parts = (_read_partner(told["change"][name]) for name in ("first", "second"))
         change = Change(told["change"]["step"], *parts)
-    return Partner(
-        told["name"],
-        told["emissions"],
-        told["next_state"],
-        told["start"],
-        tuple(told["states"]),
-        told["title"],
-        told["source"],
-        change,
-    )
+    names = ("name", "emissions", "next_state", "start", "states", "title", "source")
+    table = {name: told[name] for name in names} | {"states": tuple(told["states"])}
+    return Partner(**table, change=change)
 
 
 def matrix_cells(run: Run) -> list[MatrixRunCell]:

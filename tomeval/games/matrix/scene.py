@@ -38,7 +38,7 @@ def persona_text(name: str, given: Any) -> str:
     Raises
     ------
     TomevalError
-        It is no text of one line and at most `MOST` characters, or names a file.
+        It is no text of one line and at most `MOST` characters.
     """
     if not isinstance(given, str):
         raise TomevalError(f"{name} must be text, is {json.dumps(given, default=str)}")
@@ -47,8 +47,6 @@ def persona_text(name: str, given: Any) -> str:
     check_text(given, name)
     if not given.strip():
         raise TomevalError(f"{name} is empty; leave {name} out, or say {NONE!r}")
-    if given.strip().casefold().startswith("file:"):
-        raise TomevalError(f"{name} is a text, not a file: write it in place of {given!r}")
     if "\n" in given or "\t" in given:
         raise TomevalError(f"{name} must be one line, is {excerpt(given)!r}")
     if len(given) > MOST:

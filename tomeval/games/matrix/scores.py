@@ -11,7 +11,7 @@ import numpy as np
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.optima import (
     known_best_response,
-    possible_totals,
+    possible_sums,
     reference_rewards,
 )
 from tomeval.games.matrix.partners import Partner
@@ -21,7 +21,6 @@ from tomeval.games.matrix.played import (
     IntArray,
     Played,
     by_episode,
-    states_of,
 )
 from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding
 from tomeval.games.matrix.steps import NONE
@@ -110,9 +109,8 @@ def scores_of(played: Played) -> Scores:
 
     Notes
     -----
-    Against a mixture of partners (`Played.mixture`) every value is its mean by posterior
-    probability. Without a known partner there is neither *knows*, nor *plans*, nor *plays*. The
-    definitions are this project's own, docs/measures.md.
+    Without a known partner there is neither *knows*, nor *plans*, nor *plays*. The definitions are
+    this project's own, docs/measures.md.
 
     Examples
     --------
@@ -153,29 +151,16 @@ def _against_partners(
     game, size = played.game, len(asked)
     chance = 1 / game.m
     best, worth, shows = np.zeros(size), np.zeros((size, game.n)), np.zeros(size)
-    slack, starts = np.zeros(size), np.cumsum(played.lengths) - played.lengths
-    partners, weights = played.opponents() if played.partners else ((), np.empty((0, 0)))
-    for partner, weight in zip(partners, weights.T, strict=True):
-        mine = np.flatnonzero(weight)
-        if not mine.size:
-            continue
-        states, _ = states_of(played, partner, mine)
-        lengths = played.lengths[mine]
-        step = np.arange(len(states)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        at = np.repeat(starts[mine], lengths) + step
-        share = np.repeat(weight[mine], lengths)
-        best[at] += share * partner.emissions.max(axis=1)[states]
-        for length in np.unique(lengths).tolist():
-            of = np.repeat(lengths, lengths) == length
-            ahead = known_best_response(game, partner, length).relative
-            now, s, t = at[of], states[of], step[of]
-            p = predicted[now]
-            reached = partner.next_state[s, :, p]  # (K, n)
-            value = gains(game)[:, p].T + ahead[t + 1][np.arange(len(t))[:, None], reached]
-            worth[now] += share[of, None] * value
-            shows[now] += share[of] * _plans_show(game, partner, length)[t, s]
-            slack[now] += share[of] * _slack(game, length)
-    known = asked & (len(partners) > 0)
+    slack = np.zeros(size)
+    for partner, length, _, steps in played.alike():
+        s, p, t = played.states[steps], predicted[steps], np.arange(length)
+        best[steps] = partner.emissions.max(axis=1)[s]
+        ahead = known_best_response(game, partner, length).relative
+        reached = partner.next_state[s, :, p]  # (K, T, n)
+        worth[steps] = gains(game).T[p] + ahead[t[:, None] + 1, reached]
+        shows[steps] = _plans_show(game, partner, length)[t, s]
+        slack[steps] = _slack(game, length)
+    known = asked & (len(played.partners) > 0)
     there = by_episode(played, known) > 0
     attainable = np.where(best - chance > ROUNDING, best - chance, 0.0)
     hits = (predicted == played.partner) - chance
@@ -208,17 +193,13 @@ def _plays(played: Played) -> Terms:
     if not played.partners:
         nothing = np.zeros(size)
         return Terms(nothing, nothing, nothing, nothing, np.zeros(size, dtype=np.bool_))
-    partners, weights = played.opponents()
     optimum, at_chance, least, most = np.zeros((4, size))
-    for partner, weight in zip(partners, weights.T, strict=True):
-        for length in np.unique(played.lengths[weight > 0]).tolist():
-            mine = (weight > 0) & (played.lengths == length)
-            ends = possible_totals(game, partner, length)
-            value = float(reference_rewards(game, partner, length, "horizon").sum())
-            optimum[mine] += weight[mine] * value
-            at_chance[mine] += weight[mine] * chance_regret(game, partner, length)
-            least[mine] += weight[mine] * (ends[0] - value)
-            most[mine] += weight[mine] * (ends[1] - value)
+    for partner, length, mine, _ in played.alike():
+        ends = possible_sums(game, partner, length)[-1]
+        value = float(reference_rewards(game, partner, length, "horizon").sum())
+        optimum[mine] = value
+        at_chance[mine] = chance_regret(game, partner, length)
+        least[mine], most[mine] = ends[0] - value, ends[1] - value
     earned = by_episode(played, played.own_reward) - optimum
     there = np.ones(size, dtype=np.bool_)
     return Terms(

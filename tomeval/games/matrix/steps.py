@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,14 @@ Answer = Decision | Invalid
 
 NONE = -1
 """Index that stands for 'no action' in the arrays; NULL on disk."""
+
+SEAT = "subject"
+"""The seat that is measured in tables of cells."""
+
+PARTNER = "partner"
+"""The other seat, where a player sits in it and no table. Its answers are among ``answers``: to
+``act`` and ``predict`` an object with ``action`` and, where they are known, ``probs``, ``told`` and
+``details``; to other questions as for the subject. The steps hold its action too."""
 
 ACT, PREDICT = "act", "predict"
 """The questions of every step."""
@@ -62,14 +70,12 @@ class Steps:
     # that answer) and ``reactions`` (per own action the partner's next action that counts, stated
     # or, under the policy ``random``, drawn; -1 where there is none).
     details: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
-    # (episode, step, question, outcome, attempts, value, raw) of every reaction and every question
-    # asked aside; see `REACT` and `Subject.aside`.
-    asked: list[tuple[int, int, str, str, int, Any, str]] = field(default_factory=list)
-    # (episode, step, form, call) of every model call; `form` is what it was for.
-    calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
-    # The same of a player in the partner's seat, of all its answers; see `storing.PARTNER`.
-    other_asked: list[tuple[int, int, str, str, int, Any, str]] = field(default_factory=list)
-    other_calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
+    # (episode, step, seat, question, outcome, attempts, value, raw) of what has no column: of
+    # reactions, questions asked aside (`REACT`, `Subject.aside`), and all that a player in the
+    # partner's seat was asked.
+    answers: list[tuple[int, int, str, str, str, int, Any, str]] = field(default_factory=list)
+    # (episode, step, seat, form, call) of every model call; `form` is what it was for.
+    calls: list[tuple[int, int, str, str, dict[str, Any]]] = field(default_factory=list)
 
     def rewards(self, game: MatrixGame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return own and partner's rewards, shape (E, T); NaN if no action was taken."""
@@ -130,37 +136,6 @@ def _broken(*answers: Answer | None) -> bool:
     return BACKEND_ERROR in [answer.reason for answer in answers if isinstance(answer, Invalid)]
 
 
-class _Answers:
-    """What one seat said in one episode that has no columns of its own, and its model calls."""
-
-    def __init__(self, episode: int) -> None:
-        self.episode = episode
-        self.asked: list[tuple[int, int, str, str, int, Any, str]] = []
-        self.calls: list[tuple[int, int, str, dict[str, Any]]] = []
-
-    def ask(self, step: int, question: str, answer: Answer, value: Any) -> None:
-        """Add the answer to a question as one of a record, without its seat."""
-        said, raw = VALID, ""
-        if isinstance(answer, Invalid):
-            said, raw = answer.reason, answer.raw
-        self.asked.append((self.episode, step, question, said, answer.attempts, value, raw))
-
-    def log(self, step: int, form: str, answer: Answer | None) -> None:
-        """Keep an answer's calls; one that names its own step and purpose is kept under those."""
-        for call in () if answer is None else answer.calls:
-            where = (call.get("step", step), call.get("purpose", form))
-            self.calls.append((self.episode, *where, call))
-
-    def ask_beside(self, step: int, turn: Turn, values: Sequence[Any]) -> None:
-        """Add what was asked beside a move: reactions, counted as `values`, and draws."""
-        for own, (answer, value) in enumerate(zip(turn.reactions or (), values, strict=True)):
-            self.ask(step, f"{REACT} {own}", answer, value)
-            self.log(step, REACT, answer)
-        for question, answer in turn.asides.items():
-            self.ask(step, question, answer, _said(answer))
-            self.log(step, question.partition(" ")[0], answer)
-
-
 def _said(answer: Answer) -> Any:
     return answer.action if isinstance(answer, Decision) else None
 
@@ -173,7 +148,8 @@ class Record:
         self.rows: list[tuple[int, ...]] = []
         self.book: dict[tuple[float, ...], int] = {}
         self.details: dict[tuple[int, int], dict[str, Any]] = {}
-        self._own, self._other = _Answers(episode), _Answers(episode)
+        self.answers: list[tuple[int, int, str, str, str, int, Any, str]] = []
+        self.calls: list[tuple[int, int, str, str, dict[str, Any]]] = []
 
     def add_turn(self, step: int, state: int, theirs: int, turn: Turn | None, told: bool) -> None:
         """Add one step of the subject; None: it was not asked. `theirs` is -1 without a move."""
@@ -187,17 +163,46 @@ class Record:
         if turn.reactions is not None:
             counted = [NONE if action is None else action for action in turn.stated]
             self.details.setdefault((0, step - 1), {})["reactions"] = counted
-        self._own.ask_beside(step, turn, [_said(answer) for answer in turn.reactions or ()])
+        self._ask_beside(step, SEAT, turn, [_said(answer) for answer in turn.reactions or ()])
 
     def add_other(self, step: int, turn: Turn, told: bool) -> None:
         """Add one step of a player in the partner's seat, whose answers have no columns."""
         for form in (ACT, PREDICT):
             answer, action = turn.of(form)
             if answer is not None and not unasked(answer):
-                said = dict(_worth_telling(answer, action, told and form == ACT))
-                self._other.ask(step, form, answer, said)
-            self._other.log(step, form, answer)
-        self._other.ask_beside(step, turn, turn.stated)
+                said = {
+                    "action": action,
+                    "probs": answer.probs if isinstance(answer, Decision) else None,
+                    "told": (told and form == ACT) or None,
+                    "details": answer.details,
+                }
+                said = {k: v for k, v in said.items() if k == "action" or v is not None}
+                self._ask(step, PARTNER, form, answer, said)
+            self._log(step, PARTNER, form, answer)
+        self._ask_beside(step, PARTNER, turn, turn.stated)
+
+    def _ask(self, step: int, seat: str, question: str, answer: Answer, value: Any) -> None:
+        """Add the answer to a question as one of a record."""
+        said, raw = VALID, ""
+        if isinstance(answer, Invalid):
+            said, raw = answer.reason, answer.raw
+        where = self.episode, step, seat, question
+        self.answers.append((*where, said, answer.attempts, value, raw))
+
+    def _log(self, step: int, seat: str, form: str, answer: Answer | None) -> None:
+        """Keep an answer's calls; one that names its own step and purpose is kept under those."""
+        for call in () if answer is None else answer.calls:
+            at, purpose = call.get("step", step), call.get("purpose", form)
+            self.calls.append((self.episode, at, seat, purpose, call))
+
+    def _ask_beside(self, step: int, seat: str, turn: Turn, values: Sequence[Any]) -> None:
+        """Add what was asked beside a move: reactions, counted as `values`, and draws."""
+        for own, (answer, value) in enumerate(zip(turn.reactions or (), values, strict=True)):
+            self._ask(step, seat, f"{REACT} {own}", answer, value)
+            self._log(step, seat, REACT, answer)
+        for question, answer in turn.asides.items():
+            self._ask(step, seat, question, answer, _said(answer))
+            self._log(step, seat, question.partition(" ")[0], answer)
 
     def _answer(
         self, step: int, form: str, answer: Answer | None, action: int | None
@@ -211,7 +216,7 @@ class Record:
             outcome, attempts = OUTCOMES.index(reason), answer.attempts
         if answer is not None and answer.details is not None:
             self.details.setdefault((0, step - 1), {})[form] = answer.details
-        self._own.log(step, form, answer)
+        self._log(step, SEAT, form, answer)
         return NONE if action is None else action, code, outcome, attempts
 
     def steps(self, status: str) -> Steps:
@@ -235,19 +240,6 @@ class Record:
             predict_attempts=pred_n,
             told=told.astype(bool),
             details=self.details,
-            asked=self._own.asked,
-            calls=self._own.calls,
-            other_asked=self._other.asked,
-            other_calls=self._other.calls,
+            answers=self.answers,
+            calls=self.calls,
         )
-
-
-def _worth_telling(answer: Answer, action: int | None, told: bool) -> Iterator[tuple[str, Any]]:
-    """Yield what is stored of an answer of the other player: as the columns of steps have it."""
-    yield "action", action
-    if isinstance(answer, Decision) and answer.probs is not None:
-        yield "probs", answer.probs
-    if told:
-        yield "told", True
-    if answer.details is not None:
-        yield "details", answer.details

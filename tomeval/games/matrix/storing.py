@@ -11,23 +11,17 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, LENIENT, NOT_ASKED, OUTCOMES, VALID
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, Steps
+from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, SEAT, Steps
 from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
-
-SEAT = "subject"
-"""The seat that is measured in tables of cells."""
-
-PARTNER = "partner"
-"""The other seat, where a player sits in it and no table. Its answers are among ``answers``: to
-``act`` and ``predict`` an object with ``action`` and, where they are known, ``probs``, ``told`` and
-``details``; to other questions as for the subject. The steps hold its action too."""
 
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
 
-STATED = f"act_details/{BELIEF}/action"
-"""What a subject was told that the partner would do; a name for `Stored.read`."""
+_OF = f"act_details/{BELIEF}"
+BELIEFS = (f"{_OF}/action", f"{_OF}/accuracy", f"{_OF}/right", "partner_action", f"{_OF}/as")
+"""What a subject was told that the partner would do, and what it did; names for `Store.read`."""
+
 
 _STEP_COLUMNS = {
     "partner_state": "INTEGER",
@@ -149,74 +143,67 @@ def as_records(steps: Steps, game: MatrixGame) -> list[Record]:
         )
     ]
     at = {record.episode: record for record in records}
-    for seat, asked, calls in (
-        (SEAT, steps.asked, steps.calls),
-        (PARTNER, steps.other_asked, steps.other_calls),
-    ):
-        for episode, step, *said in asked:
-            at[episode].answers.append((step, seat, *said))
-        for episode, step, form, call in calls:
-            at[episode].calls.append((step, seat, form, call))
+    for episode, *answer in steps.answers:
+        at[episode].answers.append(tuple(answer))
+    for episode, step, seat, form, call in steps.calls:
+        at[episode].calls.append((step, seat, form, call))
     return records
 
 
 def _columns(steps: Steps, game: MatrixGame) -> dict[str, list[Any] | None]:
     """Return the columns of steps, each a list by episode; None where all is null."""
     own, theirs = steps.rewards(game)
-    details = _details(steps)
-
-    def actions(values: np.ndarray) -> list[Any]:
-        rows: list[Any] = values.tolist()
-        if (values == NONE).any():
-            rows = [[None if v == NONE else v for v in row] for row in rows]
-        return rows
-
-    def rewards(values: np.ndarray) -> list[Any]:
-        rows: list[Any] = values.tolist()
-        if np.isnan(values).any():
-            rows = [[None if v != v else v for v in row] for row in rows]
-        return rows
 
     def probs(codes: np.ndarray) -> list[Any] | None:
         if (codes == NONE).all():
             return None
         return [[None if c == NONE else steps.book[c] for c in row] for row in codes.tolist()]
 
-    def outcomes(codes: np.ndarray) -> list[Any]:
-        alike = (codes == codes[:, :1]).all(axis=1).tolist()
-        rows = zip(alike, codes.tolist(), strict=True)
-        return [OUTCOMES[row[0]] if same else [OUTCOMES[c] for c in row] for same, row in rows]
-
     return {
         "partner_state": steps.partner_state.tolist(),
-        "own_action": actions(steps.own_action),
-        "partner_action": actions(steps.partner_action),
-        "own_reward": rewards(own),
-        "partner_reward": rewards(theirs),
-        "predicted_action": actions(steps.predicted_action),
+        "own_action": _nulled(steps.own_action, steps.own_action == NONE),
+        "partner_action": _nulled(steps.partner_action, steps.partner_action == NONE),
+        "own_reward": _nulled(own, np.isnan(own)),
+        "partner_reward": _nulled(theirs, np.isnan(theirs)),
+        "predicted_action": _nulled(steps.predicted_action, steps.predicted_action == NONE),
         "own_probs": probs(steps.own_probs),
         "predicted_probs": probs(steps.predicted_probs),
-        "act_outcome": outcomes(steps.act_outcome),
-        "predict_outcome": outcomes(steps.predict_outcome),
+        "act_outcome": _outcomes(steps.act_outcome),
+        "predict_outcome": _outcomes(steps.predict_outcome),
         "act_attempts": steps.act_attempts.tolist(),
         "predict_attempts": steps.predict_attempts.tolist(),
         "told": steps.told.astype(int).tolist(),
-        **details,
+        **{name: _details(steps, key) for name, key in _DETAILS.items()},
     }
 
 
-def _details(steps: Steps) -> dict[str, list[Any] | None]:
-    """Return the columns of facts about answers: act, predict, reactions."""
+def _nulled(values: np.ndarray, missing: np.ndarray) -> list[Any]:
+    """Return values by episode, None where they are missing."""
+    rows: list[Any] = (
+        np.where(missing, np.array(None), values) if missing.any() else values
+    ).tolist()
+    return rows
+
+
+def _outcomes(codes: np.ndarray) -> list[Any]:
+    """Return outcomes by episode: a word that all steps share once."""
+    alike = (codes == codes[:, :1]).all(axis=1).tolist()
+    rows = zip(alike, codes.tolist(), strict=True)
+    return [OUTCOMES[row[0]] if same else [OUTCOMES[c] for c in row] for same, row in rows]
+
+
+_DETAILS = {"act_details": ACT, "predict_details": PREDICT, "reactions": "reactions"}
+"""The columns of facts about answers, and their keys in `Steps.details`."""
+
+
+def _details(steps: Steps, key: str) -> list[Any] | None:
     count, length = steps.own_action.shape
-    keys = {"act_details": "act", "predict_details": "predict", "reactions": "reactions"}
-    columns: dict[str, list[Any] | None] = dict.fromkeys(keys)
-    for name, key in keys.items():
-        if any(key in entry for entry in steps.details.values()):
-            rows: list[list[Any]] = [[None] * length for _ in range(count)]
-            for (row, index), entry in steps.details.items():
-                rows[row][index] = entry.get(key)
-            columns[name] = rows
-    return columns
+    if not any(key in entry for entry in steps.details.values()):
+        return None
+    rows: list[list[Any]] = [[None] * length for _ in range(count)]
+    for (row, index), entry in steps.details.items():
+        rows[row][index] = entry.get(key)
+    return rows
 
 
 _NO_REPLY = NONE - 1
@@ -270,24 +257,9 @@ def _flat(record: Record, recorded: bool) -> np.ndarray:
     return np.array([own, partner, predicted, reward], dtype=np.float64).T
 
 
-def other_answers(
-    store: Store, cell: int, episode: int
-) -> dict[tuple[int, str], tuple[str, int | None]]:
-    """Return outcome and action of what the player in the partner's seat was asked in an episode.
-
-    By step and question, ``act`` or ``predict``.
-    """
-    names = ("seat", "step", "question", "outcome", "value/action")
-    return {
-        (step, question): (outcome, action)
-        for seat, step, question, outcome, action in store.read("answers", names, cell, episode)
-        if seat == PARTNER and question in (ACT, PREDICT)
-    }
-
-
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
     """Return the conditional probe's answers and the partner's states, if it was asked."""
-    names = ("reactions", "partner_state", "episode", "step")
+    names = ("reactions", "episode", "step")
     rows = list(store.read("steps", names, cell, complete=True))
     stated = [row[0] for row in rows]
     size = next((len(row) for row in stated if row is not None), 0)
@@ -295,44 +267,16 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
         return {}
     reactions = np.array([row or [NONE] * size for row in stated], dtype=np.int64)
     drawn = np.zeros(reactions.shape, dtype=np.bool_)
-    row_of = {row[2:]: index for index, row in enumerate(rows)}
-    for episode, step, question, outcome, _ in _own_answers(store, REACT, cell):
-        if outcome != VALID and (episode, step) in row_of:
+    row_of = {row[1:]: index for index, row in enumerate(rows)}
+    said = ("episode", "step", "question", "outcome", "seat")
+    for episode, step, question, outcome, seat in store.read("answers", said, cell):
+        asked = seat == SEAT and question.startswith(f"{REACT} ")
+        if asked and outcome != VALID and (episode, step) in row_of:
             own = question.removeprefix(f"{REACT} ")
             if not own.isdecimal() or int(own) >= size:
                 raise store.damaged(f"cell {cell}: there is no question {question!r}")
             drawn[row_of[episode, step], int(own)] = True
-    return {
-        "reactions": reactions,
-        "drawn_reactions": drawn,
-        "partner_state": np.array([row[1] for row in rows], dtype=np.int64),
-    }
-
-
-def _own_answers(
-    store: Store, form: str, cell: int, episode: int | None = None
-) -> list[tuple[int, int, str, str, Any]]:
-    """Return the subject's answers to a numbered question, such as ``draw``; empty: to all.
-
-    Each is (episode, step, question, outcome, value).
-    """
-    names = ("episode", "step", "question", "outcome", "value", "seat")
-    return [
-        row[:-1]
-        for row in store.read("answers", names, cell, episode)
-        if row[-1] == SEAT and (not form or row[2].startswith(f"{form} "))
-    ]
-
-
-def draws_of_episode(store: Store, cell: int, episode: int) -> dict[int, list[int | None]]:
-    """Return what was predicted when the literal question was asked again, by step.
-
-    None stands for an answer that could not be read.
-    """
-    by_step: dict[int, list[int | None]] = {}
-    for _, step, _, outcome, value in _own_answers(store, DRAW, cell, episode):
-        by_step.setdefault(step, []).append(value if outcome == VALID else None)
-    return by_step
+    return {"reactions": reactions, "drawn_reactions": drawn}
 
 
 _DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")
@@ -346,27 +290,19 @@ def has_probabilities(store: Store) -> bool:
     if any(kinds[cell] not in _DRAWING for cell in store.cells_with('"predicted_probs":')):
         return True
     asked = store.cells_with(f'"{DRAW} ')
-    return any(_draws(record) for cell in asked for record in store.records(cell))
+    return any(draws_of(record) for cell in asked for record in store.records(cell))
 
 
-def _draws(record: Record) -> list[tuple[Any, ...]]:
+def draws_of(record: Record) -> list[tuple[Any, ...]]:
+    """Return the answers of an episode to the literal question that was asked again."""
     return [row for row in record.answers if row[1] == SEAT and row[2].startswith(f"{DRAW} ")]
-
-
-def read_stated_probabilities(store: Store, cell: int) -> list[tuple[Any, ...]]:
-    """Return the probabilities of each prediction, a list or None, and its outcome.
-
-    Of the steps of a cell's complete episodes, in the order of `Played`.
-    """
-    names = ("predicted_probs", "predict_outcome")
-    return list(store.read("steps", names, cell, complete=True))
 
 
 def read_draws(store: Store, cell: int) -> list[tuple[int, str, Any]]:
     """Return the draws of a cell's complete episodes: (which of their steps, outcome, value)."""
     draws, before = [], 0
     for record in store.records(cell, complete=True):
-        draws += [(before + row[0] - 1, row[3], row[5]) for row in _draws(record)]
+        draws += [(before + row[0] - 1, row[3], row[5]) for row in draws_of(record)]
         before += record.steps
     return draws
 
@@ -375,6 +311,16 @@ def read_draws(store: Store, cell: int) -> list[tuple[int, str, Any]]:
 def has_reactions(store: Store) -> bool:
     """Tell whether any step of the run was asked the conditional probe; looked up once."""
     return bool(store.cells_with('"reactions":'))
+
+
+@once_each
+def has_changes(store: Store) -> bool:
+    """Tell whether a partner of the run changes its policy within an episode; looked up once."""
+    return any(
+        "change" in table and table["change"]["step"] <= told["horizon"]
+        for _, told in store.cells()
+        for table in told["partners"]["tables"]
+    )
 
 
 @once_each
@@ -400,7 +346,7 @@ def cells_with_beliefs(store: Store) -> frozenset[int]:
     return frozenset(
         cell
         for cell in store.cells_with(f'"{BELIEF}":')
-        if (first := next(store.read("steps", (STATED,), cell, complete=True), None)) is not None
+        if (first := next(store.read("steps", BELIEFS[:1], cell, complete=True), None)) is not None
         and first[0] is not None
     )
 
@@ -413,20 +359,3 @@ def cells_told(store: Store) -> frozenset[int]:
         for cell in store.cells_with('"told":1') | store.cells_with('"told":[')
         if any(1 in store.record(cell, e).column("told") for e in store.episodes(cell))
     )
-
-
-def has_beliefs(store: Store) -> bool:
-    """Tell whether any subject of the run was given beliefs."""
-    return bool(cells_with_beliefs(store))
-
-
-def read_beliefs(store: Store, cell: int) -> list[tuple[Any, ...]]:
-    """Return what was stated in the steps of a cell's complete episodes, in the order of `Played`.
-
-    Each is (action, accuracy, right, the partner's action, the wording).
-    """
-    action, accuracy, right, wording = (
-        f"act_details/{BELIEF}/{key}" for key in ("action", "accuracy", "right", "as")
-    )
-    names = (action, accuracy, right, "partner_action", wording)
-    return list(store.read("steps", names, cell, complete=True))

@@ -1,26 +1,45 @@
-"""Who plays, as experiments write it: subjects, and subjects in the partner's seat."""
+"""Who plays, as experiments write it, in either seat; and whether anything is drawn then."""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.plugins import load_plugins
 from tomeval.games.matrix.games import check_keys
 from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.subjects import subject_class
-from tomeval.games.matrix.subjects.llm import scores_predictions
-from tomeval.models import model_name
+from tomeval.games.matrix.scene import FRAME, PERSONAS
+from tomeval.games.matrix.subjects import LLMSubject, subject_class
+from tomeval.games.matrix.subjects.llm import SubjectOptions
+from tomeval.models import is_served, model_name
 from tomeval.models.naming import NO_MODEL, without_address
+from tomeval.runs.capabilities import Worded
 from tomeval.runs.domain import Player
-from tomeval.runs.notes import first_names
-from tomeval.strategies import parse_strategy
+from tomeval.runs.experiment import located
+from tomeval.strategies import parse_strategy, recorded_strategy
+from tomeval.strategies.options import SHARED, split_wording
+
+if TYPE_CHECKING:
+    from tomeval.games.matrix.play import Setup
 
 LLM = "llm"
+LABELS = "labels"
+_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME, "literal_order", "examples")
+"""Options of subjects that change what the model reads, and neither the game nor the strategy."""
+_WORDING = SHARED | {name: str(getattr(SubjectOptions, name)) for name in _OPTIONS}
+
+
+def worded(definition: Mapping[str, Any]) -> Worded | None:
+    """Return how a cell's subject is asked, given the cell's definition; None: it is no model."""
+    if definition["kind"] != LLM:
+        return None
+    player, said = split_wording(definition["options"], definition["strategy"], _WORDING)
+    labels = {LABELS: str(definition["labels"]["name"])}
+    return Worded(player, str(definition["model"]), labels | said, _WORDING)
 
 
 def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) -> list[Player]:
@@ -67,30 +86,13 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
                 f"known: {', '.join(known)}"
             )
     axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
-    for key, values in axes.items():
-        if not values:
-            raise TomevalError(f"{where}: {key} is an empty list")
-    swept = {key for key, values in axes.items() if len(values) > 1}
-    result = []
-    for combination in itertools.product(*axes.values()):
-        chosen = dict(zip(axes, combination, strict=True))
-        try:
-            result.append(_one(kind, name, chosen, swept))
-        except TomevalError as error:
-            raise TomevalError(f"{where}: {error}") from None
-    _check_draws(result, where)
-    return result
-
-
-def _check_draws(players: list[Player], where: str) -> None:
-    """Refuse draws that no subject of a spec makes; of several strategies some may make none."""
-    asked = [p for p in players if p.kind == LLM and p.options.get("draws")]
-    if asked and all(scores_predictions(player.options) for player in asked):
-        names = first_names([player.strategy for player in asked])
-        raise TomevalError(
-            f"{where}: draws have no effect for {names}: its scored predictions already have "
-            "probabilities; leave draws out"
-        )
+    with located(where):
+        for key, values in axes.items():
+            if not values:
+                raise TomevalError(f"{key} is an empty list")
+        swept = {key for key, values in axes.items() if len(values) > 1}
+        chosen = (dict(zip(axes, one, strict=True)) for one in itertools.product(*axes.values()))
+        return [_one(kind, name, options, swept) for options in chosen]
 
 
 def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) -> Player:
@@ -175,3 +177,59 @@ def check_names(found: Sequence[PartnerSet | PartnerPlayer]) -> None:
     for one in found:
         if isinstance(one, PartnerPlayer) and names.count(one.name) > 1:
             raise TomevalError(f"partners: {one.name!r} is listed twice; drop one or rename it")
+
+
+def nothing_drawn(setup: Setup) -> bool:
+    """Tell whether nothing but the partner is left to chance in an episode of a language model.
+
+    Then a cell has one episode for each of its partners, in their order: a further one would be a
+    copy. So it is if the partners are deterministic and equally likely, and the model is asked in a
+    way that leaves nothing to chance: labels are scored and the most probable one is taken, the
+    order of options is fixed, and what is written is written at temperature 0 by a model of this
+    machine (served ones do not repeat themselves for certain, and a script may do anything). Where
+    answers can be invalid, they must not become random actions.
+
+    Equal up to the rounding of the backend, and but for ties of the most probable labels, which are
+    drawn. Where a player sits in the partner's seat, this must hold for both.
+    """
+    if isinstance(setup.partners, PartnerPlayer):
+        return _by_rule(setup) and _by_rule(setup.other)
+    weights = setup.partners.weights
+    equal = max(weights) - min(weights) < 1e-9
+    return (
+        equal and all(one.is_deterministic for one in setup.partners.partners) and _by_rule(setup)
+    )
+
+
+def _by_rule(setup: Setup) -> bool:
+    """Tell whether a language model leaves nothing to chance; see `nothing_drawn`."""
+    try:
+        kind = subject_class(setup.kind)
+    except TomevalError:  # in a run whose subject is of an extension that is not here
+        return False
+    if not issubclass(kind, LLMSubject):
+        return False
+    spec = _option(setup, "model")
+    # Sets without a model are made in tests and examples only, and sit down with a script.
+    if not spec or model_name(spec).startswith("scripted:"):
+        return False
+    if _option(setup, "option_order") == "shuffled":
+        return False
+    name = _option(setup, "strategy")
+    strategy = recorded_strategy(name)
+    if strategy is None:  # a plug-in's, in a run that is only read: by its name
+        return "LM" in str(name).split() and _option(setup, "decide") == "argmax"
+    if strategy.part.belief is not None:  # what is stated is drawn for every step
+        return False
+    if strategy.scored and _option(setup, "decide") != "argmax":
+        return False
+    if strategy.scores and _option(setup, "predict") != "argmax":
+        return False
+    served, greedy = is_served(spec), _option(setup, "temperature") == 0
+    if setup.on_invalid == "random" and (strategy.writes or served):
+        return False
+    return not strategy.writes or (greedy and not served)
+
+
+def _option(setup: Setup, name: str) -> Any:
+    return setup.options.get(name, getattr(SubjectOptions, name))

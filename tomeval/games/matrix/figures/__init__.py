@@ -1,1 +1,1 @@
-"""Figures that need the game: curves, literal against functional, decomposition."""
+"""Figures that need the game: curves by step, and the plane of scores."""

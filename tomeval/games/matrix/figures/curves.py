@@ -54,12 +54,7 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
         ]
     else:
         shown = overlays(run, by)
-    shown = [drawn for overlay in shown if (drawn := _with_curves(overlay, metric)) is not None]
-    shown = [  # but those in which nobody was asked
-        overlay
-        for overlay in shown
-        if any(np.isfinite(cell.totals(metric).values).any() for cell in overlay.cells)
-    ]
+    shown = [overlay for one in shown if (overlay := _with_curves(one, metric)).cells]
     stem = name if by is None else f"{name}_by_{by}"
     stem += "" if options.curve == "window" else f"_{options.curve}"
     return [
@@ -101,15 +96,15 @@ def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) 
     )
 
 
-def _with_curves(overlay: Overlay, metric: str) -> Overlay | None:
-    """Return an overlay without recorded cells that have no value in every step; None if empty."""
+def _with_curves(overlay: Overlay, metric: str) -> Overlay:
+    """Return an overlay without cells that have no value in every step; none if nobody has any."""
     kept = [
         (cell, name)
         for cell, name in zip(overlay.cells, overlay.names, strict=True)
         if matrix_cell(cell).has_curve(metric)
     ]
-    if not kept:
-        return None
+    if not any(np.isfinite(cell.totals(metric).values).any() for cell, _ in kept):
+        kept = []  # nobody was asked
     return overlay._replace(cells=[cell for cell, _ in kept], names=[name for _, name in kept])
 
 
@@ -166,7 +161,7 @@ def _regret_limits(cell: MatrixRunCell, best: FloatArray, options: Options) -> F
     the partners met ever give.
     """
     played, own, count = cell.played, cell.game.own, best.shape[1]
-    if options.curve != "window" and played.mixture is None:
+    if options.curve != "window":
         reference, ends = options.reference or cell.reference, []
         for partner in cell.partners:
             start = _curve(reference_rewards(cell.game, partner, count, reference)[None], options)
@@ -175,8 +170,6 @@ def _regret_limits(cell: MatrixRunCell, best: FloatArray, options: Options) -> F
             ends.append(start.T - (sums / lengths)[:, ::-1])
         return np.stack([np.min(ends, axis=0)[:, 0], np.max(ends, axis=0)[:, 1]], axis=1)
     gives = [own[:, (partner.emissions > 0).any(axis=0)] for partner in cell.partners]
-    if played.mixture is not None:  # who was met is known up to probabilities
-        gives = [own for _ in gives]
     steps = _curve(np.ones((1, count)), options)
     rewards = [steps * np.array([[end(payoffs)] for payoffs in gives]) for end in (np.max, np.min)]
     return np.stack([(best - reward[played.which]).mean(axis=0) for reward in rewards], axis=1)
@@ -195,12 +188,10 @@ def smooth(values: FloatArray, window: int = 5) -> FloatArray:
 
     An even window reaches one step farther back than ahead.
     """
-    total = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
-    steps = np.arange(values.shape[1])
-    first = np.maximum(steps - window // 2, 0)
-    last = np.minimum(steps + (window - 1) // 2 + 1, values.shape[1])
-    mean: FloatArray = (total[:, last] - total[:, first]) / (last - first)
-    return mean
+    import pandas
+
+    rolling = pandas.DataFrame(values.T).rolling(window, center=True, min_periods=1)
+    return rolling.mean().to_numpy().T
 
 
 def _describe(

@@ -1,4 +1,4 @@
-"""The plane of *knows* and *uses*: every player and task of a run in one picture."""
+"""Points of players in the plane of *knows* and *uses*."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from tomeval.core.numbers import number
 from tomeval.games.matrix.answer import HALF, answer
-from tomeval.games.matrix.figures.scatter import SHADE, Looks
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.plots.drawing import (
     DEFAULT,
@@ -21,7 +20,15 @@ from tomeval.plots.drawing import (
     sample_words,
 )
 from tomeval.plots.families import all_words
-from tomeval.plots.style import SMALL, add_head, in_style, new_figure
+from tomeval.plots.style import (
+    FILLINGS,
+    SMALL,
+    add_head,
+    in_style,
+    new_figure,
+    point_style,
+)
+from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import SCORES
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
@@ -30,10 +37,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAME = "plane"
-PAIR = SCORES[:2]
+SHADE = "0.92"
+SCORED = SCORES[:2]
 LOW, HIGH = -20.0, 100.0
-"""The frame in percent; points beyond are drawn on its edge."""
+"""The frame of scores in percent; points beyond are drawn on its edge."""
 
 _MARGIN = 6.0
 _REGIONS = (
@@ -46,19 +53,19 @@ _REGIONS = (
 
 def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw *knows* across and *uses* up, a point per player and task with both intervals."""
-    seen = [cell for cell in matrix_cells(run) if has_values(cell, PAIR)]
+    seen = [cell for cell in matrix_cells(run) if has_values(cell, SCORED)]
     if not seen:
         return []
     title = f"Knows and uses: {all_words(seen)}"
     figure = _figure(seen, Looks(run.cells), options, title)
     caption = _caption(run, seen, options)
-    return [Drawing(NAME, NAME, figure, title, caption, _describe(seen, options))]
+    return [Drawing("plane", "plane", figure, title, caption, _describe(seen, options))]
 
 
 def _caption(run: Run, seen: Sequence[MatrixRunCell], options: Options) -> str:
     """Say what is drawn, what the lines are, and which players are missing and why."""
-    blind = [c for c in matrix_cells(run) if len(c.episodes) and not has_values(c, PAIR)]
-    means = [measured(cell, PAIR, options).mean for cell in seen]
+    blind = [c for c in matrix_cells(run) if len(c.episodes) and not has_values(c, SCORED)]
+    means = [measured(cell, SCORED, options).mean for cell in seen]
     beyond = sum(bool((mean < LOW).any() or (mean > HIGH).any()) for mean in means)
     words = [
         "Knows: how well it predicts its partner. Uses: how well it acts on its own prediction. "
@@ -78,7 +85,7 @@ def _describe(seen: Sequence[MatrixRunCell], options: Options) -> str:
     """Say both scores and the answer of every point."""
     parts = []
     for cell in seen:
-        knows, uses = measured(cell, PAIR, options).mean
+        knows, uses = measured(cell, SCORED, options).mean
         said = answer(cell, options.interval)
         parts.append(f"{cell.name}: knows {number(knows, 0)}, uses {number(uses, 0)}, {said}")
     return f"{'. '.join(parts)}."
@@ -114,7 +121,53 @@ def _regions(axes: Axes) -> None:
 
 def _point(axes: Axes, cell: MatrixRunCell, style: dict[str, Any], options: Options) -> None:
     """Draw one player in one task, with the crossing intervals."""
-    both = measured(cell, PAIR, options)
-    mean, low, high = (np.clip(part, LOW, HIGH) for part in both[0:1] + both[2:4])
+    mean, _, low, high = (np.clip(part, LOW, HIGH) for part in measured(cell, SCORED, options))
     ends = np.nan_to_num(np.stack([mean - low, high - mean]))
-    axes.errorbar(mean[0], mean[1], ends[:, 1:], ends[:, :1], elinewidth=0.7, capsize=0, **style)
+    axes.errorbar(mean[0], mean[1], ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
+
+
+class Looks:
+    """How the points of a run look: each subject the same in all its figures.
+
+    Where subject and model tell all cells of a task apart, colour and marker are the subject's and
+    the filling is the model's; else every title has a look of its own.
+    """
+
+    def __init__(self, cells: Sequence[RunCell]) -> None:
+        pairs = [(cell.player, str(cell.columns["model"])) for cell in cells]
+        models = list(dict.fromkeys(model for _, model in pairs if model))
+        same = len({cell.title for cell in cells}) == len(set(pairs))
+        self.models = models if same and 1 < len(models) <= len(FILLINGS) else []
+        keys = [player for player, _ in pairs] if self.models else [cell.title for cell in cells]
+        self.subjects = list(dict.fromkeys(keys))
+
+    def of(self, cell: RunCell) -> dict[str, Any]:
+        """Return the look of a cell's point."""
+        if not self.models:
+            return point_style(self.subjects.index(cell.title))
+        model = str(cell.columns["model"])
+        filling = self.models.index(model) if model else 0
+        return point_style(self.subjects.index(cell.player), filling)
+
+    def handles(self, cells: Sequence[RunCell]) -> list[Any]:
+        """Return the legend of some cells: a mark per subject, and one per model."""
+        from matplotlib.lines import Line2D
+
+        if not self.models:
+            shown = {cell.title: self.of(cell) for cell in cells}
+            places = [name for name in self.subjects if name in shown]
+            return [Line2D([], [], label=name, **shown[name]) for name in places]
+        players = {cell.player for cell in cells}
+        handles = [
+            Line2D([], [], label=name, **point_style(index, 0))
+            for index, name in enumerate(self.subjects)
+            if name in players
+        ]
+        grey = {"marker": "o", "color": "0.4", "markersize": 5.5}
+        models = {str(cell.columns["model"]) for cell in cells}
+        for index, model in enumerate(self.models):
+            if model in models:
+                look = point_style(0, index) | grey
+                look |= {} if look["fillstyle"] == "full" else {"markeredgecolor": "0.4"}
+                handles.append(Line2D([], [], label=f"model: {model}", **look))
+        return handles

@@ -6,14 +6,13 @@ from typing import Any, TypeVar, cast
 from tomeval.core.errors import unknown
 from tomeval.core.extensions import bring, named, part, parts, reserve
 from tomeval.core.plugins import check_new
-from tomeval.games.matrix.subjects.base import Subject
-from tomeval.games.matrix.subjects.llm import LLMSubject
+from tomeval.games.matrix.subjects.base import Subject as Subject
+from tomeval.games.matrix.subjects.learners import FictitiousPlay, RMax
+from tomeval.games.matrix.subjects.llm import LLMSubject as LLMSubject
 from tomeval.games.matrix.subjects.simulated import (
     Believer,
     BestResponseOracle,
     EquilibriumPlayer,
-    FictitiousPlay,
-    RMax,
     SimulatedSubject,
     UniformRandom,
 )
@@ -33,11 +32,6 @@ SUBJECTS: dict[str, type[Subject]] = {
 reserve("subjects", SUBJECTS)
 
 
-def subject_names() -> list[str]:
-    """Return the names of all kinds of subject that are known; nothing is loaded for it."""
-    return [*SUBJECTS, *named("subjects")]
-
-
 def subject_class(kind: Any, where: str = "") -> type[Subject]:
     """Return a kind of subject by name; an extension that brings it is loaded.
 
@@ -50,7 +44,7 @@ def subject_class(kind: Any, where: str = "") -> type[Subject]:
     if isinstance(kind, str):
         known = SUBJECTS.get(kind) or part("subjects", kind)
     if known is None:
-        raise unknown("subject", kind, subject_names(), where)
+        raise unknown("subject", kind, [*SUBJECTS, *named("subjects")], where)
     return cast("type[Subject]", known)
 
 
@@ -93,14 +87,3 @@ def register_subject(name: str) -> Callable[[_Class], _Class]:
         return made
 
     return register
-
-
-__all__ = [
-    "SUBJECTS",
-    "LLMSubject",
-    "Subject",
-    "all_subjects",
-    "register_subject",
-    "subject_class",
-    "subject_names",
-]

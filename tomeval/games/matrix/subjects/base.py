@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,9 @@ from tomeval.games.matrix.steps import BELIEF, Answer
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
 
-Chance = Callable[[], NDArray[np.float64]]
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+Chance = Callable[[], FloatArray]
 """Returns the uniform numbers of one episode's beliefs, two per step, shape (T, 2)."""
 
 
@@ -61,7 +62,7 @@ class Door:
         self._partner, self._set, self._count = partner, drawn_from, count
         self._state, self._action, self._step = -1, -1, -1
         self._beliefs = beliefs
-        self._drawn: NDArray[np.float64] | None = None
+        self._drawn: FloatArray | None = None
         self.used = False
 
     def set(self, state: int, action: int | None) -> None:
@@ -123,6 +124,7 @@ class Seat:
     # Unique to the episode and cell within a seed: seeds of single requests derive from it.
     name: str = ""
     base: Path | None = None  # folder that relative paths among the options start from
+    episodes: int = 0  # how many are played at once; 0: one, by itself
 
 
 class Subject(ABC):
@@ -132,11 +134,9 @@ class Subject(ABC):
     coroutines. `act` is asked first; `predict` is a probe and must not change later answers.
     """
 
-    batch: ClassVar[str] = ""
-    """Its batch form, ``module:class``: a `tomeval.games.matrix.batch.subjects.BatchSubject`."""
-
     draws_per_step: ClassVar[int | None] = None
-    """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch."""
+    """Uniform numbers taken from ``seat.rng`` per step, for subjects that also run in batch, see
+    `Batched`."""
 
     looks_ahead: bool = False
     """Whether it asks the door for the partner's next action: a player in that seat is then asked
@@ -202,34 +202,63 @@ class Subject(ABC):
         return None
 
 
-class Batched(Subject):
-    """A subject whose batch form plays: alone it is a batch of one episode."""
+class Answers(NamedTuple):
+    """One step's answers of E episodes: actions of shape (E,), and what was stated of them.
 
-    def __init__(self, seat: Seat, **options: Any) -> None:
+    Distributions have a row per episode, or one for all; None: all mass lies on the action.
+    """
+
+    own: IntArray
+    predicted: IntArray
+    own_probs: FloatArray | None = None
+    predicted_probs: FloatArray | None = None
+
+
+class Batched(Subject):
+    """A subject that can play many episodes at once; alone it is a batch of one.
+
+    A class that is played so names `draws_per_step` itself: one that changes the policy of another
+    does not, and is played alone.
+    """
+
+    def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
-        # A class that changes the policy names no batch form, and asks that of its parent.
-        kind: type[Subject] = next(c for c in type(self).__mro__ if vars(c).get("batch"))
-        self._draws = kind.draws_per_step or 0
-        self._form = resolve_name(kind.batch)(seat.game, 1, **options)
+        self.count = max(1, seat.episodes)
+        draws = (vars(kind).get("draws_per_step") for kind in type(self).__mro__)
+        self._draws = next(count for count in draws if count is not None)  # those of `answer`
+        self._prediction: tuple[IntArray, FloatArray | None] | None = None
+
+    @abstractmethod
+    def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict in step t (from 0), given uniform numbers of shape (draws, E).
+
+        `state` counts through the states of all partners of the set, one table after another.
+        """
+
+    def learn(self, own: IntArray, partner: IntArray) -> None:
+        """Learn what was played."""
 
     def act(self, observation: Observation) -> Decision:
-        """Act and predict in one, as the batch form does."""
+        """Act and predict in one."""
+        door, unknown = self.seat.door, np.array([-1])
+        state = np.array([door.partner()[1]]) if self.needs_table else unknown
+        truth = np.array([door.next_action()]) if self.looks_ahead else unknown
         u = self.seat.rng.random((self._draws, 1))
-        truth = np.array([self.seat.door.next_action()] if self.looks_ahead else [-1])
-        own, predicted, *probs = self._form.answer(observation.round - 1, truth, truth, u)
-        self._predicted = _decision(predicted, probs[1])
+        own, predicted, *probs = self.answer(observation.round - 1, state, truth, u)
+        self._prediction = predicted, probs[1]
         return _decision(own, probs[0])
 
     def predict(self, observation: Observation, own_action: int | None) -> Decision:
         """Return the prediction that was made with the action."""
-        return self._predicted
+        assert self._prediction is not None, "it predicts as it acts"
+        return _decision(*self._prediction)
 
     def observe(self, joint: Joint) -> None:
         """Learn what was played."""
-        self._form.observe(np.array([joint.own]), np.array([joint.partner]))
+        self.learn(np.array([joint.own]), np.array([joint.partner]))
 
 
-def _decision(actions: NDArray[np.int64], probs: NDArray[np.float64] | None) -> Decision:
+def _decision(actions: IntArray, probs: FloatArray | None) -> Decision:
     """Return an answer of a batch of one; a distribution that is sure of its action is dropped."""
     action = int(actions[0])
     if probs is None or probs[0].max() == 1.0:
@@ -237,7 +266,21 @@ def _decision(actions: NDArray[np.int64], probs: NDArray[np.float64] | None) -> 
     return Decision(action, tuple(map(float, probs[0])))
 
 
-def draw(probs: NDArray[np.float64], u: float) -> Decision:
+def choose(options: IntArray | int, u: FloatArray) -> IntArray:
+    """Return ``floor(u * options)``, safe against rounding up."""
+    chosen: IntArray = np.minimum((u * options).astype(np.int64), np.asarray(options) - 1)
+    return chosen
+
+
+def pick(tied: NDArray[np.bool_], u: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Draw one of the tied columns of each row, all equally likely; also return their chances."""
+    count = tied.sum(axis=1)
+    rank = choose(count, u)
+    chosen: IntArray = (tied.cumsum(axis=1) > rank[:, None]).argmax(axis=1)
+    return chosen, tied / count[:, None]
+
+
+def draw(probs: FloatArray, u: float) -> Decision:
     """Draw an action from a distribution with one uniform number."""
     action = int((u >= np.cumsum(probs)[:-1]).sum())
     return Decision(action, tuple(float(p) for p in probs))

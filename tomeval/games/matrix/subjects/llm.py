@@ -58,8 +58,7 @@ class SubjectOptions(ScoredOptions):
     draws : int
         Ask what the partner does so often again in every round, aside, to see how often each answer
         comes: probabilities of written predictions. 0, or at least 2; predictions that are scored
-        state their probabilities and are not drawn, so a subject all of whose strategies score them
-        has no draws.
+        state their probabilities and are not drawn.
     """
 
     model: str | dict[str, Any] = ""
@@ -107,13 +106,6 @@ class SubjectOptions(ScoredOptions):
             raise TomevalError(
                 "draws need a temperature above 0: at temperature 0 they are all the same"
             )
-
-
-def scores_predictions(options: Mapping[str, Any]) -> bool:
-    """Tell whether a subject of these options predicts by scored labels."""
-    strategy = parse_strategy(options.get("strategy", SubjectOptions.strategy))
-    # Social QA writes its prediction, whatever the answer is.
-    return strategy.advice == "social_lm" or (strategy.scored and strategy.advice != "social_qa")
 
 
 class LLMSubject(Subject, Foresight):

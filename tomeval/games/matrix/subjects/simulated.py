@@ -1,39 +1,65 @@
-"""Subjects that need no model: random, equilibrium, oracle, simulated ones, and learners."""
+"""Subjects that need no model and learn nothing: random, equilibrium, oracle, simulated ones."""
 
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.observation import Observation
-from tomeval.games.matrix.optima import Plan, known_best_response
+from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.responses import best_responses, rational_responses
-from tomeval.games.matrix.subjects.base import Batched, Seat, Subject, check_unit, stated
+from tomeval.games.matrix.subjects.base import (
+    Answers,
+    Batched,
+    FloatArray,
+    IntArray,
+    Seat,
+    Subject,
+    check_unit,
+    choose,
+    pick,
+    stated,
+)
 
-FloatArray = NDArray[np.float64]
 _Pair = tuple[FloatArray, FloatArray]
 
 EQUILIBRIA = ("highest_welfare", "most_mixed")
 
 
-class UniformRandom(Batched):
+class _Fixed(Batched):
+    """Draws both answers from fixed distributions."""
+
+    def __init__(self, seat: Seat, own: FloatArray, partner: FloatArray) -> None:
+        super().__init__(seat)
+        self.probs = own[None], partner[None]
+
+    def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
+        own, predicted = (
+            (one[:, None] >= np.cumsum(probs)[:-1]).sum(axis=1)
+            for one, probs in zip(u, self.probs, strict=True)
+        )
+        return Answers(own, predicted, *self.probs)
+
+
+class UniformRandom(_Fixed):
     """Acts and predicts uniformly at random."""
 
-    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchRandom"
     draws_per_step: ClassVar[int | None] = 2
 
     def __init__(self, seat: Seat) -> None:
-        super().__init__(seat)
+        n, m = seat.game.n, seat.game.m
+        super().__init__(seat, np.full(n, 1 / n), np.full(m, 1 / m))
 
 
-class EquilibriumPlayer(Batched):
+class EquilibriumPlayer(_Fixed):
     """Plays its side of a Nash equilibrium of the one-step game and predicts the other side.
 
     Parameters
@@ -43,40 +69,35 @@ class EquilibriumPlayer(Batched):
         that mixes over most actions.
     """
 
-    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchEquilibrium"
     draws_per_step: ClassVar[int | None] = 2
 
     def __init__(self, seat: Seat, select: str = "highest_welfare") -> None:
-        super().__init__(seat, select=select)
+        super().__init__(seat, *equilibrium(seat.game, select))
 
 
-class BestResponseOracle(Subject):
+class BestResponseOracle(Batched):
     """Plays the best T-step response to the partner, whose table and state it is shown.
 
     Predicts the action most likely in the partner's state. Its expected ΔFunctional is 0.
     """
 
-    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchBestResponse"
     draws_per_step: ClassVar[int | None] = 0
     needs_table = True
 
-    def __init__(self, seat: Seat) -> None:
-        super().__init__(seat)
-        self.plan: Plan | None = None
+    @cached_property
+    def _tables(self) -> tuple[IntArray, FloatArray]:
+        """What it plays by step and state, and what the partners do by state."""
+        door, game = self.seat.door, self.seat.game
+        known = door.partner_set().partners if self.seat.episodes else (door.partner()[0],)
+        plans = [known_best_response(game, partner, self.seat.horizon) for partner in known]
+        policy = np.concatenate([plan.policy for plan in plans], axis=1)
+        return policy, np.concatenate([partner.emissions for partner in known])
 
-    def act(self, observation: Observation) -> Decision:
-        """Follow the plan."""
-        partner, state = self.seat.door.partner()
-        if self.plan is None:
-            self.plan = known_best_response(self.seat.game, partner, self.seat.horizon)
-        return Decision(int(self.plan.policy[observation.round - 1, state]))
-
-    def predict(self, observation: Observation, own_action: int | None) -> Decision:
-        """Name the most likely action."""
-        partner, state = self.seat.door.partner()
-        row = partner.emissions[state]
-        action = int(row.argmax())
-        return Decision(action, None if row[action] == 1.0 else tuple(map(float, row)))
+    def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
+        policy, emissions = self._tables
+        rows = emissions[state]
+        return Answers(policy[t, state], rows.argmax(axis=1), None, rows)
 
 
 class SimulatedSubject(Batched):
@@ -95,12 +116,23 @@ class SimulatedSubject(Batched):
         Rationality, 0 to 1.
     """
 
-    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchSimulated"
     draws_per_step: ClassVar[int | None] = 4
     looks_ahead = True
 
     def __init__(self, seat: Seat, p: float = 1.0, q: float = 1.0) -> None:
-        super().__init__(seat, p=p, q=q)
+        super().__init__(seat)
+        self.p, self.q = check_unit("simulated: p", p), check_unit("simulated: q", q)
+        self.best = best_responses(seat.game).T  # [predicted, own]
+        self.policies = np.stack([simulated_policy(tied, self.q) for tied in self.best])
+
+    def answer(self, t: int, state: IntArray, truth: IntArray, u: FloatArray) -> Answers:
+        """Act and predict."""
+        n, m = self.seat.game.n, self.seat.game.m
+        shift = np.where(u[0] < self.p, 0, 1 + choose(m - 1, u[1]))
+        predicted = (truth + shift) % m
+        best, _ = pick(self.best[predicted], u[3])
+        own = np.where(u[2] < self.q, best, choose(n, u[3]))
+        return Answers(own, predicted, self.policies[predicted])
 
 
 def simulated_policy(tied: NDArray[np.bool_], q: float) -> FloatArray:
@@ -194,15 +226,10 @@ class Believer(Subject):
     ) -> None:
         super().__init__(seat)
         self.accuracy = check_unit("believer: accuracy", accuracy)
-        if isinstance(use, str):
-            if use not in USES:
-                raise TomevalError(
-                    f"believer: use must be a number from 0 to 1, or one of {', '.join(USES)}, is "
-                    f"{use!r}{did_you_mean(use, USES)}"
-                )
-            self.use = self.accuracy if use == "matching" else 1.0
-        else:
-            self.use = check_unit("believer: use", use)
+        if isinstance(use, str) and use not in USES:
+            raise unknown("use", use, USES, "believer")
+        follows = {"matching": self.accuracy, "rational": 1.0}.get(str(use), use)
+        self.use = check_unit("believer: use", follows)
         self.p, self.q = check_unit("believer: p", p), check_unit("believer: q", q)
         game = seat.game
         self.best = best_responses(game)
@@ -228,49 +255,3 @@ class Believer(Subject):
     def predict(self, observation: Observation, own_action: int | None) -> Decision:
         """Say its own prediction, which owes nothing to the statement."""
         return Decision(self.prediction)
-
-
-class RMax(Batched):
-    """Tabular RMax (Brafman and Tennenholtz 2002) with a frequency-count predictor.
-
-    A state-action pair is known after `m` visits; its model is what those visits showed. An unknown
-    pair is worth R_max / (1 - gamma). Acts greedily on converged values. Predicts the partner's
-    most frequent action in the current state; ties and unseen states give action 0.
-
-    Parameters
-    ----------
-    m : int
-        Visits after which a pair is known.
-    gamma : float
-        Discount, in [0, 1).
-    ties : {"random", "first"}
-        How greedy ties are broken.
-
-    Notes
-    -----
-    With the defaults it reproduces the tabular rows of Riemer et al. 2025, tables 1, 3, 4 and 10.
-    """
-
-    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchRMax"
-    draws_per_step: ClassVar[int | None] = 1
-
-    def __init__(self, seat: Seat, m: int = 1, gamma: float = 0.9, ties: str = "random") -> None:
-        super().__init__(seat, m=m, gamma=gamma, ties=ties)
-
-
-class FictitiousPlay(Batched):
-    """Fictitious play (Brown 1951): a best response to the partner's empirical frequencies.
-
-    Predicts the most frequent action so far. Ties are broken uniformly at random.
-
-    Parameters
-    ----------
-    prior : float
-        Count that every partner action starts with; positive.
-    """
-
-    batch: ClassVar[str] = "tomeval.games.matrix.batch.subjects:BatchFictitiousPlay"
-    draws_per_step: ClassVar[int | None] = 2
-
-    def __init__(self, seat: Seat, prior: float = 1.0) -> None:
-        super().__init__(seat, prior=prior)

@@ -5,40 +5,34 @@ Rows are equal to those of the loop in `play`, a batch of one, for any block of 
 
 from __future__ import annotations
 
-from pkgutil import resolve_name
-
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE
-from tomeval.games.matrix.batch.subjects import BatchSubject, FloatArray, IntArray
+from tomeval.games.matrix.partners import Tables
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.steps import NONE, Steps
 from tomeval.games.matrix.subjects import subject_class
+from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
 
-__all__ = ["batch_form", "simulate"]
 
-
-def batch_form(kind: str) -> str:
-    """Return where the batch form of a kind of subject is; empty if it has none.
-
-    Inherited batch forms are ignored, as they play the parent's policy.
-    """
-    form: str = vars(subject_class(kind)).get("batch", "")
-    return form
+def has_batch(kind: str) -> bool:
+    """Tell whether a kind of subject can play many episodes at once, see `Batched`."""
+    made = subject_class(kind)
+    return issubclass(made, Batched) and vars(made).get("draws_per_step") is not None
 
 
 def simulate(setup: Setup, first: int, count: int) -> Steps:
-    """Play episodes ``first .. first + count - 1`` of a cell at once; its kind has a batch form.
+    """Play episodes ``first .. first + count - 1`` of a cell at once; its kind `has_batch`.
 
     Returns the rows that `tomeval.games.matrix.play.play_episode` gives for each of them.
     """
     horizon = setup.horizon
-    made: type[BatchSubject] = resolve_name(batch_form(setup.kind))
-    subject = made.of(setup, count)
-    draws = subject_class(setup.kind).draws_per_step or 0
-    chance = _by_step(setup, "subject", first, count, draws)
+    rng = np.random.default_rng(0)  # never used: its chance comes by step
+    subject, _ = setup.seat_subject(setup.tables.partners[0], rng, episodes=count)
+    assert isinstance(subject, Batched), "it has no batch form"
+    chance = _by_step(setup, "subject", first, count, subject.draws_per_step or 0)
     which = setup.draw_partners(first, count)
-    table = _Tables(setup)
+    table = Tables(setup.tables.partners)
     noise = _by_step(setup, "partner", first, count, int(not table.deterministic))
     state = table.start[which]
     shape = (horizon, count)
@@ -56,7 +50,7 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
         own_probs[t] = _coded(answers.own_probs, book)
         predicted[t] = answers.predicted
         predicted_probs[t] = _coded(answers.predicted_probs, book)
-        subject.observe(answers.own, theirs)
+        subject.learn(answers.own, theirs)
         state = table.next_state[state, answers.own, theirs]
     zeros = np.zeros((count, horizon), dtype=small)
     ones = np.ones((count, horizon), dtype=small)
@@ -75,7 +69,7 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
         predict_outcome=zeros,
         act_attempts=ones,
         predict_attempts=ones,
-        told=np.full((count, horizon), subject.tells),
+        told=np.full((count, horizon), subject.looks_ahead or subject.needs_table),
     )
 
 
@@ -93,30 +87,3 @@ def _by_step(setup: Setup, seat: str, first: int, count: int, draws: int) -> Flo
         return None
     block = setup.stream(seat).block(first, count, draws * setup.horizon)
     return np.ascontiguousarray(block.T).reshape(setup.horizon, draws, count)
-
-
-class _Tables:
-    """The tables of all partners of a set, one after another."""
-
-    def __init__(self, setup: Setup) -> None:
-        partners = setup.tables.partners
-        sizes = [len(partner.emissions) for partner in partners]
-        self.offset = np.cumsum([0, *sizes[:-1]])
-        self.start = self.offset + [partner.start for partner in partners]
-        shifted = [
-            partner.next_state + base for partner, base in zip(partners, self.offset, strict=True)
-        ]
-        self.next_state = np.concatenate(shifted)
-        self.bounds = np.concatenate([partner.cumulative() for partner in partners])
-        self.likely = np.concatenate([partner.emissions.argmax(axis=1) for partner in partners])
-        fixed = [np.full(k, p.is_deterministic) for k, p in zip(sizes, partners, strict=True)]
-        self.fixed = np.concatenate(fixed)
-        self.deterministic = bool(self.fixed.all())
-
-    def act(self, state: IntArray, u: FloatArray | None) -> IntArray:
-        """Draw the partners' actions."""
-        likely: IntArray = self.likely[state]
-        if u is None:
-            return likely
-        drawn = (u[:, None] >= self.bounds[state]).sum(axis=1)
-        return np.where(self.fixed[state], likely, drawn)
