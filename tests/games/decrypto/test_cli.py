@@ -119,7 +119,7 @@ def test_export(small, tomeval) -> None:
     names = ("predicted_eve", "predicted_eve_reminded", "predicted_bob")  # this Alice says the code
     assert [first[name] for name in names] == [first["code"]] * 3
     with Run(small) as run:
-        assert len(rows) == query(run, "SELECT COUNT(*) FROM steps")[0][0]
+        assert len(rows) == query(run, "SELECT COUNT(*) FROM step_records")[0][0]
 
 
 def test_codes_are_numbers_in_every_format(small, tmp_path) -> None:

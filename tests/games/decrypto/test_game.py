@@ -114,8 +114,8 @@ def test_what_eve_sees_does_not_depend_on_keywords_or_the_current_code(
 def test_views_hold_no_more_than_their_seat_may_see() -> None:
     game = Game(deal(WORDS, Rules(), deal_stream(3).episode(0)))
     eve = game.interceptor_view(HINTS)
-    assert set(vars(eve)) == {"turns", "hints", "rules"}
-    assert set(vars(game.decoder_view(HINTS))) == {"keywords", "turns", "hints", "rules"}
+    assert set(vars(eve)) == {"game", "turns", "hints", "rules"}
+    assert set(vars(game.decoder_view(HINTS))) == {"game", "keywords", "turns", "hints", "rules"}
 
 
 def test_a_finished_game_takes_no_turn() -> None:

@@ -209,20 +209,20 @@ def test_at_temperature_0_there_is_one_attempt() -> None:
         (said("code", [1, 1, 1]), "illegal"),
     ],
 )
-@pytest.mark.parametrize("policy", ["void", "random", "stop"])
+@pytest.mark.parametrize("policy", ["ask_again", "random", "stop"])
 def test_invalid_guesses_by_policy(reply, outcome, policy) -> None:
     found = logs()
     found["interceptor"] = Logged(lambda question: reply)
     where = table(found, every={"max_attempts": 2})
     where.on_invalid = policy
     if policy == "stop":
-        with pytest.raises(TomevalError, match=f"Eve, guess: the answer is {outcome}"):
+        with pytest.raises(TomevalError, match=f"Eve, intercept: the answer is {outcome}"):
             play(where)
         return
     played = play(where)
     assert played.turns[0].outcomes["interceptor"] == outcome
     assert played.turns[0].attempts["interceptor"] == 2
-    if policy == "void":
+    if policy == "ask_again":
         assert (played.status, played.outcome, len(played.turns)) == ("void", None, 1)
     else:
         assert (played.status, len(played.turns)) == ("complete", 3)
@@ -234,13 +234,13 @@ def test_random_hints_are_legal() -> None:
     found["encoder"] = Logged(lambda question: "nothing")
     where = table(found, every={"max_attempts": 1})
     where.on_invalid = "random"
-    where.lists = WordLists(KEYS, ("river", "rivers", "cat", "dog"))
+    where.game.lists = WordLists(KEYS, ("river", "rivers", "cat", "dog"))
     for turn in play(where).turns:
         assert turn.hints is not None
         assert set(turn.hints) <= {"cat", "dog"}
 
 
-@pytest.mark.parametrize("policy", ["void", "random"])
+@pytest.mark.parametrize("policy", ["ask_again", "random"])
 def test_a_backend_error_is_never_an_answer(policy) -> None:
     def broken(question):
         raise BackendError("no network")

@@ -78,11 +78,11 @@ def test_how_often_eve_is_right_is_of_the_turns_on_which_alice_was_asked(run):
     with database(run) as db:
         cells = {number: json.loads(text) for number, text in
                  db.execute("SELECT cell, definition FROM cells")}  # fmt: skip
-        asked = set(db.execute("SELECT cell, episode, step FROM answers WHERE question = 'eve' "
-                               "AND value IS NOT NULL"))  # fmt: skip
+        asked = set(db.execute("SELECT cell, episode, step FROM asked WHERE question = 'eve' "
+                               "AND outcome = 'valid'"))  # fmt: skip
         counts = {}
         for cell, episode, step, code, eve in db.execute(
-            "SELECT cell, episode, step, code, eve FROM steps"
+            "SELECT cell, episode, step, code, eve FROM step_records"
         ):
             if (cell, episode, step) in asked:
                 names = cells[cell]["players"].values()

@@ -90,7 +90,7 @@ def test_rows_are_read_in_order_and_of_complete_games_alone(domain, tmp_path) ->
     with tomeval.run({**GAMES[domain], "episodes": 3}, tmp_path / "run") as run:
         store, cell = run.store, run.cells[0].number
         names = ("episode", "step", "episodes.status")
-        games = list(store.read("episodes", ("episode", "steps"), cell, complete=True))
+        games = [(one.episode, one.steps) for one in store.records(cell, complete=True)]
         steps = list(store.read("steps", names, cell))
         assert [episode for episode, _ in games] == [0, 1, 2]
         assert steps == [(e, s, "complete") for e, count in games for s in range(1, count + 1)]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.games.arena.cells import SUBJECT
+from tomeval.games.arena.cells import SUBJECT, slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.llm_options import LLMOptions
 from tomeval.games.arena.measures import MEASURES
@@ -14,9 +14,10 @@ from tomeval.games.arena.players import together
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.arena.scripts import SCRIPTS
 from tomeval.games.arena.seating import play_one
-from tomeval.games.arena.storing import SCHEMA, as_record, step_records
+from tomeval.games.arena.storing import SCHEMA, step_records
 from tomeval.games.arena.tables import result_rows, run_facts, run_notes
 from tomeval.games.arena.transcripts import game_lines
+from tomeval.games.records import as_record
 from tomeval.games.running import play_of
 from tomeval.games.seated.described import option_names, worded
 from tomeval.runs.capabilities import (
@@ -68,7 +69,7 @@ ARENA = Domain(
     title="games of two or more players, with talk, hidden roles and teams",
     experiment=ArenaExperiment,
     measures=MEASURES,
-    play=play_of(play_one, as_record),
+    play=play_of(play_one, lambda cell, game: as_record(game, slot_name)),
     read=Read(
         SCHEMA,
         columns=_columns,

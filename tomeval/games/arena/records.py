@@ -174,7 +174,7 @@ def game_records(run: Run) -> list[GameRecord]:
     return [record for cell in cells for record in _records(cell, several)]
 
 
-_STEP = ("episode", "seat", "stage", "verdict", "outcome", "attempts", "tries")
+_STEP = ("episode", "seat", "stage", "verdict", "answered", "attempts", "tries")
 _GAME: tuple[str, ...] = ("episode", "status", "deal", "ending", "rounds")
 _GAME += ("seats", "roles", "teams", "rewards", "wins", "marks")
 

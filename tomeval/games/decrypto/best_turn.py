@@ -64,6 +64,8 @@ from tomeval.games.decrypto.embedding_players import (
     keyword_vector,
 )
 from tomeval.games.decrypto.game import CODES, EncoderView, Hints, hint_history
+from tomeval.games.game import Action, Ask
+from tomeval.games.solver import Bound, Follower, Solver, Values
 from tomeval.lexicon.embeddings import SCORE_GRID
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
@@ -73,8 +75,10 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class BestTurnSearch:
+class BestTurnSearch(Solver):
     """Searches turns against two embedding listeners; called with a view, gives the best value.
+
+    As a solver it looks as far as the coming turn, and knows nothing of single actions.
 
     Examples
     --------
@@ -96,6 +100,10 @@ class BestTurnSearch:
     def __call__(self, view: EncoderView) -> float:
         """Return the best value of the coming turn."""
         return float(self.search(view) is not None)
+
+    def follow(self, view: EncoderView) -> Follower:
+        """Return a follower of a new game, which searches every turn anew."""
+        return _Follower(self)
 
     def search(self, view: EncoderView) -> Hints | None:
         """Return legal hints that are worth 1, in the code's order, or None."""
@@ -122,6 +130,25 @@ class BestTurnSearch:
             if had:
                 legal &= np.array([hint_letters(hint) not in had for hint in self.lists.hints])
         return np.flatnonzero(legal)
+
+
+class _Follower(Follower):
+    def __init__(self, search: BestTurnSearch) -> None:
+        self.search = search
+
+    def values(self, view: EncoderView, ask: Ask) -> Values:
+        best = self.search(view)
+        return _TurnValues(Bound(best, best))
+
+
+class _TurnValues(Values):
+    best = Bound(0.0, 1.0)
+
+    def __init__(self, best: Bound) -> None:
+        self.best = best
+
+    def of(self, action: Action) -> Bound:
+        return Bound(0.0, 1.0)
 
 
 def best_hints(

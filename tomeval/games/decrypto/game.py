@@ -10,8 +10,8 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -81,8 +81,15 @@ class Turn(NamedTuple):
         return self.eve == self.code
 
 
+@dataclass(frozen=True, kw_only=True)
+class _InGame:
+    """What a seat sees of a game that is played."""
+
+    game: Any = field(default=None, compare=False, repr=False)
+
+
 @dataclass(frozen=True)
-class EncoderView:
+class EncoderView(_InGame):
     """What Alice sees before she gives hints."""
 
     keywords: Keywords
@@ -92,7 +99,7 @@ class EncoderView:
 
 
 @dataclass(frozen=True)
-class DecoderView:
+class DecoderView(_InGame):
     """What Bob sees before he guesses."""
 
     keywords: Keywords
@@ -102,7 +109,7 @@ class DecoderView:
 
 
 @dataclass(frozen=True)
-class InterceptorView:
+class InterceptorView(_InGame):
     """What Eve sees before she guesses: no keywords, no code."""
 
     turns: tuple[Turn, ...]

@@ -13,18 +13,19 @@ from tomeval.games.decrypto.game import (
     EncoderView,
     Hints,
     Keywords,
-    Turn,
     View,
     as_code,
     clean_hint,
     hint_fault,
+    outcome_of,
 )
 from tomeval.games.decrypto.llm_options import LLMOptions
 from tomeval.games.decrypto.llm_scene import TableScene
 from tomeval.games.decrypto.planting import plant_guess
-from tomeval.games.decrypto.seats import ACTS, Seat
-from tomeval.games.decrypto.stages import BOB, EVE
+from tomeval.games.decrypto.seats import ACTS, BOB, EVE, ROLES
+from tomeval.games.game import Ask, Probe
 from tomeval.games.seated.llm_seat import ModelSeat
+from tomeval.games.seats import Answer, Seat
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
@@ -65,16 +66,18 @@ def hints_shape(view: EncoderView) -> JsonShape[Hints]:
     return JsonShape("hints", str, 3, check)
 
 
-class LLMSeat(ModelSeat[str], Seat):
+class LLMSeat(ModelSeat[int], Seat):
     """A language model in any of the three seats. See `LLMOptions`."""
 
-    def __init__(self, chair: Chair[str], options: LLMOptions) -> None:
-        prompts = options.templates("decrypto", chair.base)
-        super().__init__(chair, options, options.strategy_of(chair.seat), prompts)
-        self.scene = TableScene(prompts, chair.seat, options.conversation, options.opening)
+    asked_first = True
+
+    def __init__(self, chair: Chair[int], options: LLMOptions) -> None:
+        prompts, self.role = options.templates("decrypto", chair.base), ROLES[chair.seat]
+        super().__init__(chair, options, options.strategy_of(self.role), prompts)
+        self.scene = TableScene(prompts, self.role, options.conversation, options.opening)
         self.player = LLMPlayer(self.scene, self.strategy, self.line, chair.rng)
 
-    async def answer(self, view: View) -> Said[Any] | Invalid:
+    async def answer(self, view: View, ask: Ask) -> Answer:
         """Give hints or guess; with Social or Oracle a draft and what is expected come first."""
         self.scene.see(view)
         if isinstance(view, EncoderView):
@@ -85,38 +88,50 @@ class LLMSeat(ModelSeat[str], Seat):
             return replace(answer, details={**(answer.details or {}), **draft.details} or None)
         return await self._move(self._question(CODE, hints=view.hints), Foresight())
 
-    async def _move(self, question: Question[T], foresight: Foresight) -> Said[T] | Invalid:
+    async def _move(self, question: Question[T], foresight: Foresight) -> Answer:
         """Ask for what the seat plays."""
         asked = await self.player.act(question, foresight)
         self.scene.keep(asked)
-        return replace(asked.answer, calls=self.line.drain())
+        return answer_of(replace(asked.answer, calls=self.line.drain()))
 
-    async def probe(self, view: View, question: str, **shown: Any) -> Said[Any] | Invalid | None:
+    async def probe(self, view: View, ask: Ask, probe: Probe) -> Answer:
         """Ask a probe on a line of its own; nothing of it is remembered."""
         self.scene.see(view)
+        shape: JsonShape[Any] = KEYWORDS
         if isinstance(view, EncoderView):
-            shape: JsonShape[Any] = CODE
-            shown["code"] = view.code
+            shape, shown = CODE, {"code": view.code, "hints": probe.given}
         else:
-            shape, shown["hints"] = KEYWORDS, view.hints
-        asked = self._question(shape, probe=question, draft=False, **shown)
+            names = ("keywords", "earlier")
+            shown = dict(zip(names, probe.given or (), strict=False)) | {"hints": view.hints}
+        asked = self._question(shape, probe=probe.name, draft=False, **shown)
         answer = (await self.player.ask(asked, line=self.probe_line)).answer
-        return replace(answer, calls=self.line.drain() + self.probe_line.drain())
+        return answer_of(replace(answer, calls=self.line.drain() + self.probe_line.drain()))
 
     def _question(self, shape: JsonShape[T], *, probe: str = "", **values: Any) -> Question[T]:
         """Return a question of the coming turn: for the seat's move, or a probe."""
-        role, step = self.chair.seat, self.scene.step
+        step = self.scene.step
         if probe:
             asked = f"probe/{probe}"
             return Question(f"probe {probe}", "literal", asked, shape, step, values, shape.key)
-        asked = f"ask/{role}"
-        return Question(ACTS[role], "functional", asked, shape, step, values, shape.key)
+        asked = f"ask/{self.role}"
+        return Question(ACTS[self.chair.seat], "functional", asked, shape, step, values, shape.key)
 
-    async def observe(self, turn: Turn) -> tuple[dict[str, Any], ...]:
-        """Take the turn into memory, and reflect if the strategy does."""
-        self.scene.observe(turn)
+    async def observe(self, view: View) -> tuple[dict[str, Any], ...]:
+        """Take a turn that is over into memory, and reflect if the strategy does; not the last."""
+        if len(view.turns) < self.scene.step or outcome_of(view.turns, view.rules):
+            return ()
+        self.scene.observe(view.turns[-1])
         await self.player.observe()
         return self.line.drain()
+
+
+def answer_of(said: Said[Any] | Invalid) -> Answer:
+    """Return an answer for the table."""
+    if isinstance(said, Invalid):
+        return Answer(
+            None, (), said.attempts, said.reason, said.raw, None, said.calls, said.details
+        )
+    return Answer(said.value, attempts=said.attempts, calls=said.calls, details=said.details)
 
 
 class Draft(Foresight):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extensions import named, part, parts
-from tomeval.core.outcomes import Said
 from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
@@ -20,10 +19,9 @@ from tomeval.games.decrypto.embedding_players import (
     EncoderSpec,
     ListenerSpec,
 )
-from tomeval.games.decrypto.game import CODES, EncoderView, View
-from tomeval.games.decrypto.seats import Seat
-from tomeval.games.decrypto.stages import random_hints
+from tomeval.games.decrypto.seats import ALICE, ROLES
 from tomeval.games.seated.players import IF_SET, LLM, LLM_DEFAULTS, SeatedPlayer, check_options
+from tomeval.games.seats import ScriptedSeat, Seat
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
 from tomeval.lexicon.words import WordLists
@@ -79,7 +77,7 @@ class PlayerKind(NamedTuple):
     about: str
     options: Mapping[str, Any]
     spec: Callable[[DecryptoPlayer, WordLists], Any]
-    seats: Mapping[str, Callable[[Chair[str], Any, WordLists], Seat]]
+    seats: Mapping[str, Callable[[Chair[int], Any, WordLists], Seat]]
     short: Callable[[str], dict[str, Any]]
 
 
@@ -144,19 +142,21 @@ class DecryptoPlayer(SeatedPlayer):
                 )
             _ = self.templates
 
-    def seat(self, chair: Chair[str], lists: WordLists) -> Seat:
+    def seat(self, chair: Chair[int], lists: WordLists) -> Seat:
         """Seat the player for one game."""
         if self.model:
             from tomeval.games.decrypto.llm_seats import LLMSeat
 
             return LLMSeat(chair, self.llm_options)
         if self.kind == "random":
-            return RandomSeat(chair, lists)
+            return ScriptedSeat(chair)
         if self.brought:
-            return self.brought.seats[chair.seat](chair, self.brought.spec(self, lists), lists)
-        if chair.seat == "encoder":
+            return self.brought.seats[ROLES[chair.seat]](
+                chair, self.brought.spec(self, lists), lists
+            )
+        if chair.seat == ALICE:
             return EmbeddingEncoder(chair, self.encoder_spec(lists), lists)
-        return EmbeddingListener(chair, self.listener_spec(lists))
+        return EmbeddingListener(self.listener_spec(lists))
 
     def draws_per_game(self, role: str) -> int | None:
         """Return how many uniform numbers a seat takes per game, if that is known."""
@@ -247,17 +247,3 @@ def embedding_sha256(embedding: Embedding) -> str:
     digest = hashlib.sha256("\n".join(embedding.words).encode())
     digest.update(embedding.vectors.tobytes())
     return digest.hexdigest()
-
-
-class RandomSeat(Seat):
-    """Legal hints at random as Alice; as Bob or Eve each code with equal probability."""
-
-    def __init__(self, chair: Chair[str], lists: WordLists) -> None:
-        super().__init__(chair)
-        self.lists = lists
-
-    async def answer(self, view: View) -> Said[Any]:
-        """Draw three legal hints from the bank, or a code."""
-        if isinstance(view, EncoderView):
-            return Said(random_hints(view, self.lists.hints, self.chair.rng))
-        return Said(CODES[int(self.chair.rng.integers(len(CODES)))])

@@ -12,13 +12,19 @@ import numpy as np
 from tomeval.core.errors import unknown
 from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
-from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules, Turn
+from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules
 from tomeval.games.decrypto.llm_seats import LLMSeat
-from tomeval.games.decrypto.play import Table, play_game
 from tomeval.games.decrypto.probes import Probes
 from tomeval.games.decrypto.replays import RecordedGame
-from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES, Seat
-from tomeval.games.decrypto.stages import random_hints
+from tomeval.games.decrypto.seats import (
+    ALICE,
+    ENCODER_QUESTIONS,
+    EVE,
+    INTERCEPTOR_QUESTIONS,
+    ROLES,
+)
+from tomeval.games.decrypto.stages import Decrypto, random_hints, trail_of
+from tomeval.games.play import Table, play_game
 from tomeval.runs.engines import run_loop
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.recording import Overheard, Recording, record
@@ -41,19 +47,27 @@ async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
     record = _made_up(deal, rules, experiment.lists.hints)
     coming = iter(record.turns)
 
-    def says(over: Turn | None) -> None:
+    def says() -> None:
         if (turn := next(coming, None)) is not None:
             model.says = _said(turn.hints)
 
-    says(None)
-    chair = Chair(role, np.random.default_rng(0), model, "preview", experiment.base)
-    seats: dict[str, Seat | None] = {
-        **dict.fromkeys(ROLES),
-        role: LLMSeat(chair, player.llm_options),
-    }
-    probes = experiment.probes
-    table = Table(seats, experiment.lists, rules, probes, on_turn=says, side_by_side=False)
-    await play_game(table, 0, deal, record)
+    says()
+    rng, first = np.random.default_rng(0), Game(deal, rules)
+    seat = LLMSeat(
+        Chair(ROLES.index(role), rng, model, "preview", experiment.base), player.llm_options
+    )
+    table = Table(
+        Decrypto(experiment.lists, rules, experiment.probes),
+        [seat if one == role else None for one in ROLES],
+        (0, 1, 2),
+        *(rng, rng, rng),
+        door=seat.chair.door,
+        measured=(ALICE, EVE),
+        on_step=lambda decision: says() if decision.seat == EVE else None,
+        start=first,
+        record=trail_of(record, first),
+    )
+    await play_game(table, 0, 0)
 
 
 def _made_up(deal: Deal, rules: Rules, words: Sequence[str]) -> RecordedGame:

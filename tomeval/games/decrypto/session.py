@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.outcomes import VALID
 from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell
-from tomeval.games.decrypto.game import Turn
-from tomeval.games.decrypto.play import PlayedGame, PlayedTurn, play_game
+from tomeval.games.decrypto.game import Code, Turn
 from tomeval.games.decrypto.players import table_from_spec
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.seating import table_of
 from tomeval.games.decrypto.seats import NAMES, ROLES
-from tomeval.games.decrypto.terminal import ENDINGS, HumanSeat, result_text
-from tomeval.games.seated.session import at_the_terminal, persons_chair
+from tomeval.games.decrypto.terminal import ENDINGS, HumanSeat
+from tomeval.games.play import play_game
+from tomeval.games.played import COUNTED, PlayedGame
+from tomeval.games.seated.session import at_the_terminal
 from tomeval.models.base import Model
 from tomeval.runs.experiment import make_experiment
 
@@ -61,21 +63,23 @@ def play_session(
     specs = _specs(seat, others)
     cell = _cell(seat, specs, strategy, settings or {})
     dealt, _, rules = cell.deal(deal)
-    turns: list[Turn] = []
+    played = PlayedGame(deal, deal, (0, 1, 2))
 
     async def play(models: Mapping[str, Model]) -> PlayedGame:
-        table = table_of(cell, deal, models, turns.append)
-        table.seats[seat] = HumanSeat(persons_chair(seat, deal), console)
-        return await play_game(table, deal, dealt)
+        table = table_of(cell, deal, models, lambda: None)
+        person = HumanSeat(ROLES.index(seat), console)
+        table.players = [
+            person if r == seat else p for r, p in zip(ROLES, table.players, strict=True)
+        ]
+        return await play_game(table, deal, deal, played)
 
     console.say(f"You are {NAMES[seat]}.")
-    played = at_the_terminal(cell, seat, play, console)
-    if played is not None:
-        ending = ENDINGS.get(played.outcome or "", "The game cannot go on.")
-        if played.outcome is None:
-            ending += f" {_why(played.turns[-1])}"
-        elif turns:
-            console.say(f"\n{result_text(turns[-1])}")
+    over = at_the_terminal(cell, seat, play, console) is not None
+    turns = _turns(played, dealt.codes)
+    if over:
+        ending = ENDINGS.get(played.ending, "The game cannot go on.")
+        if not played.ending:
+            ending += f" {_why(played)}"
         console.say(ending)
     console.say(f"The keywords were: {', '.join(dealt.keywords)}.")
     if not turns:
@@ -115,12 +119,19 @@ def _cell(
     return cell
 
 
-def _why(turn: PlayedTurn) -> str:
-    for role in ROLES:
-        outcome = turn.outcomes[role]
-        if outcome not in ("valid", "not_asked"):
-            return f"{NAMES[role]}'s answer was {outcome.replace('_', ' ')}."
-    return ""
+def _turns(played: PlayedGame, codes: Sequence[Code]) -> list[Turn]:
+    """Return the turns that were finished."""
+    counted = [one.action for one in played.decisions if one.verdict in COUNTED]
+    turns = zip(codes, counted[::3], counted[1::3], counted[2::3], strict=False)
+    return [Turn(*turn) for turn in turns]
+
+
+def _why(played: PlayedGame) -> str:
+    odd = [one for one in played.decisions if one.answer.outcome != VALID]
+    said = (
+        f"{NAMES[ROLES[d.seat]]}'s answer was {d.answer.outcome.replace('_', ' ')}." for d in odd
+    )
+    return next(said, "")
 
 
 def _free_name(before: Sequence[RecordedGame]) -> str:

@@ -21,7 +21,18 @@ from tomeval.games.decrypto.game import (
 )
 from tomeval.games.decrypto.probes import Probes, comparable
 from tomeval.games.decrypto.replays import RecordedGame
-from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, NAMES, ROLES
+from tomeval.games.decrypto.seats import (
+    ALICE,
+    BELIEFS,
+    BOB,
+    DECODE,
+    ENCODE,
+    ENCODER_QUESTIONS,
+    EVE,
+    INTERCEPT,
+    NAMES,
+    ROLES,
+)
 from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
@@ -35,8 +46,6 @@ from tomeval.games.game import (
 )
 from tomeval.lexicon.words import WordLists
 
-ALICE, BOB, EVE = range(3)
-ENCODE, GUESS = "encode", "guess"
 _ABOUT = {"eve": EVE, "eve_reminded": EVE, "bob": BOB}
 
 
@@ -72,7 +81,7 @@ class Decrypto(ArenaGame[Game]):
             return ()
         if state.hints is None:
             return (Ask(ALICE, ENCODE),)
-        return Ask(BOB, GUESS), Ask(EVE, GUESS)
+        return Ask(BOB, DECODE), Ask(EVE, INTERCEPT)
 
     def then(self, state: Game, actions: Mapping[int, Action]) -> Game:
         """Return the game with hints, or after the turn."""
@@ -82,7 +91,7 @@ class Decrypto(ArenaGame[Game]):
 
     def fault(self, view: Any, ask: Ask, action: Action) -> Broken | None:
         """Return why hints, or a code, are against the rules."""
-        if ask.kind == GUESS:
+        if ask.kind != ENCODE:
             return None if action in CODES else Broken("format", f"{action!r} is no code")
         wrong = hint_fault(action, view.keywords, view.code, view.turns, view.rules)
         return None if wrong is None else Broken("rule", wrong)
@@ -128,9 +137,10 @@ class Decrypto(ArenaGame[Game]):
         if seat == ALICE:
             over = len(state.turns) == len(state.deal.codes)
             code = state.turns[-1].code if over else state.code
-            return EncoderView(state.deal.keywords, code, state.turns, state.rules)
+            return EncoderView(state.deal.keywords, code, state.turns, state.rules, game=self)
         hints: Hints = state.hints or ("", "", "")
-        return state.decoder_view(hints) if seat == BOB else state.interceptor_view(hints)
+        view = state.decoder_view(hints) if seat == BOB else state.interceptor_view(hints)
+        return replace(view, game=self)
 
     # Literal questions
 
@@ -148,7 +158,7 @@ class Decrypto(ArenaGame[Game]):
         if ask.seat == ALICE:
             names = [name for name in ENCODER_QUESTIONS if getattr(self.wanted, name)]
             made = done is not UNDECIDED
-            return tuple(Probe(name, _ABOUT[name], done) for name in names) if made else ()
+            return tuple(Probe(name, None, done) for name in names) if made else ()
         wanted = [name for name in BELIEFS if getattr(self.wanted, name)]
         if ask.seat != EVE or done is not UNDECIDED or not wanted or not state.turns:
             return ()
@@ -171,14 +181,15 @@ class Decrypto(ArenaGame[Game]):
         self, probe: Probe, seat: int, trail: Sequence[Stage[Game]], at: int, end: Game
     ) -> Action:
         """Return the guess that followed, or the keywords; B and C are compared with A."""
-        if probe.about is None:
+        if probe.name not in _ABOUT:
             return trail[at].state.deal.keywords if probe.name == "keywords" else None
-        return trail[at + 1].actions.get(probe.about) if at + 1 < len(trail) else None
+        return trail[at + 1].actions.get(_ABOUT[probe.name]) if at + 1 < len(trail) else None
 
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Return whether it is the same code, or the same keywords whatever their case."""
-        same = comparable(said) == comparable(truth) if probe.about is None else said == truth
-        return float(same)
+        return float(
+            said == truth if probe.name in _ABOUT else comparable(said) == comparable(truth)
+        )
 
 
 def trail_of(record: RecordedGame, game: Game) -> list[Stage[Game]]:

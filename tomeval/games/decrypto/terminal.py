@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from tomeval.core.outcomes import Said
 from tomeval.core.printing import Console
-from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.game import (
     Code,
     EncoderView,
@@ -20,7 +17,9 @@ from tomeval.games.decrypto.game import (
     hint_history,
     read_code,
 )
-from tomeval.games.decrypto.seats import NAMES, Seat
+from tomeval.games.decrypto.seats import NAMES, ROLES
+from tomeval.games.game import Ask
+from tomeval.games.seats import Answer, Seat
 
 _HELP = """  Alice: three hints separated by commas, in the order of the code: snow, river bank, pet
   Bob and Eve: the code, three different digits from 1 to 4, such as: 241 or 2-4-1
@@ -73,18 +72,18 @@ def _code_in(line: str) -> Code | str:
 class HumanSeat(Seat):
     """A person in a seat."""
 
-    def __init__(self, chair: Chair[str], console: Console) -> None:
-        super().__init__(chair)
-        self.console = console
+    def __init__(self, seat: int, console: Console) -> None:
+        self.role, self.console, self._turns = ROLES[seat], console, 0
 
-    async def answer(self, view: View) -> Said[Any]:
+    async def answer(self, view: View, ask: Ask) -> Answer:
         """Ask for three hints, or for the code."""
-        role = self.chair.seat
         page = board(view.turns, view.rules, getattr(view, "keywords", None))
         pages = {"?": _HELP, "help": _HELP, "history": page}
         if not isinstance(view, EncoderView):
-            self.console.say(f"\n{page}\n\n{NAMES[role]}, the hints are: {', '.join(view.hints)}")
-            return Said(self.console.question("Your guess: ", _code_in, pages))
+            self.console.say(
+                f"\n{page}\n\n{NAMES[self.role]}, the hints are: {', '.join(view.hints)}"
+            )
+            return Answer(self.console.question("Your guess: ", _code_in, pages))
         words = ", ".join(view.keywords[digit - 1].upper() for digit in view.code)
         self.console.say(f"\n{page}\n\nAlice, the code is {shown(view.code)}: {words}")
 
@@ -96,11 +95,13 @@ class HumanSeat(Seat):
             one, two, three = hints
             return one, two, three
 
-        return Said(self.console.question("Your hints: ", parse, pages))
+        return Answer(self.console.question("Your hints: ", parse, pages))
 
-    async def observe(self, turn: Turn) -> tuple[()]:
-        """Tell how the turn ended."""
-        self.console.say(f"\n{result_text(turn)}")
+    async def observe(self, view: View) -> tuple[()]:
+        """Tell how a turn ended."""
+        if len(view.turns) > self._turns:
+            self._turns = len(view.turns)
+            self.console.say(f"\n{result_text(view.turns[-1])}")
         return ()
 
 

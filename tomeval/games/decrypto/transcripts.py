@@ -7,59 +7,51 @@ from typing import Any
 
 from tomeval.games.decrypto.game import Rules, Turn
 from tomeval.games.decrypto.results import DecryptoRunCell
-from tomeval.games.decrypto.seats import NAMES, ROLES
-from tomeval.games.decrypto.storing import number_code
+from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, NAMES
 from tomeval.games.decrypto.terminal import board, result_text, shown
+from tomeval.games.decrypto.turns import PlayedTurn, turns_of
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run
-
-_TURN: tuple[str, ...] = ("step", "code", "hints", "bob", "eve", "best", "details")
-_TURN += tuple(f"{role}_outcome" for role in ROLES)
-_PROBE = ("step", "seat", "question", "outcome", "value")
 
 
 def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
     """Yield a game of a run: players and ending, every turn with its probes, and the board."""
-    store = run.store
-    [(status, outcome, keywords)] = store.read(
-        "episodes", ("status", "outcome", "keywords"), cell.number, game
-    )
+    record = run.store.record(cell.number, game)
     names = ", ".join(f"{NAMES[role]} {name}" for role, name in cell.seated.items())
-    yield Line(0, f"{names}; seed {cell.seed}, game {game}: {outcome or status}")
+    ended = record.own["outcome"] or record.status
+    yield Line(0, f"{names}; seed {cell.seed}, game {game}: {ended}")
     past: list[Turn] = []
-    probes: dict[int, list[str]] = {}
-    for number, *row in store.read("answers", _PROBE, cell.number, game):
-        probes.setdefault(number, []).append(_probe_line(*row))
-    for number, code, hints, bob, eve, best, details, *outcomes in store.read(
-        "steps", _TURN, cell.number, game
-    ):
-        said = ", ".join(hints) if hints else "no hints"
-        yield Line(number, f"code {shown(number_code(code))}, hints {said}")
-        if bob is not None and eve is not None and hints:
-            one, two, three = hints
-            turn = Turn(number_code(code), (one, two, three), number_code(bob), number_code(eve))
-            past.append(turn)
-            yield Line(number, result_text(turn))
-        odd = [
-            f"{NAMES[role]}: {what.replace('_', ' ')}"
-            for role, what in zip(ROLES, outcomes, strict=True)
-            if what != "valid"
-        ]
-        if odd:
-            yield Line(number, f"[{'; '.join(odd)}]")
-        if best is not None:
-            yield Line(number, f"best attainable value {best:g}")
-        facts = (details or {}).get("encoder", {})
-        if "belief" in facts:
-            yield Line(number, _told(facts))
-        given = facts.get("given")
-        if given:
-            yield Line(number, f"Alice's own hints, not shown to the listeners: {', '.join(given)}")
-        for line in probes.get(number, ()):
-            yield Line(number, line)
-    page = board(past, Rules(**cell.definition["rules"]), keywords)
+    for turn in turns_of(record):
+        past += [turn.turn] if turn.turn else []
+        yield from (Line(turn.number, text) for text in _turn_lines(turn))
+    page = board(past, Rules(**cell.definition["rules"]), record.own["keywords"])
     for line in page.splitlines()[2:]:
         yield Line(-1, line)
+
+
+def _turn_lines(turn: PlayedTurn) -> Iterator[str]:
+    """Yield hints, guesses, what went wrong, what Alice was told, and answers to probes."""
+    yield f"code {shown(turn.code)}, hints {', '.join(turn.hints) if turn.hints else 'no hints'}"
+    if turn.turn is not None:
+        yield result_text(turn.turn)
+    odd = [
+        f"{NAMES[role]}: {what.replace('_', ' ')}"
+        for role, what in turn.outcomes.items()
+        if what != "valid"
+    ]
+    if odd:
+        yield f"[{'; '.join(odd)}]"
+    if turn.best is not None:
+        yield f"best attainable value {turn.best:g}"
+    facts = turn.details.get("encoder", {})
+    if "belief" in facts:
+        yield _told(facts)
+    if "given" in facts:
+        yield f"Alice's own hints, not shown to the listeners: {', '.join(facts['given'])}"
+    for question, outcome, value, _ in turn.probes:
+        whose = "Alice" if question in ENCODER_QUESTIONS else "Eve"
+        said = "-".join(map(str, value)) if value else outcome
+        yield f"probe of {whose}, {question.replace('_', ' ')}: {said}"
 
 
 def _told(facts: dict[str, Any]) -> str:
@@ -70,8 +62,3 @@ def _told(facts: dict[str, Any]) -> str:
         f"Alice's draft: {', '.join(facts['draft'])}; told, {how[belief['right']]}, that Eve would "
         f"guess {'-'.join(map(str, belief['eve']))}"
     )
-
-
-def _probe_line(seat: str, question: str, outcome: str, value: list[Any] | None) -> str:
-    said = "-".join(map(str, value)) if value else outcome
-    return f"probe of {NAMES[seat]}, {question.replace('_', ' ')}: {said}"
