@@ -12,8 +12,7 @@ import numpy as np
 
 from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.game import Deal, Game, Rules
-from tomeval.games.decrypto.llm_options import LLMOptions
-from tomeval.games.decrypto.llm_seats import LLMSeat
+from tomeval.games.decrypto.llm import DecryptoOptions, DecryptoSeat
 from tomeval.games.decrypto.probes import Probes
 from tomeval.games.decrypto.seats import ALICE, EVE, ROLES
 from tomeval.games.decrypto.stages import Decrypto, trail_of
@@ -76,7 +75,8 @@ def everything(question: str) -> str:
 
 def seat(role: str, script, **options):
     rng, model = np.random.default_rng(0), ScriptedModel(script)
-    return LLMSeat(Chair(ROLES.index(role), rng, model, f"test/{role}"), LLMOptions(**options))
+    chair = Chair(ROLES.index(role), rng, model, f"test/{role}")
+    return DecryptoSeat(chair, DecryptoOptions(**options))
 
 
 def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **options) -> Table:

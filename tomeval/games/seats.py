@@ -104,7 +104,7 @@ class ScriptedSeat(Seat):
 
     def __init__(
         self,
-        chair: Chair[int],
+        chair: Chair,
         policy: Policy | None = None,
         guesses: bool = False,
         error_rate: float = 0.0,

@@ -8,9 +8,9 @@ import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.games.arena.llm_options import LLMOptions as ArenaOptions
 from tomeval.games.chairs import Door
-from tomeval.games.decrypto.llm_options import LLMOptions as DecryptoOptions
+from tomeval.games.decrypto.llm import DecryptoOptions
+from tomeval.games.llm.options import ArenaOptions
 from tomeval.games.running import naming_game
 from tomeval.games.seated.experiment import check_name
 from tomeval.games.seated.players import check_options

@@ -57,7 +57,7 @@ class RSASeat(Seat):
     begins, so that asked again in a turn it answers the same.
     """
 
-    def __init__(self, chair: Chair[int], spec: RSASpec, lists: WordLists) -> None:
+    def __init__(self, chair: Chair, spec: RSASpec, lists: WordLists) -> None:
         self.spec, self.words = spec, lists.hints
         self.bank = bank_vectors(spec.embedding, lists)
         self._draws = chair.rng.random((len(CODES), 4 if chair.seat == ALICE else 2))

@@ -89,7 +89,7 @@ class ArenaCell(Cell):
     @property
     def scores(self) -> bool:
         """Whether any model scores labels."""
-        return any(p.model and p.llm_options.scores for p in self.players)
+        return any(p.model and p.llm_options.parsed.scores for p in self.players)
 
     def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
         """Return which deal an episode plays, and the seat of every player."""

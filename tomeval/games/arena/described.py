@@ -14,13 +14,13 @@ from typing import Any
 
 from tomeval.core.streams import Stream
 from tomeval.games.arena.cells import ArenaCell
-from tomeval.games.arena.llm_seat import LLMSeat
 from tomeval.games.arena.named_games import GAMES, all_games, get_kind
 from tomeval.games.arena.players import ANYWHERE, together
-from tomeval.games.arena.sampled import MadeUp, all_probes, made_up
 from tomeval.games.arena.seating import solver_of
 from tomeval.games.chairs import Chair, Door
 from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.games.llm.seat import LLMSeat
+from tomeval.games.sampled import MadeUp, all_probes, made_up
 from tomeval.games.solver import Bound
 from tomeval.runs.domain import Rows
 from tomeval.runs.engines import run_loop
@@ -111,7 +111,8 @@ async def _play(cell: ArenaCell, index: int, number: int, model: Recording) -> N
     probed = cell.experiment.probes and index == 0
     rng = Stream.of(0, "arena", "preview").episode(0)
     chair = Chair(place, rng, model, "preview", cell.experiment.base, Door(), cell.attempts)
-    seat = LLMSeat(chair, options)
+    prompts = options.templates("arena", chair.base)
+    seat = LLMSeat(chair, options, options.parsed, prompts)
     seat.begin(game.view(made.trail[0].state, place))
     for at, (state, actions) in enumerate(made.trail):
         view = game.view(state, place)

@@ -8,7 +8,6 @@ from typing import Any
 
 from tomeval.games.arena.cells import SUBJECT, slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
-from tomeval.games.arena.llm_options import LLMOptions
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
 from tomeval.games.arena.results import ArenaRunCell
@@ -17,6 +16,7 @@ from tomeval.games.arena.seating import play_one
 from tomeval.games.arena.storing import SCHEMA, step_records
 from tomeval.games.arena.tables import result_rows, run_facts, run_notes
 from tomeval.games.arena.transcripts import game_lines
+from tomeval.games.llm.options import ArenaOptions
 from tomeval.games.records import as_record
 from tomeval.games.running import play_of
 from tomeval.games.seated.described import option_names, worded
@@ -106,7 +106,7 @@ ARENA = Domain(
         episodes=later(f"{_DESCRIBED}:episodes"),
         example=later(f"{_DESCRIBED}:example_cell"),
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
-        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
+        inside=lambda: dict.fromkeys(option_names(ArenaOptions), "players"),
         lists={
             "arena_games": f"{_DESCRIBED}:listed_games",
             "arena_players": f"{_DESCRIBED}:listed_players",

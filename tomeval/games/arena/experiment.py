@@ -207,7 +207,7 @@ class ArenaExperiment(SeatedExperiment):
         return {
             game
             for game, names in playing.items()
-            if names and not any(models[name].llm_options.scores for name in names)
+            if names and not any(models[name].llm_options.parsed.scores for name in names)
         }
 
     @cached_property

@@ -45,7 +45,7 @@ class ArenaPlayer(SeatedPlayer):
     error: str = "format"
 
     DOMAIN = "arena"
-    OPTIONS = "tomeval.games.arena.llm_options:LLMOptions"
+    OPTIONS = "tomeval.games.llm.options:ArenaOptions"
 
     def known(self, kind: str) -> bool:
         """Tell whether it is a policy of a kind of game, so that others' values follow from it."""
@@ -113,7 +113,7 @@ def player_from_table(
     ----------
     entry : dict
         ``kind``, which may be left out if ``model`` or ``strategy`` is given, and options: for
-        ``llm`` ``model`` and those of `llm_options.LLMOptions`; for all others ``error_rate``,
+        ``llm`` ``model`` and those of `llm.options.ArenaOptions`; for all others ``error_rate``,
         ``error`` and the fields of the policy.
     defaults : mapping
         The experiment's own options for language models.

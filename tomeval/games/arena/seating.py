@@ -60,9 +60,10 @@ def _seat(
         cell.attempts,
     )
     if player.model:
-        from tomeval.games.arena.llm_seat import LLMSeat
+        from tomeval.games.llm.seat import LLMSeat
 
-        return LLMSeat(chair, player.llm_options)
+        options = player.llm_options
+        return LLMSeat(chair, options, options.parsed, options.templates("arena", chair.base))
     kind = PlannerSeat if player.kind == PLANNER else ScriptedSeat
     slips = (player.error_rate, player.error)
     return kind(chair, cell.seat_policies.get(slot), player.kind == RANDOM, *slips)

@@ -21,7 +21,7 @@ _COMMAS = re.compile(r"\s*[,;]\s*")
 class HumanSeat(Seat):
     """A person: rules, events and questions are the shipped templates' own words."""
 
-    def __init__(self, chair: Chair[int], console: Console, prompts: Prompts) -> None:
+    def __init__(self, chair: Chair, console: Console, prompts: Prompts) -> None:
         self.chair, self.console, self.prompts = chair, console, prompts
         self._lines: list[str] = []
 

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
-from tomeval.games.decrypto.llm_options import LLMOptions
 from tomeval.games.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
     REPLAY_MEASURES,
     for_interceptor,
 )
+from tomeval.games.decrypto.players import LLM_OPTIONS
 from tomeval.games.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.games.decrypto.scripts import SCRIPTS
 from tomeval.games.decrypto.seating import play_one
@@ -23,7 +23,7 @@ from tomeval.games.decrypto.transcripts import game_lines
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
 from tomeval.games.running import play_of
-from tomeval.games.seated.described import option_names, worded
+from tomeval.games.seated.described import worded
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
@@ -167,7 +167,7 @@ DECRYPTO = Domain(
     describe=Describe(
         episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
-        inside=lambda: dict.fromkeys(option_names(LLMOptions), "players"),
+        inside=lambda: dict.fromkeys(LLM_OPTIONS, "players"),
         lists={
             "players": f"{_DESCRIBED}:listed_players",
             "embeddings": f"{_DESCRIBED}:listed_embeddings",

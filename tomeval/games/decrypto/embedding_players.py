@@ -173,7 +173,7 @@ def _hints_by_stem(hints: tuple[str, ...]) -> dict[str, list[int]]:
 class EmbeddingEncoder(Seat):
     """Alice: draws a hint from those nearest to the keyword; see `EncoderSpec`."""
 
-    def __init__(self, chair: Chair[int], spec: EncoderSpec, lists: WordLists) -> None:
+    def __init__(self, chair: Chair, spec: EncoderSpec, lists: WordLists) -> None:
         self.spec, self.lists = spec, lists
         self._draws = chair.rng.random(ENCODER_DRAWS)
 

@@ -77,7 +77,7 @@ class PlayerKind(NamedTuple):
     about: str
     options: Mapping[str, Any]
     spec: Callable[[DecryptoPlayer, WordLists], Any]
-    seats: Mapping[str, Callable[[Chair[int], Any, WordLists], Seat]]
+    seats: Mapping[str, Callable[[Chair, Any, WordLists], Seat]]
     short: Callable[[str], dict[str, Any]]
 
 
@@ -98,7 +98,7 @@ class DecryptoPlayer(SeatedPlayer):
     """
 
     DOMAIN = "decrypto"
-    OPTIONS = "tomeval.games.decrypto.llm_options:LLMOptions"
+    OPTIONS = "tomeval.games.decrypto.llm:DecryptoOptions"
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -142,12 +142,12 @@ class DecryptoPlayer(SeatedPlayer):
                 )
             _ = self.templates
 
-    def seat(self, chair: Chair[int], lists: WordLists) -> Seat:
+    def seat(self, chair: Chair, lists: WordLists) -> Seat:
         """Seat the player for one game."""
         if self.model:
-            from tomeval.games.decrypto.llm_seats import LLMSeat
+            from tomeval.games.decrypto.llm import DecryptoSeat
 
-            return LLMSeat(chair, self.llm_options)
+            return DecryptoSeat(chair, self.llm_options)
         if self.kind == "random":
             return ScriptedSeat(chair)
         if self.brought:
@@ -172,7 +172,7 @@ def player_from_table(
     ----------
     entry : dict
         ``kind``, which may be left out if ``model`` or ``embedding`` is given, and options: for
-        ``llm`` ``model`` and those of `llm_options.LLMOptions`; for ``embedding`` ``embedding``
+        ``llm`` ``model`` and those of `llm.DecryptoOptions`; for ``embedding`` ``embedding``
         (see `embedding_files.open_embedding`), ``k``, ``careful``, ``matching``; for ``random``
         none; for those of extensions the options of their `PlayerKind`.
     defaults : dict

@@ -13,7 +13,7 @@ from tomeval.core.errors import unknown
 from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules
-from tomeval.games.decrypto.llm_seats import LLMSeat
+from tomeval.games.decrypto.llm import DecryptoSeat
 from tomeval.games.decrypto.probes import Probes
 from tomeval.games.decrypto.replays import RecordedGame
 from tomeval.games.decrypto.seats import (
@@ -53,7 +53,7 @@ async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
 
     says()
     rng, first = np.random.default_rng(0), Game(deal, rules)
-    seat = LLMSeat(
+    seat = DecryptoSeat(
         Chair(ROLES.index(role), rng, model, "preview", experiment.base), player.llm_options
     )
     table = Table(
@@ -95,7 +95,7 @@ def _said(hints: Hints) -> Mapping[str, str]:
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
     """Return the cell that ``tomeval prompt --domain decrypto`` shows: one model, two at random.
 
-    `settings` may hold options of `LLMOptions`, and ``rules``.
+    `settings` may hold options of `DecryptoOptions`, and ``rules``.
     """
     if seat and seat not in ROLES:
         raise unknown("seat", seat, ROLES, "--seat")

@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
 from tomeval.games.decrypto.game import Rules
-from tomeval.games.decrypto.llm_options import seat_strategy
+from tomeval.games.decrypto.llm import spec_for
 from tomeval.games.decrypto.planting import planted_of
 from tomeval.games.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts
 from tomeval.games.decrypto.probes import comparable
@@ -23,6 +23,7 @@ from tomeval.runs.cell import RunCell
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.strategies.compose import parse_strategy
 
 
 class DecryptoRunCell(RunCell):
@@ -98,8 +99,8 @@ def has_beliefs(store: Store) -> bool:
 def _believes(player: Mapping[str, Any]) -> bool:
     if not player.get("model"):
         return False
-    strategy = seat_strategy(player["options"].get("strategy", "QA"), "encoder")
-    return strategy.part.belief is not None
+    spec = spec_for(player["options"].get("strategy", "QA"), "encoder")
+    return parse_strategy(spec).part.belief is not None
 
 
 def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:

@@ -11,11 +11,14 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import (
     CODES,
+    MAX_HINT_LENGTH,
     EncoderView,
     Game,
     Hints,
     Rules,
     View,
+    as_code,
+    clean_hint,
     deal,
     hint_fault,
 )
@@ -30,6 +33,7 @@ from tomeval.games.decrypto.seats import (
     ENCODER_QUESTIONS,
     EVE,
     INTERCEPT,
+    INTERCEPTOR_QUESTIONS,
     NAMES,
     ROLES,
 )
@@ -41,12 +45,17 @@ from tomeval.games.game import (
     Ask,
     Broken,
     Event,
+    Form,
     Probe,
     Stage,
+    What,
 )
 from tomeval.lexicon.words import WordLists
 
 _ABOUT = {"eve": EVE, "eve_reminded": EVE, "bob": BOB}
+
+
+_NO_CODE = Broken("format", "a code is three different digits from 1 to 4")
 
 
 class Decrypto(ArenaGame[Game]):
@@ -66,6 +75,11 @@ class Decrypto(ArenaGame[Game]):
     role = ROLES
     sides = ((ALICE, BOB), (EVE,))
     seats = 3
+    forms: Mapping[str, Form] = {
+        ENCODE: Form("hints", str, 3),
+        **dict.fromkeys((DECODE, INTERCEPT, *ENCODER_QUESTIONS), Form("code", int, 3)),
+        **dict.fromkeys(INTERCEPTOR_QUESTIONS, Form("keywords", str, 4)),
+    }
 
     def __init__(self, lists: WordLists, rules: Rules, wanted: Probes) -> None:
         self.lists, self.rules, self.wanted = lists, rules, wanted
@@ -92,9 +106,24 @@ class Decrypto(ArenaGame[Game]):
     def fault(self, view: Any, ask: Ask, action: Action) -> Broken | None:
         """Return why hints, or a code, are against the rules."""
         if ask.kind != ENCODE:
-            return None if action in CODES else Broken("format", f"{action!r} is no code")
+            return None if action in CODES else _NO_CODE
         wrong = hint_fault(action, view.keywords, view.code, view.turns, view.rules)
         return None if wrong is None else Broken("rule", wrong)
+
+    def meant(self, view: Any, what: What, items: Sequence[Any]) -> Action | Broken:
+        """Return hints and keywords trimmed, and codes."""
+        if self.forms[what.kind].kind is int:
+            return as_code(items) or _NO_CODE
+        words = tuple(map(clean_hint, items))
+        if what.kind == ENCODE:
+            return words
+        if not all(words):
+            return Broken("format", "a keyword is empty")
+        if max(map(len, words)) > MAX_HINT_LENGTH:
+            return Broken("format", f"a keyword is longer than {MAX_HINT_LENGTH} characters")
+        if not all(word.isprintable() for word in words):
+            return Broken("format", "a keyword cannot be printed")
+        return words
 
     def random(self, view: Any, ask: Ask, rng: np.random.Generator) -> Action:
         """Draw three legal hints, or a code."""

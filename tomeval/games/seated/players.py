@@ -14,7 +14,7 @@ from tomeval.models.naming import NO_MODEL
 from tomeval.runs.domain import Player
 
 if TYPE_CHECKING:
-    from tomeval.games.seated.options import SeatedOptions
+    from tomeval.games.llm.options import LLMOptions
 
 LLM = "llm"
 
@@ -59,7 +59,7 @@ class SeatedPlayer(Player):
         return {**said, "model": self.model_name, **spec}
 
     @classmethod
-    def model_and_options(cls, entry: Mapping[str, Any]) -> tuple[Any, SeatedOptions]:
+    def model_and_options(cls, entry: Mapping[str, Any]) -> tuple[Any, LLMOptions]:
         """Return the model that a table names and the options beside it, both checked."""
         from tomeval.models import model_name
 
@@ -68,7 +68,7 @@ class SeatedPlayer(Player):
         if not model:
             raise TomevalError(NO_MODEL)
         model_name(model)
-        options: type[SeatedOptions] = resolve_name(cls.OPTIONS)
+        options: type[LLMOptions] = resolve_name(cls.OPTIONS)
         check_options(LLM, given, [field.name for field in fields(options)], ["model"])
         return model, options(**given)
 

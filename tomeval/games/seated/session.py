@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console, QuitGame
 from tomeval.core.streams import Stream
-from tomeval.games.chairs import Chair, SeatName
+from tomeval.games.chairs import Chair
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.runs.engine import spec_key, started
@@ -20,7 +20,7 @@ from tomeval.runs.engines import run_loop
 T = TypeVar("T")
 
 
-def persons_chair(seat: SeatName, game: int) -> Chair[SeatName]:
+def persons_chair(seat: int, game: int) -> Chair:
     """Return the person's seat; it is fixed, not random."""
     return Chair(seat, Stream.of(0, "person").episode(game), name="person")
 
