@@ -10,8 +10,8 @@ from support import Typing
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
 from tomeval.games.arena.session import play_session
-from tomeval.games.arena.terminal import typed
 from tomeval.games.game import Broken, Form
+from tomeval.games.people.terminal import typed
 
 
 def sit(game, lines, others=(), **more):
@@ -124,6 +124,8 @@ def test_roles_stay_hidden(seat):
         ("5 10 5", Form("allocation", int, 3), [5, 10, 5]),
         ("[5, 10, 5]", Form("allocation", int, 3), [5, 10, 5]),
         ("-1", Form("count", int), [-1]),
+        ("2-4-1", Form("code", int, 3), [2, 4, 1]),
+        ("241", Form("code", int, 3), [2, 4, 1]),
         ("ocean 2", Form("clue", str, 0), ["ocean", "2"]),
         ("New York, 2", Form("clue", str, 0), ["New York", "2"]),
         ("I say: [no], {no}.", Form("message", str), ["I say: [no], {no}."]),

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Invalid
 from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.board import result_text
 from tomeval.games.decrypto.game import (
     Code,
     EncoderView,
@@ -102,15 +103,22 @@ class TableScene(SeatScene):
 
     def see(self, view: View) -> None:
         """Note the past and, if the seat knows them, the keywords."""
-        if self._rules and view.turns == self.turns:
+        if self.rules_text and view.turns == self.turns:
             return
         self.turns, self.rules = view.turns, view.rules
         self._knows = hasattr(view, "keywords")
-        self._rules = self._rules or self.render(
+        self.rules_text = self.rules_text or self.render(
             "context/rules", keywords=getattr(view, "keywords", None)
         )
         history = hint_history(self.turns)
         self._events = self.render("context/history", turns=self.turns, history=history)
+
+        self.lines = [result_text(turn) for turn in self.turns]
+
+    @property
+    def past(self) -> str:
+        """The turns that are over, and hints by number."""
+        return self._events
 
     def _about(self) -> dict[str, Any]:
         return {"player": NAMES[self.role], "number": self.step, "knows": self._knows}
@@ -121,12 +129,12 @@ class TableScene(SeatScene):
     def context(self) -> str:
         """Return rules and past turns, in a conversation only what it does not tell yet."""
         if not self.conversation:
-            return join(self._rules, self._events)
+            return join(self.rules_text, self._events)
         turns, revealed = self.turns[self._told :], ""
         if turns:
             values = {"first": self._told + 1, "turns": turns, "history": hint_history(self.turns)}
             revealed = self.prompts.render("context/revealed", **values)
-        return join("" if self.began else self._rules, revealed)
+        return join("" if self.began else self.rules_text, revealed)
 
     def render(self, template: str, view: View | None = None, **values: Any) -> str:
         """Render a template of the game; of probes with what they show."""

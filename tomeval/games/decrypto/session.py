@@ -7,22 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.outcomes import VALID
 from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.decrypto.game import Code, Turn
+from tomeval.games.decrypto.llm import TableScene
 from tomeval.games.decrypto.players import table_from_spec
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.seating import table_of
 from tomeval.games.decrypto.seats import NAMES, ROLES
-from tomeval.games.decrypto.terminal import ENDINGS, HumanSeat
-from tomeval.games.play import play_game
+from tomeval.games.decrypto.stages import Decrypto
+from tomeval.games.people.session import play_person, say_ending
 from tomeval.games.played import COUNTED, PlayedGame
-from tomeval.games.seated.session import at_the_terminal
-from tomeval.models.base import Model
 from tomeval.runs.experiment import make_experiment
+from tomeval.strategies.templates import load_prompts
 
 HUMAN = "human"
+
+ENDINGS = {
+    "miscommunication": "Eve wins by too many miscommunications",
+    "interception": "Eve wins by too many interceptions",
+    "both": "Eve wins by miscommunication and interception at once",
+    "survived": "Alice and Bob win, as they got through all turns",
+}
 
 
 def play_session(
@@ -58,37 +64,31 @@ def play_session(
         All finished turns, even if the game was broken off; None if there are none.
     """
     if seat not in ROLES:
-        raise unknown("seat", seat, ROLES)
+        raise unknown("seat", seat, ROLES, "--seat")
     before = read_games(out) if out.exists() else []
-    specs = _specs(seat, others)
-    cell = _cell(seat, specs, strategy, settings or {})
+    players = {**_specs(seat, others), seat: HUMAN}
+    cell = _cell(players, strategy, settings or {})
     dealt, _, rules = cell.deal(deal)
-    played = PlayedGame(deal, deal, (0, 1, 2))
-
-    async def play(models: Mapping[str, Model]) -> PlayedGame:
-        table = table_of(cell, deal, models, lambda: None)
-        person = HumanSeat(ROLES.index(seat), console)
-        table.players = [
-            person if r == seat else p for r, p in zip(ROLES, table.players, strict=True)
-        ]
-        return await play_game(table, deal, deal, played)
-
-    console.say(f"You are {NAMES[seat]}.")
-    over = at_the_terminal(cell, seat, play, console) is not None
-    turns = _turns(played, dealt.codes)
+    experiment, place = cell.experiment, ROLES.index(seat)
+    game = Decrypto(experiment.lists, rules, experiment.probes)
+    prompts = load_prompts("decrypto", experiment.prompts, experiment.base)
+    scene, played = TableScene(prompts, game, place), PlayedGame(deal, deal, (0, 1, 2))
+    over = play_person(
+        *(cell, seat, scene, lambda models: table_of(cell, deal, models, lambda: None)),
+        *(played, console),
+    )
     if over:
-        ending = ENDINGS.get(played.ending, "The game cannot go on.")
-        if not played.ending:
-            ending += f" {_why(played)}"
-        console.say(ending)
+        say_ending(game, played, [players[role] for role in ROLES], ENDINGS, console)
     console.say(f"The keywords were: {', '.join(dealt.keywords)}.")
+    turns = _turns(played, dealt.codes)
     if not turns:
         console.say("No turn was finished; nothing is recorded.")
         return None
-    players = {role: specs.get(role, HUMAN) for role in ROLES}
     source = f"played at the terminal, seed {cell.seed}, game {deal}"
-    name = _free_name(before)
-    record = RecordedGame(dealt.keywords, tuple(turns), rules, name, players, source)
+    names = {existing.name for existing in before}
+    name = next(one for n in range(1, len(names) + 2) if (one := f"game {n}") not in names)
+    roles = {role: players[role] for role in ROLES}
+    record = RecordedGame(dealt.keywords, turns, rules, name, roles, source)
     write_games(out, [*before, record])
     console.say(f"Recorded as {record.name!r} in {out}.")
     return record
@@ -103,39 +103,20 @@ def _specs(seat: str, others: Sequence[str]) -> dict[str, str]:
     return dict(zip(rest, names * (len(rest) // len(names)), strict=True))
 
 
-def _cell(
-    seat: str, specs: Mapping[str, str], strategy: str, settings: Mapping[str, Any]
-) -> DecryptoCell:
+def _cell(players: Mapping[str, str], strategy: str, settings: Mapping[str, Any]) -> DecryptoCell:
     """Return the pairing of a person, whose seat is filled later, and other players."""
-    tables = {NAMES[role]: table_from_spec(spec, strategy) for role, spec in specs.items()}
-    data = {
-        **settings,
-        "domain": "decrypto",
-        "players": {**tables, HUMAN: {"kind": "random"}},
-        "pairings": [{role: HUMAN if role == seat else NAMES[role] for role in ROLES}],
+    tables = {
+        NAMES[role]: {"kind": "random"} if spec == HUMAN else table_from_spec(spec, strategy)
+        for role, spec in players.items()
     }
+    data = {**settings, "domain": "decrypto", "players": tables, "pairings": [dict(NAMES)]}
     [cell] = make_experiment(data, base=Path(), where="play").cells
     assert isinstance(cell, DecryptoCell)
     return cell
 
 
-def _turns(played: PlayedGame, codes: Sequence[Code]) -> list[Turn]:
+def _turns(played: PlayedGame, codes: Sequence[Code]) -> tuple[Turn, ...]:
     """Return the turns that were finished."""
     counted = [one.action for one in played.decisions if one.verdict in COUNTED]
     turns = zip(codes, counted[::3], counted[1::3], counted[2::3], strict=False)
-    return [Turn(*turn) for turn in turns]
-
-
-def _why(played: PlayedGame) -> str:
-    odd = [one for one in played.decisions if one.answer.outcome != VALID]
-    said = (
-        f"{NAMES[ROLES[d.seat]]}'s answer was {d.answer.outcome.replace('_', ' ')}." for d in odd
-    )
-    return next(said, "")
-
-
-def _free_name(before: Sequence[RecordedGame]) -> str:
-    """Return the first "game N" that no recorded game has."""
-    names = {existing.name for existing in before}
-    number = next(n for n in range(1, len(names) + 2) if f"game {n}" not in names)
-    return f"game {number}"
+    return tuple(Turn(*turn) for turn in turns)

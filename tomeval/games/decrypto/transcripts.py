@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tomeval.games.decrypto.board import board, result_text, shown
 from tomeval.games.decrypto.game import Rules, Turn
 from tomeval.games.decrypto.results import DecryptoRunCell
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, NAMES
-from tomeval.games.decrypto.terminal import board, result_text, shown
 from tomeval.games.decrypto.turns import PlayedTurn, turns_of
 from tomeval.runs.capabilities import Line
 from tomeval.runs.results import Run

@@ -44,8 +44,8 @@ class SeatScene:
         self.conversation, self.earlier, self._opening = conversation, opening, opening
         self._coming: tuple[Message, ...] = ()
         self._told = 0  # how much of the past the conversation tells
-        self._lines: list[str] = []  # events in words
-        self._rules = self._events = ""
+        self.lines: list[str] = []  # events in words
+        self.rules_text = self._events = ""
         self._decided = 0
 
     @property
@@ -56,7 +56,12 @@ class SeatScene:
     @property
     def seen(self) -> int:
         """How many events the seat knows of."""
-        return len(self._lines)
+        return len(self.lines)
+
+    @property
+    def past(self) -> str:
+        """All that the seat has seen, for a person."""
+        return "\n".join(f"  {line}" for line in self.lines) or "  nothing has happened yet"
 
     @property
     def began(self) -> bool:
@@ -65,9 +70,9 @@ class SeatScene:
 
     def see(self, view: Any) -> None:
         """Take in new events; the rules are those at the seat's first look."""
-        self._rules = self._rules or self.render("rules", view=view)
+        self.rules_text = self.rules_text or self.render("rules", view=view)
         new = [self.render("event", view=view, event=event) for event in view.events[self.seen :]]
-        self._lines += new
+        self.lines += new
         self._events = "\n".join((self._events, *new)) if self._events else "\n".join(new)
 
     def render(self, template: str, **values: Any) -> str:
@@ -96,8 +101,8 @@ class SeatScene:
     def context(self) -> str:
         """Return rules and events, in a conversation only what it does not tell yet."""
         if not self.conversation or not self.began:
-            return join(self._rules, self._history())
-        new = "\n".join(self._lines[self._told :])
+            return join(self.rules_text, self._history())
+        new = "\n".join(self.lines[self._told :])
         return self.prompts.render("context/news", events=new) if new else ""
 
     def _history(self) -> str:
@@ -107,7 +112,7 @@ class SeatScene:
         """Return the request to summarise what was seen; empty before the first event."""
         if not self.seen:
             return ""
-        values = {"rules": self._rules, "history": self._history(), **self._about()}
+        values = {"rules": self.rules_text, "history": self._history(), **self._about()}
         return self.prompts.render(f"context/s2a_{use}", **values)
 
     def _about(self) -> dict[str, Any]:
@@ -117,7 +122,7 @@ class SeatScene:
     def summarised(self, summary: str) -> str:
         """Return the rules, and the summary in place of the events."""
         text = self.prompts.render("context/summary", summary=summary, **self._about())
-        return join(self._rules, text)
+        return join(self.rules_text, text)
 
     def note_request(self, template: str, context: str, memory: str, step: int) -> str:
         """Return a request below context and memory."""
