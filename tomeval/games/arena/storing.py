@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tomeval.core.once import once_each
-from tomeval.core.outcomes import COMPLETE, LENIENT
+from tomeval.core.outcomes import LENIENT
 from tomeval.games.arena.cells import slot_name
 from tomeval.games.played import COUNTED
 from tomeval.games.records import EPISODES, PAYOFFS, STEPS, VALUES, asked_of
@@ -51,25 +50,6 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
                 said["probes"] = json.dumps(probes.get(step, {}), separators=(",", ":"))
                 said["lenient"] = (row["details"] or {}).get(LENIENT)
                 yield about | own | said | {"details": row["details"]}
-
-
-def statuses(store: Store, cells: Sequence[int]) -> dict[str, int]:
-    """Return how many games have each status."""
-    return dict(Counter(status for cell in cells for status in store.statuses(cell).values()))
-
-
-def who_ended(store: Store, cells: Sequence[int]) -> list[tuple[str, int]]:
-    """Return whose answers ended how many games, most first."""
-    ended: Counter[str] = Counter()
-    names = {n: [who["name"] for who in told["players"]] for n, told in store.cells()}
-    for cell in cells:
-        for record in (
-            store.records(cell) if set(store.statuses(cell).values()) > {COMPLETE} else ()
-        ):
-            if record.status != COMPLETE:
-                rows = zip(record.column("slot"), record.column("verdict"), strict=True)
-                ended.update({names[cell][slot] for slot, verdict in rows if verdict == "invalid"})
-    return sorted(ended.items(), key=lambda one: (-one[1], one[0]))
 
 
 def valued(store: Store, cells: Sequence[int]) -> tuple[int, int]:

@@ -16,11 +16,9 @@ from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.arena.storing import (
     attainable,
     cells_without_values,
-    statuses,
     valued,
-    who_ended,
 )
-from tomeval.games.seated.described import player_row
+from tomeval.games.players import player_row
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, is_interval, unique
 from tomeval.runs.domain import Rows
@@ -145,16 +143,14 @@ def _recorded(run: Run) -> list[str]:
 
 
 def _lost_games(run: Run) -> list[str]:
-    """Return how many games count in no measure, and whose answers ended them."""
-    cells = [cell.number for cell in run.cells]
-    counts = statuses(run.store, cells)
-    total, lost = sum(counts.values()), counts.get(VOID, 0) + counts.get(FAILED, 0)
+    """Return how many games count in no measure."""
+    counts = [status for cell in run.cells for status in run.store.statuses(cell.number).values()]
+    lost = counts.count(VOID) + counts.count(FAILED)
     if not lost:
         return []
-    said = _some([f"{name} {count}" for name, count in who_ended(run.store, cells)], ", ")
     return [
-        f"{lost:,} of {total:,} games are void or failed and count in no measure (answers that "
-        f"ended them: {said}). The other games are not a random sample."
+        f"{lost:,} of {len(counts):,} games are void or failed and count in no measure: the others "
+        "are not a random sample."
     ]
 
 

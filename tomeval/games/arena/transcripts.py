@@ -210,15 +210,11 @@ def _observed(given: float | None, attainable: float | None) -> str:
 
 
 def game_lines(run: Run, cell: ArenaRunCell, episode: int) -> Iterator[Line]:
-    """Yield a game of a run: players, decisions with what they cost, events, and the ending.
-
-    Seats that say nothing one after the other share a line, unless something else is to be told of
-    such a decision.
-    """
+    """Yield a game of a run: players, decisions with what they cost, events, and the ending."""
     told = retell(run.store, cell, episode)
-    game, names = told.game, told.names
+    game = told.game
     yield Line(0, f"{cell.name}; seed {cell.seed}, game {episode}, deal {told.deal}: {told.status}")
-    for seat, name in enumerate(names):
+    for seat, name in enumerate(told.names):
         role = f", {told.roles[seat]}" if len(set(told.roles)) > 1 else ""
         measured = ", measured" if seat == told.measured else ""
         yield Line(0, f"{name}: {told.players[seat]}{role}{measured}")
@@ -228,40 +224,21 @@ def game_lines(run: Run, cell: ArenaRunCell, episode: int) -> Iterator[Line]:
         events.setdefault(one.step, []).append(one)
     shared = {row["stage"] for row in told.decided if row["step"] in events}
     yield from (Line(0, told.line(one.event)) for one in events.pop(0, ()))
-    silence: list[tuple[int, str]] = []  # steps and names of seats that said nothing in a row
     now = 0
     for row in told.decided:
         step, mine = row["step"], events.get(row["step"], [])
         own = [one.event for one in mine if one.own]
-        silent = bool(own) and game.silent(own[-1])
-        notes = _notes(game, row, silent)
-        alone = silent and len(mine) == 1 and not notes and step not in called
-        if silence and not (alone and row["round"] == now):
-            yield _silence(names, silence)
-            silence.clear()
+        notes = _notes(game, row, bool(own) and game.silent(own[-1]))
         if row["round"] != now:
             now = row["round"]
             yield Line(step, f"{game.round_word.capitalize()} {now}", heading=True)
-        if alone:
-            silence.append((step, names[row["seat"]]))
-            continue
         texts = [told.line(event) for event in own]
         if not own and (notes or step in called or row["stage"] not in shared):
             kind, acted = row["kind"].replace("_", " "), _acted(game, row, "action")
             texts = [f"{told.who(row['seat'])}, {kind}: {acted or 'nothing'}"]
         texts += [*notes, *(told.line(one.event) for one in mine if not one.own)]
         yield from (Line(step, text) for text in texts)
-    if silence:
-        yield _silence(names, silence)
     yield from (Line(-1, line) for line in (_ending(told) if told.ending else ()))
-
-
-def _silence(names: Sequence[str], silence: Sequence[tuple[int, str]]) -> Line:
-    """Return one line for seats that said nothing."""
-    silent = list(dict.fromkeys(name for _, name in silence))
-    text = f"{', '.join(silent)} say{'s' if len(silent) == 1 else ''} nothing"
-    text = "nobody says anything" if len(silent) == len(names) > 1 else text
-    return Line(silence[-1][0], text)
 
 
 def _ending(told: Retold) -> Iterator[str]:

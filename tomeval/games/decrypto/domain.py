@@ -22,8 +22,8 @@ from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.games.decrypto.transcripts import game_lines
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
+from tomeval.games.players import worded
 from tomeval.games.running import play_of
-from tomeval.games.seated.described import worded
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
