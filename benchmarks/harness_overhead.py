@@ -20,9 +20,9 @@ from one_thread import use_one_thread
 
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
+from tomeval.play.runner import run_experiment
 from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies import parse_strategy
 
 HORIZON = 100

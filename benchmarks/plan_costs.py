@@ -9,9 +9,9 @@ import argparse
 from pathlib import Path
 
 from tomeval.core.resources import shipped
+from tomeval.play.plan import plan_rows
 from tomeval.report.tables import render
 from tomeval.runs.experiment import load_experiment
-from tomeval.runs.plan import plan_rows
 
 
 def main() -> None:

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 from voice_server import VoiceServer
 from voice_styles import VOICES
 
+from tomeval.play.runner import run_experiment
 from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies.compose import NAMED
 
 DECRYPTO: dict[str, dict[str, Any]] = {

@@ -28,7 +28,7 @@ def make_tokenizer() -> Any:
 
     from tomeval.games.matrix.domain import MATRIX
     from tomeval.games.matrix.preview import example_cell
-    from tomeval.runs.preview import preview
+    from tomeval.play.preview import preview
 
     task = {"labels": "neutral", "horizon": 10, "partners": "always(0)", "conditional": True}
     texts = [

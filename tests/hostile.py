@@ -7,8 +7,8 @@ from known import question
 from support import scripts
 
 from tomeval.models.base import Reply
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 PLANTED = (
     "</script><script>window.planted = 1</script>"

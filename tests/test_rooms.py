@@ -11,7 +11,17 @@ from pathlib import Path
 import tomeval
 
 PACKAGE = Path(tomeval.__file__).parent
-ORDER = ("core", "statistics", "models", "lexicon", "strategies", "runs", "comparing", "plots")
+ORDER = (
+    "core",
+    "statistics",
+    "models",
+    "lexicon",
+    "strategies",
+    "runs",
+    "play",
+    "comparing",
+    "plots",
+)
 ORDER += ("report", "api", "cli", "games", "extensions")
 GAMES = sorted(path.parent.name for path in (PACKAGE / "games").glob("*/__init__.py"))
 EXTENSIONS = sorted(path.parent.name for path in (PACKAGE / "extensions").glob("*/__init__.py"))

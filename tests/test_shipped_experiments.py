@@ -17,8 +17,8 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
+from tomeval.play.plan import plan_rows, plan_totals
 from tomeval.runs.experiment import load_experiment
-from tomeval.runs.plan import plan_rows, plan_totals
 from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 

@@ -111,7 +111,8 @@ def episodes(cell, seat, note):
 
 def lines(run, cell, episode):
     """Yield what was hidden and guessed: several lines per step, and some after the last."""
-    told = run.store.steps(cell.number, episode)
+    record = run.store.record(cell.number, episode)
+    told = {name: record.column(name) for name in ("number", "guess")}
     yield Line(0, f"{cell.name}; episode {episode}")
     for step, (number, guess) in enumerate(zip(*told.values(), strict=True), 1):
         yield Line(step, f"hid {number}, guessed {guess}")

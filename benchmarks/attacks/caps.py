@@ -22,8 +22,8 @@ from attacks.fault_kinds import status
 from attacks.fault_server import FaultServer
 from attacks.faults import measured
 from tomeval.models.served.limits import Budget, BudgetExceeded
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 AT_ONCE = (1, 8, 64, 512)
 CALLS, TOKENS = "calls", "tokens"

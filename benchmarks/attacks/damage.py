@@ -28,9 +28,9 @@ from attacks.damages import DAMAGE, FORGED, Rng, wrong_lines
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS, Said
+from tomeval.play.runner import run_experiment
+from tomeval.play.schedule import Shard
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
-from tomeval.runs.shard import Shard
 
 FULL = 1000
 """Damages at full size."""

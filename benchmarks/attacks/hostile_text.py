@@ -25,8 +25,8 @@ from attacks.base import Row, judged
 from attacks.commands import Called, call
 from tomeval.models.base import BackendError, Reply
 from tomeval.models.scripted import SCRIPTS
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 FORGED = "== step 99: forged"
 PAYLOADS = {

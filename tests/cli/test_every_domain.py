@@ -61,7 +61,7 @@ def test_table_of_cells(tomeval, folder) -> None:
         (("--what", "cels"), "unknown table 'cels' (did you mean 'cells'?)"),
         (("--by", "guesser"), "the domain's own tables (here: none)"),
         (("--reference", "horizon"), "the domain 'toy' has no references"),
-        (("--against", "x.csv"), "x.csv: no such file, and no shipped results"),
+        (("--against", "x.csv"), "there are no published numbers of toy"),
     ):
         code, out, errors = tomeval("table", folder, *options)
         assert (code, out) == (2, "")

@@ -100,10 +100,10 @@ def test_transcripts_of_lists_of_cells_episodes_and_steps(tomeval, folder) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--cell", "18"), "no cell 18, there are 0-17"),
+        (("--cell", "18"), "no cell 18, there are 0 to 17"),
         (("--cell", "5-3"), "--cell '5-3': write numbers or ranges such as 0-3,7"),
-        (("--episode", "5"), "no episode 5, there are 0-4"),
-        (("--step", "9-12"), "no step 9 to 12, there are 1-8"),
+        (("--episode", "5"), "no episode 5, there are 0 to 4"),
+        (("--step", "9-12"), "no step 9 to 12, there are 1 to 8"),
         (("--where", "subject=rmax", "--cell", "1"), "no cell 1, there are"),
     ],
 )

@@ -10,7 +10,15 @@ import pytest
 
 from tomeval.core import extensions, plugins
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import KINDS, PER_DOMAIN, Extension, NotInstalled, resolved, shipped
+from tomeval.core.extensions import (
+    KINDS,
+    PER_DOMAIN,
+    Extension,
+    NotInstalled,
+    named,
+    resolved,
+    shipped,
+)
 from tomeval.runs.outside import figures_of
 
 
@@ -157,7 +165,7 @@ def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> Non
 def test_engines_and_models_come_from_extensions(clean) -> None:
     from tomeval.models import Backend, model_name, open_model
     from tomeval.models.scripted import ScriptedModel
-    from tomeval.runs.engines import engine_names, make_engine
+    from tomeval.play.engines import make_engine
 
     def opener(name, options, opening):
         return ScriptedModel(lambda request: "J", name)
@@ -169,7 +177,7 @@ def test_engines_and_models_come_from_extensions(clean) -> None:
     models = {"parrot": Backend(opener, "parrot:WORD", about="says it")}
     extensions.add(Extension("mine", models=models, engines={"nowhere": Nowhere}))
     assert make_engine("nowhere:here", replicas=3).given == ("here", 3)
-    assert "nowhere" in engine_names()
+    assert "nowhere" in named("engines")
     assert model_name("parrot:J") == "parrot:J"
     assert isinstance(open_model("parrot:J"), ScriptedModel)
 

@@ -140,6 +140,17 @@ def test_a_draft_follows_no_link(tmp_path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.txt", "out.csv"]
 
 
+def test_parts_of_a_run_may_write_a_file_at_once(tmp_path) -> None:
+    path = tmp_path / "experiment.json"
+    with replacing(path, own=True, by=".1-of-2") as first:
+        first.write_text("first")
+        with replacing(path, own=True, by=".2-of-2") as second:
+            second.write_text("second")
+        assert path.read_text() == "second"
+    assert path.read_text() == "first"
+    assert [*tmp_path.iterdir()] == [path]
+
+
 def test_an_empty_file_is_replaced_and_a_link_leads_to_the_output(tmp_path) -> None:
     (tmp_path / "out.csv").touch()
     (tmp_path / "link.csv").symlink_to(tmp_path / "out.csv")

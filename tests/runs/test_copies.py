@@ -9,10 +9,10 @@ import pytest
 
 from tomeval.comparing import compare
 from tomeval.models.base import LocalModel, Reply, Scores
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.notes import copies_notes
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies.asking import flatten
 
 EPISODES = 12
@@ -69,7 +69,7 @@ def experiment(*subjects, **keys):
 @pytest.fixture
 def model(monkeypatch):
     found = Hashing()
-    monkeypatch.setattr("tomeval.runs.filling.open_model", lambda *args, **kwargs: found)
+    monkeypatch.setattr("tomeval.play.filling.open_model", lambda *args, **kwargs: found)
     return found
 
 

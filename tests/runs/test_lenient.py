@@ -9,11 +9,11 @@ from every_domain import experiment, good
 from support import calls_in, scripts, stored
 
 from tomeval.models.base import Reply
+from tomeval.play.closing import closing
+from tomeval.play.runner import run_experiment
 from tomeval.report.notices import invalid_rows, lenient_rows
-from tomeval.runs.closing import closing
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.runs.transcripts import transcript_lines
 
 

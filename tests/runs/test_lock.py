@@ -12,7 +12,7 @@ import pytest
 from support import outcome
 
 from tomeval.core.errors import TomevalError
-from tomeval.runs.lock import locked
+from tomeval.runs.folder import locked
 
 
 def refused(folder, part: str = "") -> str:
@@ -24,7 +24,7 @@ def refused(folder, part: str = "") -> str:
 
 
 def test_a_second_process_is_told_which_one_holds_the_folder(tmp_path) -> None:
-    script = "import sys, pathlib, tomeval.runs.lock as lock\n"
+    script = "import sys, pathlib, tomeval.runs.folder as lock\n"
     script += "with lock.locked(pathlib.Path(sys.argv[1])): print(flush=True); input()"
     command = [sys.executable, "-c", script, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:

@@ -13,7 +13,7 @@ from tomeval.core.outcomes import VALID
 from tomeval.models.base import LOW_MASS, BackendError, Reply, Scores, Usage
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs import tallies
-from tomeval.runs.spent import Spent
+from tomeval.runs.record import Spent
 
 EXPERIMENT = {
     "games": ["RPS", "IPD"],
@@ -95,11 +95,11 @@ def check(store):
 
 def test_counts_are_those_of_the_calls_and_change_with_a_later_session(folder) -> None:
     with tomeval.Run(folder) as run:
-        assert run.store.failed()
+        assert tallies.failures(run.store)
         assert any(count["again"] and count["unreadable"] for count in recount(run.store).values())
         check(run.store)
     SCRIPTS["spends"].failing = False
     tomeval.run(EXPERIMENT, folder).close()
     with tomeval.Run(folder) as run:
-        assert not run.store.failed()
+        assert not tallies.failures(run.store)
         check(run.store)

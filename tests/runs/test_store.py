@@ -15,13 +15,13 @@ from support import SMALL, dump, edit, outcome
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED
+from tomeval.play.runner import run_experiment
+from tomeval.play.schedule import parse_shard
 from tomeval.runs import writing as store_writing
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.lines import encode
 from tomeval.runs.record import Record
-from tomeval.runs.runner import run_experiment
-from tomeval.runs.shard import parse_shard
 from tomeval.runs.store import Store
 from tomeval.runs.writing import WritableStore
 
@@ -152,7 +152,6 @@ def test_a_failed_episode_is_replaced_and_its_replies_serve(folder) -> None:
     assert not (folder / "replies.jsonl").exists()
     with contextlib.closing(Store(folder)) as store:
         assert store.statuses(0) == dict.fromkeys(range(3), "complete")
-        assert not store.failed()
 
 
 def test_replies_are_written_anew_before_they_fill_the_disk(folder, monkeypatch) -> None:
@@ -224,7 +223,7 @@ def test_a_line_of_another_experiment_is_no_episode(folder, tmp_path, caplog) ->
 def test_a_file_of_another_experiment_is_refused_by_name(folder, tmp_path, name) -> None:
     run_experiment(make_experiment(SMALL), tmp_path / "other")
     shutil.copy(tmp_path / "other" / name, folder)
-    with pytest.raises(TomevalError, match=r"experiment '(two|small)', but experiment\.json of"):
+    with pytest.raises(TomevalError, match=r"experiment '(two|small)', and experiment\.json of"):
         Store(folder)
 
 

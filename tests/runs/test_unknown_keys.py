@@ -12,8 +12,8 @@ import pytest
 from support import ROOT
 
 from tomeval.core.errors import TomevalError
+from tomeval.play.plan import plan_rows
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.plan import plan_rows
 
 EXPERIMENTS = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
 NAMES = ("games", "players")

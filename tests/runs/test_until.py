@@ -13,10 +13,11 @@ import pytest
 from support import dump
 
 from tomeval.core.errors import TomevalError
+from tomeval.play.runner import run_experiment
+from tomeval.play.schedule import Shard
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.runs.until import Goal, goals, paired
 from tomeval.statistics.sequences import mean_sequence
 
@@ -89,8 +90,8 @@ def test_what_a_condition_asks_of_which_cells() -> None:
     quoted = {"kind": "simulated", "name": "S2A, long", "p": 0.9}
     asked = goals(made('decided("S2A, long", rmax)', subjects=["rmax", quoted]))
     assert asked[0].names == ("S2A, long", "rmax")
-    with pytest.raises(TomevalError, match="cannot be combined with --limit"):
-        run_experiment(made(), "never", limit=1)
+    with pytest.raises(TomevalError, match="cannot be combined with --shard"):
+        run_experiment(made(), "never", shard=Shard(1, 2))
 
 
 def cell_of(values, *, which=None, each_once=False, bounds=(0.0, 1.0), clusters=None):
@@ -116,8 +117,8 @@ def test_pairs_are_units_by_number_by_draw_and_by_cluster() -> None:
     assert paired(one, other, "m").tolist() == [0.5, 2]
     drawn = cell_of([4, 5, 6], which=[1, 0, 1])
     once = cell_of([1, 2], which=[0, 1], each_once=True)
-    assert paired(drawn, once, "m").tolist() == [2, 4, 4]
-    assert paired(once, drawn, "m").tolist() == [-2, -4, -4]
+    assert paired(drawn, once, "m").tolist() == [2.5, 3.5, 4.5]
+    assert paired(once, drawn, "m").tolist() == [-2.5, -3.5, -4.5]
     a, b = cell_of([1, 2, 6, 9], clusters=[7, 7, 3, 3]), cell_of([0, 0, 0, 0])
     assert paired(a, b, "m").tolist() == [1.5, 7.5]
 
@@ -188,7 +189,7 @@ def test_a_run_that_is_killed_goes_on_from_its_last_look(whole, tmp_path) -> Non
     code = (
         "import json, os, pathlib, signal, sys, tomeval.runs.until as until\n"
         "from tomeval.runs.experiment import make_experiment\n"
-        "from tomeval.runs.runner import run_experiment\n"
+        "from tomeval.play.runner import run_experiment\n"
         "look = until.Looks.look\n"
         "def die(self, complete):\n"
         "    more = look(self, complete)\n"

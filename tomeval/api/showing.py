@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from tomeval.comparing.result import Comparison
 from tomeval.core.text import in_line, visible, wrap
+from tomeval.play.live import Live, Progress
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows
 from tomeval.report.html import grid_html
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid, set_grid
 from tomeval.report.views import Asked, cells_view
-from tomeval.runs.live import Live, Progress
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
@@ -216,15 +216,11 @@ class _Shown:
         self._handle.update(self._state(), raw=True)
 
     def _state(self) -> dict[str, str]:
-        """Return a bar, steps and time left, and a line per model that was asked."""
+        """Return a bar, steps and time left, and what models were asked."""
         live = self.live
         left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
         lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
-        for model in live.models.values():
-            calls, tokens = model.spent.replies, model.tokens
-            unread = model.unreadable_share
-            said = "" if unread is None else f", {100 * unread:.1f} % of answers unreadable"
-            lines.append(in_line(f"{model.name}: {calls:,} calls, {tokens:,} tokens{said}"))
+        lines += [live.asked] if live.asked else []
         bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
         return {
             "text/plain": "\n".join(lines),

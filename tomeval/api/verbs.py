@@ -10,11 +10,11 @@ from typing import Any
 from tomeval.api.opened import Run
 from tomeval.api.showing import in_notebook, shown_in_notebook
 from tomeval.models.served.limits import Budget
-from tomeval.runs.engines import make_engine
+from tomeval.play.engines import make_engine
+from tomeval.play.live import Live, OnCounts, Progress
+from tomeval.play.runner import run_experiment
+from tomeval.play.schedule import parse_shard
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
-from tomeval.runs.live import Live, OnCounts, Progress
-from tomeval.runs.runner import run_experiment
-from tomeval.runs.shard import parse_shard
 
 
 def run(
@@ -25,7 +25,6 @@ def run(
     engine: str | None = None,
     replicas: int | None = None,
     gpus_per_replica: float | None = None,
-    limit: int | None = None,
     concurrency: int = 32,
     budget: Budget | None = None,
     go_on: bool = False,
@@ -50,8 +49,6 @@ def run(
         With an engine: how many play at a time; default: 1.
     gpus_per_replica : float, optional
         With an engine: GPUs of each, a whole number or a share of one; default: 0, they see none.
-    limit : int, optional
-        Play only the first so many episodes of every cell; without it, the rest is played later.
     concurrency : int
         Episodes with language models played at a time; with an engine, on each replica.
     budget : Budget, optional
@@ -64,7 +61,7 @@ def run(
         Called with (steps done, steps in all), which count earlier sessions too. The second number
         falls when a cell is stopped.
     on_counts : callable, optional
-        Called with a `tomeval.runs.live.Counts` at the start and whenever it changes: episodes
+        Called with a `tomeval.play.live.Counts` at the start and whenever it changes: episodes
         that are complete, void and failed, and questions asked again, over all sessions. In a
         notebook, without either of the two, lines below the cell show how it goes.
 
@@ -72,7 +69,7 @@ def run(
     ------
     TomevalError
         What is wrong with the experiment or the folder, or with the first replies of a model, see
-        `tomeval.runs.unread.UnreadError`.
+        `tomeval.play.replies.UnreadError`.
 
     Examples
     --------
@@ -95,7 +92,6 @@ def run(
             Path(out),
             workers=workers,
             engine=made,
-            limit=limit,
             concurrency=concurrency,
             budget=budget,
             go_on=go_on,

@@ -143,12 +143,6 @@ MaxCost = Annotated[
     float | None,
     typer.Option("--max-cost", hidden=True, help="Stop before they cost more, by their prices."),
 ]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit", metavar="N", help="Play the first N episodes of each cell; later the rest."
-    ),
-]
 Until = Annotated[
     str | None,
     typer.Option(

@@ -18,7 +18,6 @@ from tomeval.cli.options import (
     ExperimentFile,
     GoOn,
     GpusPerReplica,
-    Limit,
     MaxCalls,
     MaxCost,
     MaxTokens,
@@ -39,11 +38,10 @@ from tomeval.core.printing import show, tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
+    from tomeval.play.schedule import Shard
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.shard import Shard
 
 
-CAUTIOUS = ", by a cautious estimate (--tokenizer counts exactly)"
 WIDTH = 116
 """Of sentences below a table."""
 
@@ -78,7 +76,6 @@ def run(
     replicas: Replicas = None,
     gpus_per_replica: GpusPerReplica = None,
     model: ModelOption = None,
-    limit: Limit = None,
     until: Until = None,
     concurrency: Concurrency = 32,
     max_calls: MaxCalls = None,
@@ -107,19 +104,14 @@ def run(
     """
     from tomeval.core.credentials import trusting
     from tomeval.models.served.limits import Budget
-    from tomeval.runs.engines import make_engine
+    from tomeval.play.engines import make_engine
+    from tomeval.play.schedule import parse_shard
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.shard import parse_shard
 
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out is empty; name a folder, or leave it out")
     part = None if shard is None else parse_shard(shard)
     loaded = load_experiment(experiment, _changes(overrides, until), model)
-    if overrides:
-        from tomeval.runs.plan import own_numbers
-
-        tell_notes(own_numbers(loaded, overrides))
-    tell_notes(_contexts(loaded))
     folder = out or str(Path("runs") / loaded.folder_name)
     apart = out is None and loaded.folder_name != loaded.name
     caps = (max_calls, max_tokens, max_cost)
@@ -135,7 +127,6 @@ def run(
                 engine, workers, replicas=replicas, gpus_per_replica=gpus_per_replica
             ),
             budget=Budget(*caps) if any(cap is not None for cap in caps) else None,
-            limit=limit,
             concurrency=concurrency,
             go_on=go_on,
         )
@@ -150,19 +141,6 @@ def _changes(overrides: Sequence[str] | None, until: str | None) -> list[str]:
     return [*(overrides or ()), f"until={json.dumps(until)}"]
 
 
-def _contexts(experiment: Experiment) -> list[str]:
-    """Say where the context of a local model may end before an episode does.
-
-    Not of the embedded models, whose contexts hold all that ships, nor of served ones.
-    """
-    from tomeval.models import model_name
-    from tomeval.runs.plan import plan_rows, too_long
-
-    specs = [spec for cell in experiment.cells for spec in cell.models.values()]
-    local = any(model_name(spec).startswith("hf:") for spec in specs)
-    return too_long(plan_rows(experiment), CAUTIOUS) if local else []
-
-
 def play_into(
     experiment: Experiment,
     out: str | Path,
@@ -174,7 +152,7 @@ def play_into(
 ) -> None:
     """Play an experiment into a folder, show how it goes, and print the outcome and the notes.
 
-    `how` are further arguments of `tomeval.runs.runner.run_experiment`.
+    `how` are further arguments of `tomeval.play.runner.run_experiment`.
 
     Raises
     ------
@@ -183,9 +161,9 @@ def play_into(
         none of the first replies of a model could be read.
     """
     from tomeval.cli.progress import showing_progress
-    from tomeval.runs.live import Live
-    from tomeval.runs.runner import run_experiment
-    from tomeval.runs.unread import UnreadError
+    from tomeval.play.live import Live
+    from tomeval.play.replies import UnreadError
+    from tomeval.play.runner import run_experiment
 
     live, unread = Live(), None
     with ExitStack() as stack:
@@ -205,7 +183,7 @@ def play_into(
     tell_notes(notes)
     for line in live.closing:
         tell(folded(line, sys.stderr))
-    if not _close(Path(out), experiment, shard, how.get("limit")):
+    if not _close(Path(out), experiment, shard):
         raise typer.Exit(1)
 
 
@@ -220,22 +198,22 @@ def _logger(name: str) -> Any:
     return made
 
 
-def _close(folder: Path, experiment: Experiment, shard: Shard | None, limit: int | None) -> bool:
+def _close(folder: Path, experiment: Experiment, shard: Shard | None) -> bool:
     """Print what a run holds, over all sessions; return whether nothing is missing from it.
 
     Of a shard: whether it was played.
     """
+    from tomeval.play.closing import closing
+    from tomeval.play.runner import is_whole, wanted_of
     from tomeval.report.facts import verdicts
-    from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
-    from tomeval.runs.runner import is_whole, wanted_of
 
     with Run(folder) as opened:
         close = closing(opened)
         said = verdicts(opened) if shard is None and close.measurable else []
         whole = close.whole
         if shard is not None:
-            whole = is_whole(opened.store, wanted_of(experiment, shard, limit))
+            whole = is_whole(opened.store, wanted_of(experiment, shard))
     verb = "table" if close.measurable else "transcript"
     if shard is not None:
         tell(f"shard {shard}: {'played' if whole else 'not all of it could be played'}")
@@ -257,28 +235,24 @@ def plan(
     ] = None,
     context: Annotated[
         int | None,
-        typer.Option(
-            "--context", hidden=True, help="Context length of served models, in tokens.", min=1
-        ),
+        typer.Option("--context", help="Context of models that do not tell it, in tokens.", min=1),
     ] = None,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
     """Show what an experiment would play, ask and cost."""
     from tomeval.core.credentials import trusting
+    from tomeval.play.plan import (
+        for_reading,
+        plan_rows,
+        plan_totals,
+        too_long,
+    )
+    from tomeval.play.preview import token_counter
+    from tomeval.play.runner import lacks
     from tomeval.report.tables import DATA
     from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
-    from tomeval.runs.plan import (
-        for_reading,
-        own_numbers,
-        plan_rows,
-        plan_totals,
-        scoring_words,
-        too_long,
-    )
-    from tomeval.runs.preview import token_counter
-    from tomeval.runs.runner import lacks
 
     count = token_counter(tokenizer) if tokenizer else None
     with trusting(trust_host or (), code=trust_remote_code):
@@ -293,20 +267,17 @@ def plan(
         show_table(shown, form)
     if form == "text":
         lines = plan_totals(rows)
-        if "calls" in rows[0]:
-            lines.insert(-1, scoring_words(loaded))
         for table in loaded.extra_tables.values():
             lines += table.planned(loaded.cells, loaded.per_cell)
         blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
-    tell_notes(own_numbers(loaded, overrides or []))
     if loaded.until:
         tell_notes(["the most that can be played: cells stop earlier where the condition holds"])
     if missing := lacks(loaded):
         tell_notes([f"this cannot run here: {missing}"])
-    long = too_long(rows, "" if tokenizer else CAUTIOUS)
+    long = too_long(rows)
     tell_notes(long)
     if long:
         raise typer.Exit(1)

@@ -1,7 +1,7 @@
 """How work goes, on standard error: a display at a terminal, else a line each minute.
 
-A run shows what is true of it: steps, the time left, episodes, a line for each language model, and
-what its server does if it is waited for. Other work, such as drawing, shows how much is done.
+A run shows what is true of it: steps, the time left, episodes, what language models were asked, and
+what a server does if it is waited for. Other work, such as drawing, shows how much is done.
 """
 
 from __future__ import annotations
@@ -17,13 +17,10 @@ from tomeval.core.printing import tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
-    from tomeval.runs.live import Live, ModelCount
+    from tomeval.play.live import Live
 
 EVERY = 60.0
 """Seconds between two lines where standard error is not a terminal."""
-
-_ROWS = 8
-"""So many models have a line: of more, those at work."""
 
 
 @contextmanager
@@ -144,26 +141,6 @@ def lines_of(live: Live) -> list[str]:
     share = f"{100 * live.steps // live.total if live.total else 100} %"
     finished = live.total and live.steps == live.total
     left = "stopping" if live.note else time_left(live.left)
-    cost = "" if live.cost is None else f"; cost {live.cost:,.2f}"
-    lines = [f"{share}, {'finished' if finished else left}{cost}", f"  episodes: {live.counts}"]
-    models = list(live.models.items())
-    if len(models) > _ROWS:
-        models.sort(key=lambda one: (not one[1].spent.calls, one[1].ended >= one[1].wanted))
-        lines.append(f"  {len(models) - _ROWS:,} more models, and:")
-    lines += [f"  {_of_model(one, live.waiting[key].retries)}" for key, one in models[:_ROWS]]
-    lines += [f"  {one.name}: {waits}" for key, one in models if (waits := live.waits(key))]
+    lines = [f"{share}, {'finished' if finished else left}", f"  episodes: {live.counts}"]
+    lines += [f"  {line}" for line in (live.asked, *live.waits) if line]
     return [in_line(line) for line in (*lines, *filter(None, (live.replica_line(), live.note)))]
-
-
-def _of_model(model: ModelCount, retries: int) -> str:
-    """Return what a model was asked and replied, leaving out what there is none of."""
-    asked, unread = model.spent, model.unreadable_share
-    told = {
-        f"episodes {model.ended:,}/{model.wanted:,}": True,
-        f"calls {asked.replies:,}": asked.replies,
-        f"tokens {model.tokens:,}": model.tokens,
-        f"cost {asked.cost or 0:,.2f}": asked.cost is not None,
-        f"retries {retries:,}": retries,
-        f"unread {100 * (unread or 0):.3g} %": unread,
-    }
-    return f"{model.name}: {', '.join(words for words, there in told.items() if there)}"

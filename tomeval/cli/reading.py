@@ -32,8 +32,8 @@ def status(
 
     The exit code is 0 whatever is missing: the run could be read.
     """
+    from tomeval.play.closing import closing
     from tomeval.report.tables import DATA
-    from tomeval.runs.closing import closing
     from tomeval.runs.results import Run
 
     with Run(folder, where or ()) as opened:
@@ -163,9 +163,9 @@ def prompt(
     ] = None,
 ) -> None:
     """Print exactly what a model would read in one round."""
+    from tomeval.play.preview import copy_templates, preview
     from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment, override_key
-    from tomeval.runs.preview import copy_templates, preview
 
     if experiment is None:
         if model or cell:

@@ -110,9 +110,9 @@ def table(
     ] = False,
 ) -> None:
     """Print the table of a run: whether players use what they know."""
+    from tomeval.play.closing import nothing_measured
     from tomeval.report import views
     from tomeval.report.tables import DATA, WORDS, data, set_grid
-    from tomeval.runs.closing import nothing_measured
     from tomeval.runs.notes import few_notes, lacks_interval
     from tomeval.runs.results import Run, joined
 

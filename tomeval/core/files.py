@@ -69,11 +69,12 @@ def check_outside(path: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path, *, own: bool = False) -> Iterator[Path]:
+def replacing(path: Path, *, own: bool = False, by: str = "") -> Iterator[Path]:
     """Give a draft to write, which replaces `path` if the block ends without an error.
 
     The draft lies beside `path`, in a folder that is made if needed; after an error it is removed.
-    With `own` the file is one of a run folder; it is replaced whatever it holds.
+    With `own` the file is one of a run folder; it is replaced whatever it holds. `by` tells writers
+    of one file apart, each of which has a draft of its own.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def replacing(path: Path, *, own: bool = False) -> Iterator[Path]:
         "name"
     )
     target = path if own else Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name}.new")
+    draft = target.with_name(f".{target.name}{by}.new")
     try:
         before = "" if own else _there(target, path)
         if before is None:

@@ -18,10 +18,7 @@ from tomeval.core.text import check_text, excerpt
 MAX_TOML = 32_000_000
 """Characters of a TOML file; partner tables can be long."""
 
-PUBLISHED = {
-    "reported_results": "matrix",
-    "reported_decrypto": "decrypto",
-}
+PUBLISHED = {"reported_results": "matrix"}
 """The domains of published results that ship, by name."""
 
 _DOTTED = re.compile(r"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){1000}")

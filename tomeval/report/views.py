@@ -16,7 +16,6 @@ from tomeval.runs import notes as said
 from tomeval.runs.columns import ANSWER, filled, is_attainable, is_interval
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import lacking
-from tomeval.runs.reported import beside_facts, holds_facts
 from tomeval.runs.results import STOPPED, Run, joined, joined_rows
 from tomeval.runs.selection import choose_measures
 from tomeval.statistics import AUTO
@@ -91,10 +90,12 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
     run = joined(runs)
     _check(runs, asked)
     if asked.against is not None:
-        own = None if holds_facts(asked.against) else run.domain.show.beside
-        beside = own or beside_facts
+        if run.domain.show.beside is None:
+            raise TomevalError(f"--against: there are no published numbers of {run.domain.name}")
         path = Path(asked.against)
-        rows, notes = beside(run, path, asked.as_model, asked.interval, asked.reference)
+        rows, notes = run.domain.show.beside(
+            run, path, asked.as_model, asked.interval, asked.reference
+        )
         return rows, asked, notes
     if asked.published:
         if run.domain.show.published is None:

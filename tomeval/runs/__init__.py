@@ -1,8 +1,8 @@
 """From an experiment to cells, episodes, the store and results, for every kind of game.
 
 May import core, statistics, models and strategies; a domain is reached through its contract, given
-here. Runs are played by `runner.run_experiment`, whose module says step by step what a run is, and
-read back as `results.Run`.
+here. A store (`store.py`, `tallies.py`) is read as a `results.Run` of cells (`cell.py`) with
+measures; `tomeval.play` fills it.
 """
 
 from tomeval.runs.capabilities import Compare, Describe, Line, Play, Read, Show

@@ -175,9 +175,9 @@ class Read:
 def _steps_as_lines(run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
     """Yield a line for every step: the domain's columns of the store."""
     yield Line(0, f"{cell.name}; episode {episode}")
-    columns = run.store.steps(cell.number, episode)
-    for step, row in enumerate(zip(*columns.values(), strict=True), 1):
-        said = zip(columns, row, strict=True)
+    names = list(run.domain.read.schema.steps)
+    for step, row in enumerate(run.store.read("steps", names, cell.number, episode), 1):
+        said = zip(names, row, strict=True)
         yield Line(step, ", ".join(f"{name} {value}" for name, value in said if value is not None))
 
 
@@ -249,8 +249,8 @@ class Show:
     notes_of_measures : function of run, names
         Sentences that stand below every table of cells that shows one of these measures.
     beside : function of run, path, model, interval, reference
-        A run's rows beside published results in a form of the domain's own, and notes, for ``table
-        --against``; None: it has the form of all domains, `tomeval.runs.reported`, alone.
+        A run's rows beside published results, and notes, for ``table --against``; None: there are
+        none.
     published : function of run, rows
         A run's rows named and ordered as in published tables, the measures of these, and notes, for
         ``table --published``; None: there are none.
@@ -371,12 +371,6 @@ class Describe:
         What can be attained in an experiment's cells, for ``tomeval bounds``.
     cannot_tell : function of cells
         Sentences on what measures cannot tell in an experiment's cells, whoever plays.
-    inside : function
-        What stands inside a table of experiment files, such as an option of a player: by its name,
-        the key of the table.
-    other_file : function of a TOML file's data
-        What a file is that is no experiment, and where it goes, to complete a message that begins
-        with its name; None: nothing known.
     lists : mapping
         What ``tomeval list`` can list of it, by name: a function, or ``module:function``.
     scripts : mapping
@@ -387,7 +381,5 @@ class Describe:
     example: Callable[[str, str, Mapping[str, Any]], Any] | None = None
     bounds: Callable[[Sequence[Any]], Rows] | None = None
     cannot_tell: Callable[[Sequence[Any]], list[str]] = _nothing
-    inside: Callable[[], Mapping[str, str]] = _empty
-    other_file: Callable[[Mapping[str, Any]], str | None] = _none
     lists: Mapping[str, str | Callable[[], Rows]] = field(default_factory=dict)
     scripts: Mapping[str, Script] = field(default_factory=dict)

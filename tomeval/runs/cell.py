@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import generator_of
-from tomeval.runs import tallies
 from tomeval.runs.measures import (
     SCORE_PARTS,
     SCORES,
@@ -261,7 +260,8 @@ class RunCell:
     @property
     def steps(self) -> int:
         """The number of steps of the complete episodes."""
-        return tallies.steps(self.store).get((self.number, COMPLETE), 0)
+        lengths = self.store.lengths(self.number)
+        return sum(length for status, length in lengths if status == COMPLETE)
 
     @cached_property
     def units(self) -> int:

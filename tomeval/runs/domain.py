@@ -8,20 +8,20 @@ domain for nothing but what is here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import NotInstalled, bring, named, part, reserve
+from tomeval.core.extensions import ADDED, NotInstalled, bring, named, part, reserve
 from tomeval.core.plugins import HINT, load_plugins
 from tomeval.models import is_served, model_name
 from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.capabilities import Compare, Describe, Play, Read, Show
 from tomeval.runs.measures import Measure, guarded
-from tomeval.runs.outside import LOADED, adopt_added
+from tomeval.runs.outside import LOADED, adopt
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
@@ -167,67 +167,26 @@ def cell_names(domain: Domain, definitions: Sequence[Mapping[str, Any]]) -> list
     return [", ".join(dict.fromkeys(str(value) for value in row.values())) for row in shown]
 
 
-def check_domain(domain: object) -> Domain:
-    """Return a domain, checked to keep the contract.
-
-    Raises
-    ------
-    TomevalError
-        Says which part of it does not, and what it is.
-    """
-    from tomeval.runs.experiment import Experiment
-
-    if not isinstance(domain, Domain):
-        raise TomevalError(f"a domain is an object of the class Domain, not {domain!r:.60}")
-    name = str(domain.name)
-    keys, show, compare = domain.experiment, domain.show, domain.compare
-    if not (isinstance(keys, type) and issubclass(keys, Experiment)):
-        raise _faulty(name, "experiment", f"{keys.__name__} is not a subclass of Experiment")
-    if (named_there := keys.model_fields["domain"].default) != name:
-        raise _faulty(name, "experiment", f"the key domain is {named_there!r} by default")
-    parts = compare.parts
-    named_measures: dict[str, Iterable[str]] = {
-        "show.headline": show.headline,
-        "compare.parts": () if parts is None else (parts.whole, *parts.part.values()),
-    }
-    for where, names in named_measures.items():
-        for measure in names:
-            if measure not in domain.measures:
-                raise unknown("measure", measure, domain.measures, f"domain {name!r}: {where}")
-    if show.first_table not in ("", "cells", *show.tables):
-        where = f"domain {name!r}: show.first_table"
-        raise unknown("table", show.first_table, ("cells", *show.tables), where)
-    return domain
-
-
-def _faulty(name: str, where: str, what: str) -> TomevalError:
-    return TomevalError(f"domain {name!r}: {where}: {what}")
-
-
 def get_domain(name: str, where: str = "") -> Domain:
     """Return a domain by name, loaded when it is first named, with all plugins.
 
     Raises
     ------
     TomevalError
-        An unknown name, with the near match, or a domain that does not keep the contract.
+        An unknown name, with the near match.
     """
     load_plugins()
-    if not isinstance(name, str) or name not in LOADED:
-        if isinstance(name, str) and name not in DOMAINS and (brought := part("domains", name)):
-            _take(name, brought)
-            return LOADED[name]
-        if not isinstance(name, str) or name not in DOMAINS:
-            raise TomevalError(
-                f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}"
-            )
+    if isinstance(name, str) and name in LOADED:
+        return LOADED[name]
+    if isinstance(name, str) and name in DOMAINS:
         try:
-            _take(name, resolve_name(DOMAINS[name]))
+            return _take(resolve_name(DOMAINS[name]))
         except ImportError as error:
-            raise NotInstalled(
-                f"the domain {name!r} cannot be loaded: {error}; reinstall tomeval"
-            ) from error
-    return LOADED[name]
+            why = f"the domain {name!r} cannot be loaded: {error}; reinstall tomeval"
+            raise NotInstalled(why) from error
+    if isinstance(name, str) and (brought := part("domains", name)):
+        return _take(brought)
+    raise TomevalError(f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}")
 
 
 def register_domain(domain: Domain) -> Domain:
@@ -239,26 +198,26 @@ def register_domain(domain: Domain) -> Domain:
     Raises
     ------
     TomevalError
-        It does not keep the contract, or its name is taken.
+        It is none, or its name is taken.
     """
-    name = check_domain(domain).name
-    if name in DOMAINS:
-        raise TomevalError(f"domain {name!r}: the name is taken by a domain that ships")
+    if not isinstance(domain, Domain):
+        raise TomevalError(f"a domain is an object of the class Domain, not {domain!r:.60}")
+    if domain.name in DOMAINS:
+        raise TomevalError(f"domain {domain.name!r}: the name is taken by a domain that ships")
     domain.measures = {
-        measure: one
-        if hasattr(one.of, "__wrapped__")
-        else replace(one, of=guarded(one.of, measure))
-        for measure, one in domain.measures.items()
+        name: one if hasattr(one.of, "__wrapped__") else replace(one, of=guarded(one.of, name))
+        for name, one in domain.measures.items()
     }
-    bring("domains", name, domain, domain.experiment)
-    _take(name, domain)
-    return domain
+    bring("domains", domain.name, domain, domain.experiment)
+    return _take(domain)
 
 
-def _take(name: str, domain: Domain) -> None:
+def _take(domain: Domain) -> Domain:
     """Enter a domain: one that ships, or one that an extension brings."""
-    LOADED[name] = check_domain(domain)
-    adopt_added(domain)
+    LOADED[domain.name] = domain
+    for extension in ADDED.values():
+        adopt(domain, extension)
+    return domain
 
 
 def domain_names() -> list[str]:

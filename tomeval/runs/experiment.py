@@ -331,30 +331,23 @@ def load_experiment(
         from tomeval.runs.faults import not_read
 
         raise not_read(path, error) from None
-    try:
-        domain = _domain_of(data, where)
-        tables = tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
-        for override in overrides:
-            override_key(data, override, tables)
-        given = [model] if isinstance(model, str) else list(model or ())
-        unchanged = copy.deepcopy(data)
-        for name in given:
-            model_name(name)
-            domain.experiment.use_model(data, name)
-        if stand_in and "model" not in data and "model" in domain.experiment.model_fields:
-            data["model"] = stand_in
-        if len(given) > 1:
-            if not domain.experiment.MODEL_AXIS:
-                raise TomevalError(f"{where}: --model: players of {domain.name} share one model")
-            data["model"] = given
-        base, one_model = path.parent, bool(given)
-        experiment = make_experiment(data, base=base, where=where, one_model=one_model)
-    except TomevalError:
-        from tomeval.runs.faults import other_kind
-
-        if what := other_kind(data):
-            raise TomevalError(f"{where}: {what}") from None
-        raise
+    domain = _domain_of(data, where)
+    tables = tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
+    for override in overrides:
+        override_key(data, override, tables)
+    given = [model] if isinstance(model, str) else list(model or ())
+    unchanged = copy.deepcopy(data)
+    for name in given:
+        model_name(name)
+        domain.experiment.use_model(data, name)
+    if stand_in and "model" not in data and "model" in domain.experiment.model_fields:
+        data["model"] = stand_in
+    if len(given) > 1:
+        if not domain.experiment.MODEL_AXIS:
+            raise TomevalError(f"{where}: --model: players of {domain.name} share one model")
+        data["model"] = given
+    base, one_model = path.parent, bool(given)
+    experiment = make_experiment(data, base=base, where=where, one_model=one_model)
     experiment._models_instead = given if data != unchanged else []
     if given and not any(cell.models for cell in experiment.cells):
         raise TomevalError(f"{where}: no player is a language model, so --model replaces nothing")

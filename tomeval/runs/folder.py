@@ -1,16 +1,23 @@
-"""A run's folder: made or checked, found by what a user names, with notes of its sessions."""
+"""A run's folder: made or checked, held, found by what a user names, with notes of its sessions.
+
+One process at a time writes a run folder, or a part of it: by a lock of the file system. Whether
+a lock reaches other hosts depends on how a file system is mounted, and nothing tells; so
+`tomeval.runs.lines.Appended` also notices when a file grows that it alone should write.
+"""
 
 from __future__ import annotations
 
 import atexit
 import difflib
+import fcntl
+import os
 import platform
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -59,6 +66,63 @@ _OURS = re.compile(r"\.?(experiment|run|episodes|calls|replies)\b[\w.-]*")
 """Names of files of a run."""
 
 
+@contextmanager
+def locked(folder: Path, part: str = "") -> Iterator[None]:
+    """Hold a run folder, or a part of it, inside the block.
+
+    Parts, such as ``.3-of-16``, are held beside each other, but not beside the whole.
+
+    Raises
+    ------
+    TomevalError
+        Another process holds it, it cannot be written, or its file system has no locks.
+    """
+    own = folder / f"run{part}.lock"
+    file = _take(own)
+    try:
+        for other in folder.glob("run*.lock"):
+            if other != own and (not part or other.name == "run.lock"):
+                _release(_take(other))
+        os.ftruncate(file, 0)
+        os.write(file, f"process {os.getpid()} on {platform.node()}".encode())
+        yield
+    finally:
+        _release(file)
+
+
+def _take(path: Path) -> int:
+    """Return the open file, locked."""
+    folder = path.parent
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise TomevalError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        who = path.read_text(encoding="utf-8", errors="replace")
+        raise TomevalError(
+            f"{folder}: another process is running in this folder{f' ({who})' if who else ''}; "
+            "wait for it, stop it, or choose another folder with --out"
+        ) from None
+    except OSError as error:
+        os.close(file)
+        raise TomevalError(
+            f"{folder}: the file system has no locks ({error.strerror or error}), so that two "
+            "processes could write there at once; play on another disk with --out, and copy the "
+            "folder when it is done"
+        ) from None
+    return file
+
+
+def _release(file: int) -> None:
+    with suppress(OSError):
+        # Closing is not enough where a forked process has the file too.
+        fcntl.flock(file, fcntl.LOCK_UN)
+    os.close(file)
+
+
 def located(folder: Path) -> Path:
     """Return the folder of a run: the path itself, or a copy of the shipped run of that name.
 
@@ -69,43 +133,29 @@ def located(folder: Path) -> Path:
     TomevalError
         There is no such folder, or it is a file: says what may have been meant, and what takes it.
     """
-    if folder.exists():
-        if folder.is_file():
-            raise _a_file(folder)
+    if folder.is_dir():
         return folder
-    if len(folder.parts) == 1 and part("runs", folder.name) is not None:
-        return _copy(folder.name)
-    raise _missing(folder)
-
-
-def _a_file(path: Path) -> TomevalError:
-    """Return the error for a file given as a run folder: what it is, and what takes it."""
-    then = ""
-    if (path.parent / EXPERIMENT).exists():
-        then = f"; name its folder: {path.parent}"
-    elif path.suffix == ".toml":
-        then = f"; `tomeval run {path}` plays an experiment"
-    elif path.suffix in (".csv", ".jsonl"):
-        then = f"; `tomeval import {path}` imports its games"
-    return TomevalError(f"{path}: is a file, not a run folder{then}")
-
-
-def _missing(folder: Path) -> TomevalError:
-    """Return the error for a missing run folder, with what may have been meant."""
-    name, said = folder.name, "not a run folder (no such folder)"
-    alone, played = len(folder.parts) == 1, Path("runs") / folder.name / EXPERIMENT
-    if alone and name in shipped_experiments() and not played.exists():
-        return TomevalError(
-            f"{folder}: is an experiment, not a run folder; `tomeval run {name}` plays it, then "
-            f"name runs/{name}"
-        )
+    name, alone = folder.name, len(folder.parts) == 1
+    if folder.exists():
+        then = f"; `{_TAKES[folder.suffix]} {folder}` takes it" if folder.suffix in _TAKES else ""
+        if (folder.parent / EXPERIMENT).exists():
+            then = f"; name its folder: {folder.parent}"
+        raise TomevalError(f"{folder}: is a file, not a run folder{then}")
+    if alone and part("runs", name) is not None:
+        return _copy(name)
     beside = [path.parent for path in folder.parent.glob(f"*/{EXPERIMENT}")]
     beside += [path.parent for path in Path("runs").glob(f"*/{EXPERIMENT}")]
     names = {path.name: str(path) for path in beside}
     names |= {one: f"the run {one!r}" for one in named_parts("runs") if alone}
+    shipped = alone and name in shipped_experiments()
+    then = f"`tomeval run {name if shipped else 'EXPERIMENT'}` makes one, under runs/"
     if near := difflib.get_close_matches(name, names, 1, cutoff=0.7):
-        return TomevalError(f"{folder}: {said}; did you mean {names[near[0]]}?")
-    return TomevalError(f"{folder}: {said}; `tomeval run EXPERIMENT` makes one, under runs/")
+        then = f"did you mean {names[near[0]]}?"
+    raise TomevalError(f"{folder}: not a run folder (no such folder); {then}")
+
+
+_TAKES = {".toml": "tomeval run", ".csv": "tomeval import", ".jsonl": "tomeval import"}
+"""What takes a file that is no run folder, by how its name ends."""
 
 
 @cache
@@ -121,10 +171,11 @@ def add_session(store: WritableStore, stop_after_voids: int, episodes: int | Non
 
     And how many `episodes` a cell was to have, if it is played here: see `raised`.
     """
+    installed = versions()
     session = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "versions": _installed(),
+        "python": installed.pop("python"),
+        "versions": installed,
         "tomeval_commit": _commit(Path(__file__).parents[1]),
         "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
@@ -136,11 +187,7 @@ def add_session(store: WritableStore, stop_after_voids: int, episodes: int | Non
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that can decide a number."""
-    return {"python": platform.python_version(), **_installed()}
-
-
-def _installed() -> dict[str, str]:
-    known = {}
+    known = {"python": platform.python_version()}
     for name in DECIDING:
         with suppress(metadata.PackageNotFoundError):
             known[name] = metadata.version(name)

@@ -40,12 +40,6 @@ class Damaged(TomevalError):
 class NothingPlayed(TomevalError):
     """A folder's run was stopped before it had begun."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"{folder}: nothing was played yet, as the run was stopped at its start; run the same "
-            "experiment again"
-        )
-
 
 def signed(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object for a JSON file with its checksum (CRC-32), under the key ``crc32``."""
@@ -143,11 +137,9 @@ class Index:
             )
         known = self._experiment.get("sha256", head.get("experiment"))
         if head.get("experiment") != known:
-            names = [f"{said.get('name')!r}" for said in (head, self._experiment)]
             raise TomevalError(
-                f"{path}: is of the experiment {names[0]}, but {EXPERIMENT} of "
-                f"{'another one with this name' if names[0] == names[1] else names[1]}; one of the "
-                "two is not of this folder: put back the right one"
+                f"{path}: is of the experiment {head.get('name')!r}, and {EXPERIMENT} of another "
+                f"one, {self._experiment.get('name')!r}; put back the right one"
             )
         about = {"name": head.get("name"), "domain": head.get("domain"), "sha256": known}
         self._experiment = about | dict(self._experiment)

@@ -1,19 +1,19 @@
-"""Files of JSON lines, each with its checksum (CRC-32) before it; they only grow.
+"""Files of a run: JSON lines, each with its checksum (CRC-32) before it, and the log of calls.
 
-A line is ``CRC JSON``: eight hexadecimal digits, a blank, an object. The checksum of a file's first
-line, its head, is that of the text; the head's goes into those of all other lines, so that a line
-of another file is told from one that was written here.
+They only grow. A line is ``CRC JSON``: eight hexadecimal digits, a blank, an object. The checksum
+of a file's first line, its head, is that of the text; the head's goes into those of all others.
 """
 
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 import re
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -159,3 +159,42 @@ class Appended:
         elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
             why = "cannot be written; is the folder read-only?"
         return TomevalError(f"{self.path}: {why}")
+
+
+Call = tuple[int, str, str, dict[str, Any]]
+"""Step, seat, form and record of a model call."""
+
+
+def pack_calls(cell: int, episode: int, calls: Sequence[Call]) -> bytes:
+    """Return the calls of an episode as a gzip member: a line each."""
+    lines = (
+        {"cell": cell, "episode": episode, "step": step, "seat": seat, "form": form, "call": call}
+        for step, seat, form, call in calls
+    )
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    return gzip.compress(text.encode(), 6, mtime=0)
+
+
+def read_calls(path: Path, offset: int, size: int, checksum: str) -> list[Call]:
+    """Return the calls of an episode, whose member begins at `offset`.
+
+    Raises
+    ------
+    TomevalError
+        The file cannot be read.
+    ValueError, KeyError
+        It is not what was written there.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            member = file.read(size)
+    except OSError as error:
+        raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
+    if f"{zlib.crc32(member):08x}" != checksum:
+        raise ValueError("its checksum is another one")
+    try:
+        lines = [json.loads(line) for line in gzip.decompress(member).splitlines()]
+    except (EOFError, OSError, zlib.error) as error:
+        raise ValueError(str(error)) from None
+    return [(line["step"], line["seat"], line["form"], line["call"]) for line in lines]

@@ -241,12 +241,6 @@ _ADOPTED: dict[str, dict[str, str]] = {}
 """By domain, the names of measures that extensions have brought, and by which."""
 
 
-def adopt_added(domain: Domain) -> None:
-    """Give a domain the measures that were added before it was loaded."""
-    for extension in ADDED.values():
-        adopt(domain, extension)
-
-
 def adopt(domain: Domain, extension: Extension) -> None:
     """Give a domain an extension's measures.
 

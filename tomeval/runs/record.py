@@ -6,13 +6,15 @@ same number, word or null throughout stands there once, and one of nulls not at 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
-from tomeval.runs.spent import by_seat
+from tomeval.core.outcomes import ENFORCED, LENIENT, VALID
+from tomeval.models.base import LOW_MASS
 
 Column = Any
 """A list with a value per row, or the one value of all rows."""
@@ -22,6 +24,88 @@ ANSWER = ("step", "seat", "question", "outcome", "attempts", "value", "raw")
 
 ASKED = ("step", "seat", "question", "outcome", "attempts")
 """What is known of every question."""
+
+
+class Spent(NamedTuple):
+    """What the calls of a seat came to.
+
+    Attributes
+    ----------
+    calls, replies : int
+        All, and those with a reply or scores.
+    prompt, completion, cached : int or None
+        Tokens; None: no reply says.
+    cost : float or None
+        None: no reply has a price.
+    answers, unreadable, again : int
+        Calls that were to hold an answer, those of them that could not be read, and attempts beyond
+        the first.
+    scored, low : int
+        Scored answers that say how much probability all labels have, and those below `LOW_MASS`.
+    lenient : int
+        Answers that were read although they were not in the exact form asked for.
+    enforced : int
+        Replies that the server held to a form.
+    """
+
+    calls: int = 0
+    replies: int = 0
+    prompt: int | None = None
+    completion: int | None = None
+    cached: int | None = None
+    cost: float | None = None
+    answers: int = 0
+    unreadable: int = 0
+    again: int = 0
+    scored: int = 0
+    low: int = 0
+    lenient: int = 0
+    enforced: int = 0
+
+    @classmethod
+    def of_call(cls, record: Mapping[str, Any]) -> Spent:
+        """Return what one call came to."""
+        scores = record.get("scores") or {}
+        said = record.get("reply") or scores
+        said = said if isinstance(said, dict) else {"text": said}  # of a subject of somebody's own
+        usage, details = said.get("usage") or {}, said.get("details") or {}
+        outcome, mass = record.get("outcome"), scores.get("mass")
+        return cls(
+            1,
+            int(bool(said)),
+            usage.get("prompt"),
+            usage.get("completion"),
+            usage.get("cached"),
+            details.get("cost"),
+            int(outcome is not None or bool(scores)),
+            int(outcome not in (None, VALID)),
+            int((record.get("attempt") or 0) > 1),
+            int(mass is not None),
+            int(mass is not None and mass < LOW_MASS),
+            int(record.get(LENIENT) is True),
+            int(ENFORCED in details),
+        )
+
+
+def total(parts: Iterable[Sequence[Any]]) -> Spent:
+    """Return what several come to together.
+
+    Examples
+    --------
+    >>> found = total([Spent(2, prompt=3), Spent(1, cost=0.5), Spent(4, prompt=4)])
+    >>> found.calls, found.prompt, found.completion, found.cost
+    (7, 7, None, 0.5)
+    """
+    return Spent(*map(_sum, zip(*parts, strict=True)))
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    if None in values:
+        values = [value for value in values if value is not None]
+        if not values:
+            return None
+    exact = sum(values)
+    return math.fsum(values) if isinstance(exact, float) else exact
 
 
 @dataclass
@@ -46,7 +130,7 @@ class Record:
         Every model call; `record` is a JSON-ready dict. Of a stored record empty: they are read
         with `tomeval.runs.store.Store.calls`.
     spent : dict
-        Once it was stored: what the calls of each seat came to, see `tomeval.runs.spent`.
+        Once it was stored: what the calls of each seat came to, as `Spent`.
     """
 
     episode: int
@@ -66,7 +150,10 @@ class Record:
         if self.answers:
             columns = zip(*sorted(self.answers, key=lambda row: row[:3]), strict=True)
             data["answers"] = _folded(dict(zip(ANSWER, columns, strict=True)), keep=ANSWER[:1])
-        self.spent = self.spent or by_seat(self.calls)
+        calls: dict[str, list[Spent]] = {}
+        for _, seat, _, record in self.calls:
+            calls.setdefault(seat, []).append(Spent.of_call(record))
+        self.spent = self.spent or {seat: total(parts) for seat, parts in calls.items()}
         if self.spent:
             data["spent"] = self.spent
         return data

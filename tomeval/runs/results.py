@@ -26,7 +26,7 @@ from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.record import ASKED
 from tomeval.runs.selection import parse_where, select
-from tomeval.runs.store import Store, limited
+from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, RESAMPLES
 from tomeval.statistics.estimates import SEQUENCE
 
@@ -146,31 +146,18 @@ class Run:
 
     def wanted(self, cell: RunCell) -> int | None:
         """Return how many episodes of a cell the folder is to hold; None if it does not say."""
-        if told := self._stopping.get(str(cell.number)):
-            return cell.wanted(told["episodes"])
-        return limited(cell.wanted(self._planned), self._limit) if self._planned else None
+        planned = self.until.get("cells", {}).get(str(cell.number), {}).get("episodes")
+        planned = planned or self.store.planned()
+        return cell.wanted(planned) if planned else None
 
     @cached_property
     def until(self) -> Mapping[str, Any]:
         """The condition that it stops by, with what is known of it; empty: it has none."""
         return self.store.until()
 
-    @property
-    def _stopping(self) -> Mapping[str, Any]:
-        cells: Mapping[str, Any] = self.until.get("cells", {})
-        return cells
-
     def stopped(self, cell: RunCell) -> str:
         """Return why a cell got no more episodes; empty without a condition, or if it goes on."""
-        return str(self._stopping.get(str(cell.number), {}).get("stopped", ""))
-
-    @cached_property
-    def _planned(self) -> int | None:
-        return self.store.planned()
-
-    @cached_property
-    def _limit(self) -> int | None:
-        return self.store.planned("limit")
+        return str(self.until.get("cells", {}).get(str(cell.number), {}).get("stopped", ""))
 
     @cached_property
     def public_names(self) -> dict[str, str]:
@@ -359,28 +346,28 @@ class Run:
         included, how many answers were invalid in each way after all attempts, and the
         ``reask_rate``, see `rows`.
         """
-        usage, unfinished = tallies.paid(self.store), tallies.unfinished(self.store)
-        invalid = tallies.invalid_answers(self.store) if usage else {}
-        answered = tallies.rates(self.store) if usage else {}
-        columns = next(iter(usage.values()), {})
-        counts = tallies.episodes(self.store)
+        store = self.store
+        usage, unfinished = tallies.paid(store), tallies.unfinished(store)
+        invalid = tallies.invalid_answers(store) if usage else {}
+        none_asked = dict.fromkeys((name for row in usage.values() for name in row), 0)
+        counts = tallies.episodes(store)
         other = {status for count in counts.values() for status in count}
-        statuses = (COMPLETE, VOID, FAILED, *sorted(other - {COMPLETE, VOID, FAILED}))
+        statuses = (VOID, FAILED, *sorted(other - {COMPLETE, VOID, FAILED}))
         rows = []
         for cell in self.cells:
-            row: dict[str, Any] = {"cell": cell.number, **cell.columns, COMPLETE: 0}
+            number = cell.number
+            row: dict[str, Any] = {"cell": number, **cell.columns, COMPLETE: 0}
             row[WANTED] = self.wanted(cell) if cell.knows_attempts else None
-            row |= dict.fromkeys(statuses[1:], 0)
-            row |= counts.get(cell.number, {})
+            row |= dict.fromkeys(statuses, 0) | counts.get(number, {})
             if self.until:
                 row[STOPPED] = self.stopped(cell)
             if usage:
                 left = row.get(UNFINISHED, 0)  # by people: these are stored
-                row[UNFINISHED] = left + unfinished.get(cell.number, 0)
-                row |= usage.get(cell.number, dict.fromkeys(columns, 0))
-                row |= invalid.get(cell.number, dict.fromkeys(INVALID_REASONS, 0))
-                again = answered.get(cell.number, {}) if cell.knows_attempts else {}
-                row[REASK.name] = again.get(REASK.name, float("nan"))
+                row[UNFINISHED] = left + unfinished.get(number, 0)
+                row |= usage.get(number, none_asked)
+                row |= invalid.get(number, dict.fromkeys(INVALID_REASONS, 0))
+                rates = tallies.rates_of(store, [number] if cell.knows_attempts else [])
+                row[REASK.name] = rates[REASK.name]
             rows.append(row)
         return rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
@@ -84,37 +85,12 @@ def select(cells: Sequence[RunCell], conditions: Iterable[Condition]) -> list[Ru
 def first_part(run: Run) -> tuple[Run, str]:
     """Return what figures and reports show of a run, and words for what that leaves out.
 
-    A run of at most `MANY` cells is shown whole, without words. Of a larger one the first values of
-    its columns are kept, as many as give at most `SHOWN` cells: of those of the task before those
-    that tell players apart. The words are its `WHERE`, so that others can be chosen in its place.
+    A run of at most `MANY` cells is shown whole, without words; of a larger one the first `SHOWN`.
     """
-    cells, domain = run.cells, run.domain
-    if len(cells) <= MANY:
+    if len(run.cells) <= MANY:
         return run, ""
-    conditions = []
-    players = list(reversed(domain.compare.by))
-    for column in (
-        *(name for name in reversed(domain.compare.task) if name not in players),
-        *players,
-    ):
-        groups: dict[str, list[RunCell]] = {}
-        for cell in cells:
-            groups.setdefault(str(cell.facts.get(column, "")), []).append(cell)
-        if len(cells) <= SHOWN or len(groups) == 1:
-            continue
-        kept: list[str] = []
-        room = SHOWN
-        for value, group in groups.items():
-            if kept and len(group) > room:
-                break
-            kept.append(value)
-            room -= len(group)
-        cells = [cell for cell in cells if str(cell.facts.get(column, "")) in kept]
-        conditions.append(f"{column}={','.join(kept)}")
-    several = f"the first {SHOWN} of " if len(cells) > SHOWN else ""
-    return run.part(cells[:SHOWN]), (
-        f"{len(cells[:SHOWN])} of the {len(run.cells):,} cells are shown: {several}those with "
-        f"{' and '.join(conditions)}; choose others with --where"
+    return run.part(run.cells[:SHOWN]), (
+        f"the first {SHOWN} of the {len(run.cells):,} cells are shown; choose others with --where"
     )
 
 
@@ -136,11 +112,7 @@ def _matching(condition: Condition, have: list[str]) -> set[str]:
     for value in split(condition.values):
         matching = {text for text in have if text == value or fnmatchcase(text, value)}
         if not matching:
-            raise TomevalError(
-                f"--where {condition}: no cell has the {condition.column} {value!r}"
-                f"{did_you_mean(value, have)}; they have: {', '.join(have[:12])}"
-                f"{', ...' if len(have) > 12 else ''}"
-            )
+            raise unknown(condition.column, value, have, f"--where {condition}")
         named |= matching
     return named
 
@@ -182,10 +154,14 @@ class Numbers(NamedTuple):
             held = [number for number in known if first <= number <= last]
             if not held:
                 ends = str(first) if first == last else f"{first} to {last}"
-                there = f"there are {spelled(known)}" if known else "it has none"
-                raise TomevalError(f"{where}: no {what} {ends}, {there}")
+                raise TomevalError(f"{where}: no {what} {ends}, {spelled(known)}")
             meant += held
         return list(dict.fromkeys(meant))
+
+
+def spelled(known: Sequence[int]) -> str:
+    """Return which numbers there are."""
+    return f"there are {min(known)} to {max(known)}" if known else "it has none"
 
 
 def parse_numbers(text: str, option: str) -> Numbers:
@@ -203,29 +179,12 @@ def parse_numbers(text: str, option: str) -> Numbers:
     """
     ranges = []
     for part in text.split(","):
-        first, dash, last = (piece.strip() for piece in part.partition("-"))
-        ends = (first, last if dash else first)
-        if not all(end.isascii() and end.isdigit() for end in ends) or int(ends[0]) > int(ends[1]):
+        found = re.fullmatch(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?", part)
+        ends = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if ends[0] > ends[1]:
             raise TomevalError(f"{option} {text!r}: write numbers or ranges such as 0-3,7")
-        ranges.append((int(ends[0]), int(ends[1])))
+        ranges.append(ends)
     return Numbers(tuple(ranges))
-
-
-def spelled(numbers: Sequence[int]) -> str:
-    """Return numbers as ranges.
-
-    Examples
-    --------
-    >>> spelled([0, 1, 2, 5])
-    '0-2, 5'
-    """
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
 
 
 def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> list[str]:

@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
-from tomeval.runs.calls import read_calls
 from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.index import (
     EXPERIMENT,
@@ -39,9 +38,8 @@ from tomeval.runs.index import (
     Place,
     read_experiment,
 )
-from tomeval.runs.lines import read_lines
-from tomeval.runs.record import Record
-from tomeval.runs.spent import Spent, total
+from tomeval.runs.lines import read_calls, read_lines
+from tomeval.runs.record import Record, Spent, total
 
 logger = logging.getLogger(__name__)
 
@@ -65,11 +63,6 @@ class Summary(NamedTuple):
 
     asked: dict[str, Counter[tuple[str, str, str, int]]]
     spent: dict[tuple[str, bool], Spent]
-
-
-def limited(episodes: int, limit: int | None) -> int:
-    """Return a number of episodes, at most `limit`."""
-    return episodes if limit is None else min(episodes, limit)
 
 
 def beside(path: Path, name: str, ending: str = "") -> Path:
@@ -112,7 +105,10 @@ class Store(Index):
         self._open_files(folder)
         if not self._seeds:
             if self.path.exists() or any(folder.glob("run*.lock")):
-                raise NothingPlayed(folder)
+                raise NothingPlayed(
+                    f"{folder}: nothing was played yet, as the run was stopped at its start; run "
+                    "the same experiment again"
+                )
             raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it)")
         if "cells" not in self._experiment:
             self.close()
@@ -150,9 +146,9 @@ class Store(Index):
         """Return number and definition of every cell; definitions must not be changed."""
         return list(self._cells)
 
-    def planned(self, key: str = "episodes") -> int | None:
-        """Return how many episodes a cell is to have; with the key ``limit``, the most of any."""
-        count = self._experiment.get(key)
+    def planned(self) -> int | None:
+        """Return how many episodes a cell is to have."""
+        count = self._experiment.get("episodes")
         return count if isinstance(count, int) else None
 
     def sessions(self) -> list[dict[str, Any]]:
@@ -224,15 +220,6 @@ class Store(Index):
         """Return by cell how many episodes need not be played, and the last of them."""
         finished = {cell: list(self.finished_of(cell)) for cell in self._index}
         return {cell: (len(mine), mine[-1]) for cell, mine in finished.items() if mine}
-
-    def failed(self) -> set[tuple[int, int]]:
-        """Return cell and episode of those that got no reply and will be played again."""
-        return {
-            (cell, episode)
-            for cell, mine in self._index.items()
-            for episode, place in mine.items()
-            if place.status == FAILED
-        }
 
     # What was played
 
@@ -326,11 +313,6 @@ class Store(Index):
             record = self.record(cell, episode)
             if not complete or record.status == COMPLETE:
                 yield from record.rows(table, names, schema)
-
-    def steps(self, cell: int, episode: int) -> dict[str, list[Any]]:
-        """Return the domain's columns of an episode's steps, in order."""
-        record = self.record(cell, episode)
-        return {name: record.column(name) for name in self.domain.read.schema.steps}
 
     def last_unread(self, cell: int, episode: int) -> str:
         """Return the outcome of an episode's last answer that is not valid; empty: none."""

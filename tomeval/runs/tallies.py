@@ -6,9 +6,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TypeVar
 
 from tomeval.core.outcomes import (
     BACKEND_ERROR,
@@ -22,13 +21,11 @@ from tomeval.core.outcomes import (
 from tomeval.runs.columns import INVALID, REASK
 from tomeval.runs.columns import LENIENT as LENIENT_RATE
 from tomeval.runs.outside import once_settled
-from tomeval.runs.spent import Spent, total
+from tomeval.runs.record import Spent, total
 from tomeval.runs.store import Store
 
-T = TypeVar("T")
-
-_USAGE = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost")
-_SPENT = ("calls", "prompt", "completion", "cached", "cost")
+_USAGE = {"calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion"}
+_USAGE |= {"cached_tokens": "cached", "cost": "cost"}
 
 
 @once_settled
@@ -40,23 +37,8 @@ def episodes(store: Store) -> dict[int, dict[str, int]]:
     }
 
 
-@once_settled
-def steps(store: Store) -> dict[tuple[int, str], int]:
-    """Return how many steps the episodes of each cell and status have."""
-    counts: dict[tuple[int, str], int] = {}
-    for cell in store.played_cells():
-        for status, length in store.lengths(cell):
-            counts[cell, status] = counts.get((cell, status), 0) + length
-    return counts
-
-
-Kinds = Counter[tuple[str, str, str, int]]
-"""How often there was a question, by seat, question, outcome and attempts (0: not known, 2: more).
-"""
-
-
-def _asked(store: Store, cell: int) -> Kinds:
-    """Return what was asked in the episodes of a cell."""
+def _asked(store: Store, cell: int) -> Counter[tuple[str, str, str, int]]:
+    """Return what was asked in the episodes of a cell, see `Record.counts`."""
     return sum(store.summary(cell).asked.values(), Counter())
 
 
@@ -94,13 +76,14 @@ def void_reasons(store: Store) -> Counter[str]:
 
     Earlier ones ended nothing: questions asked aside, for example.
     """
-    known = set(INVALID_REASONS) - {BACKEND_ERROR}
     reasons: Counter[str] = Counter()
     for cell in store.played_cells():
         for episode in store.episodes(cell, VOID):
             asked = list(store.read("asked", ("step", "outcome"), cell, episode))
             last = max((step for step, _ in asked), default=0)
-            reasons.update(why for step, why in asked if step == last and why in known)
+            reasons.update(
+                why for step, why in asked if step == last and why != VALID and _is_answer(why)
+            )
     return reasons
 
 
@@ -122,16 +105,15 @@ NO_ANSWERS = dict.fromkeys((INVALID.name, REASK.name, LENIENT_RATE.name), math.n
 """The rates of a cell without answers."""
 
 
-Among = Callable[[str, str], bool]
-"""Tells of a seat and a question whether its answers count."""
-
-
-def rates_of(store: Store, cells: Iterable[int], among: Among | None = None) -> dict[str, float]:
+def rates_of(
+    store: Store, cells: Iterable[int], among: Callable[[str, str], bool] | None = None
+) -> dict[str, float]:
     """Return the rates of answers of some cells together, by the names of `tomeval.runs.columns`.
 
-    Answers of void episodes are included; backend errors are not answers. `among` chooses answers,
-    of which it is not known how many were read leniently; default: those of the measured seat. Of
-    answers from a record nobody knows how often they were asked for.
+    Answers of void episodes are included; backend errors are not answers. `among` tells of a seat
+    and a question whether its answers count, of which it is not known how many were read leniently;
+    default: those of the measured seat. Of answers from a record nobody knows how often they were
+    asked for.
     """
     counts = among or (lambda seat, question: _own(store, seat))
     asked = invalid = again = lenient = 0
@@ -170,9 +152,7 @@ def _own(store: Store, seat: str) -> bool:
 
 def enforced_cells(store: Store) -> dict[int, int]:
     """Return how many replies the server held to a form, by cell, where there is any."""
-    held = {
-        cell: sum(said.enforced for said in spent.values()) for cell, spent in _spent(store).items()
-    }
+    held = {c: sum(said.enforced for said in some.values()) for c, some in _spent(store).items()}
     return {cell: count for cell, count in held.items() if count}
 
 
@@ -182,50 +162,25 @@ def _spent(store: Store) -> dict[int, dict[tuple[str, bool], Spent]]:
     return {cell: store.summary(cell).spent for cell in sorted(store.cells_with('"spent":'))}
 
 
-def _waiting(store: Store) -> Iterator[tuple[tuple[int, str], Spent]]:
-    """Yield what the replies came to that are kept for episodes that are not finished."""
-    for (cell, _), replies in store.replies.items():
-        for (seat, _), text in replies.items():
-            reply = json.loads(text)
-            usage, cost = reply.get("usage") or {}, (reply.get("details") or {}).get("cost")
-            prompt, completion, cached = map(usage.get, ("prompt", "completion", "cached"))
-            yield (cell, seat), Spent(1, 1, prompt, completion, cached, cost)
-
-
-def _by(parts: Iterable[tuple[T, Spent]]) -> dict[T, Spent]:
-    """Return the totals by key, in order."""
-    parts_of: dict[T, list[Spent]] = {}
-    for key, part in parts:
-        parts_of.setdefault(key, []).append(part)
-    return {key: total(some) for key, some in sorted(parts_of.items())}
-
-
 def paid(store: Store) -> dict[int, dict[str, float]]:
     """Return by cell the logged model calls, their tokens, and their cost if prices were given.
 
     Replies of failed and unfinished episodes are included. The replies to a failed episode serve
     its next attempt: they count once, however often it was played.
     """
-    of = _by((cell, part) for (cell, _), part in _replied(store))
+    parts: dict[int, list[Spent]] = {}
+    for cell, spent in _spent(store).items():
+        parts[cell] = [part for (_, failed), part in spent.items() if not failed]
+    for (cell, _), replies in store.replies.items():
+        kept = [Spent.of_call({"reply": json.loads(text)}) for text in replies.values()]
+        parts.setdefault(cell, []).extend(kept)
+    of = {cell: total(some) for cell, some in sorted(parts.items()) if some}
     priced = any(said.cost is not None for said in of.values())
-    names = dict(zip(_USAGE, _SPENT, strict=True))
+    names = {name: field for name, field in _USAGE.items() if priced or field != "cost"}
     return {
-        cell: {
-            name: getattr(said, field) or 0
-            for name, field in names.items()
-            if priced or field != "cost"
-        }
+        cell: {name: getattr(said, field) or 0 for name, field in names.items()}
         for cell, said in of.items()
     }
-
-
-def _replied(store: Store) -> Iterator[tuple[tuple[int, str], Spent]]:
-    """Yield by cell and seat what replies came to, each of which counts once."""
-    for cell, spent in _spent(store).items():
-        for (seat, failed), part in spent.items():
-            if not failed:
-                yield (cell, seat), part
-    yield from _waiting(store)
 
 
 def unfinished(store: Store) -> dict[int, int]:
@@ -237,23 +192,12 @@ def failures(store: Store) -> Counter[str]:
     """Return why failed episodes got no reply, and how often; numbers in it make no difference."""
     counts: Counter[str] = Counter()
     first: dict[str, str] = {}
-    for why in _said_in_calls(store, FAILED, "error"):
-        counts[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
-    return counts
-
-
-def faults(store: Store) -> Counter[str]:
-    """Return what was wrong with the replies of void episodes, as far as the log says."""
-    return Counter(_said_in_calls(store, VOID, "fault"))
-
-
-def _said_in_calls(store: Store, status: str, name: str) -> Iterator[str]:
-    """Yield a text of the calls of episodes that ended so, where it is there."""
     for cell in store.played_cells():
-        for episode in store.episodes(cell, status):
+        for episode in store.episodes(cell, FAILED):
             for *_, record in store.calls(cell, episode):
-                if isinstance(said := record.get(name), str):
-                    yield said
+                if why := record.get("error"):
+                    counts[first.setdefault(re.sub(r"\d+", "0", why), why)] += 1
+    return counts
 
 
 def lenient_replies(store: Store, most: int) -> dict[int, tuple[int, str]]:
@@ -276,10 +220,6 @@ def low_mass(store: Store, cells: Sequence[int] | None = None) -> tuple[int, int
 
     `cells` are those to count in; default: all.
     """
-    of = [
-        part
-        for c, spent in _spent(store).items()
-        if cells is None or c in cells
-        for part in spent.values()
-    ]
+    chosen = [spent for cell, spent in _spent(store).items() if cells is None or cell in cells]
+    of = [part for spent in chosen for part in spent.values()]
     return sum(said.low for said in of), sum(said.scored for said in of)

@@ -39,7 +39,7 @@ def choose_episodes(
     """
     episodes_of = {cell.number: run.store.episodes(cell.number) for cell in cells}
     some = sorted({episode for played in episodes_of.values() for episode in played})
-    where = f"{run.folder}: {'cells' if len(cells) > 1 else 'cell'} {spelled(list(episodes_of))}"
+    where = f"{run.folder}: {'any cell' if len(cells) > 1 else f'cell {cells[0].number}'}"
     wanted = episodes.among(some, "episode", where)
     return [(cell, n) for cell in cells for n in wanted if n in set(episodes_of[cell.number])]
 
@@ -49,7 +49,7 @@ def find_cell(run: Run, number: int, episode: int) -> RunCell:
     cell = next((cell for cell in run.cells if cell.number == number), None)
     if cell is None:
         known = spelled([cell.number for cell in run.cells])
-        raise TomevalError(f"{run.folder}: no cell {number}; its cells: {known}")
+        raise TomevalError(f"{run.folder}: no cell {number}, {known}")
     if run.store.status(number, episode) is None:
         raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
     return cell

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import SimpleNamespace
@@ -67,28 +67,23 @@ class Goal:
 
     @property
     def key(self) -> str:
-        """What tells it from other goals of its experiment."""
+        """The cells as text, which tells it from other goals of its experiment."""
         return ", ".join(map(str, self.cells))
 
     def met(self, cells: Mapping[int, RunCell]) -> str:
-        """Say why it asks no more of its cells, by all that they hold now; empty: it does."""
-        mine = [cells[number] for number in self.cells]
-        if not all(np.isfinite(cell.totals(self.measure.name).values).any() for cell in mine):
+        """Return why it asks no more of its cells, by all that they hold now; empty: it does."""
+        mine, name = [cells[number] for number in self.cells], self.measure.name
+        if not all(np.isfinite(cell.totals(name).values).any() for cell in mine):
             return f"it has no value for {self.measure.words}"
-        if len(mine) == 2:
-            return self._decided(*mine)
-        (cell,) = mine
-        half = float(cell.estimate([self.measure.name], SEQUENCE).half[0])
-        return self.text if cell.each_once or 2 * half < self.width else ""
-
-    def _decided(self, a: RunCell, b: RunCell) -> str:
-        """Say by how much one is better; equal are only cells in which nothing is sampled."""
-        values = paired(a, b, self.measure.name)
+        if len(mine) == 1:
+            (cell,) = mine
+            half = float(cell.estimate([name], SEQUENCE).half[0])
+            return self.text if cell.each_once or 2 * half < self.width else ""
+        values = paired(mine[0], mine[1], name)
         mean = float(values.mean()) if len(values) else math.nan
-        (low_a, high_a), (low_b, high_b) = (cell.limits(self.measure.name) for cell in (a, b))
-        bounds = low_a - high_b, high_a - low_b
-        low, high = mean_sequence(values, self.confidence, bounds=bounds)
-        if a.each_once and b.each_once:
+        (low_a, high_a), (low_b, high_b) = (cell.limits(name) for cell in mine)
+        low, high = mean_sequence(values, self.confidence, bounds=(low_a - high_b, high_a - low_b))
+        if all(cell.each_once for cell in mine):  # nothing is sampled
             low = high = mean
             if abs(mean) < 1e-12:  # but for rounding
                 return f"{self.text}: equal in every episode"
@@ -102,17 +97,16 @@ class Goal:
 def paired(a: RunCell, b: RunCell, measure: str) -> FloatArray:
     """Return the differences of a measure by sampling unit, in the order of play, shape (U,).
 
-    Episodes pair by number; of a cell that has each distinct episode once, by what was drawn.
+    Episodes pair by number; with a cell in which nothing is drawn, each with its mean.
     """
     x, y = (cell.totals(measure).parts for cell in (a, b))
     if a.each_once == b.each_once:
         _, at_a, at_b = np.intersect1d(a.episodes, b.episodes, return_indices=True)
         differences, labels = x[at_a] - y[at_b], a.clusters[at_a]
+    elif a.each_once:
+        differences, labels = np.nanmean(x) - y, b.clusters
     else:
-        once, drawn, known = (a, b, x) if a.each_once else (b, a, y)
-        of_draw = dict(zip(once.which.tolist(), known.tolist(), strict=True))
-        there = np.array([of_draw.get(draw, math.nan) for draw in drawn.which.tolist()])
-        differences, labels = (there - y if a.each_once else x - there), drawn.clusters
+        differences, labels = x - np.nanmean(y), a.clusters
     some = np.isfinite(differences)
     differences, labels = differences[some], labels[some]
     _, first, at = np.unique(labels, return_index=True, return_inverse=True)
@@ -137,10 +131,13 @@ def goals(experiment: Experiment) -> list[Goal]:
     }
     if not cells:
         raise TomevalError("every cell has a fixed number of episodes: nothing can be stopped")
-    width = re.fullmatch(r"width\s*\(([^()]+)\)\s*<\s*(\S+)", text)
-    decided = re.fullmatch(r"decided\s*\((.*)\)", text)
-    if width:
-        measure, number = _measure(domain, width[1]), _number(width[2])
+    said = re.fullmatch(r"width\s*\(([^()]+)\)\s*<\s*(\S+)|decided\s*\((.*)\)", text)
+    if said is None:
+        head = text.partition("(")[0].strip()
+        near = "" if head in ("width", "decided") else did_you_mean(head, ("width", "decided"))
+        raise TomevalError(f"unknown condition {text!r}{near}; write {FORMS}")
+    if said[1]:
+        measure, number = _measure(domain, said[1]), _number(said[2])
         every = (cell.limits(measure.name) for cell in cells.values())
         low, high = max(every, key=lambda ends: ends[1] - ends[0])
         if number > high - low:
@@ -148,19 +145,14 @@ def goals(experiment: Experiment) -> list[Goal]:
                 f"{text}: always holds, as {measure.words} lies between {low:g} and {high:g}"
             )
         asked = [Goal(text, measure, (cell,), width=number) for cell in cells]
-    elif decided:
-        parts = [part.strip(' "') for part in re.findall(r'\s*"[^"]*"|[^,"]+', decided[1])]
+    else:
+        parts = [part.strip(' "') for part in re.findall(r'\s*"[^"]*"|[^,"]+', said[3])]
         if len(parts) not in (2, 3) or not all(parts):
             raise TomevalError(f"{text!r} must name two players: write decided(A, B)")
-        measure = _measure(domain, *parts[2:])
-        pairs = list(_pairs(text, parts[0], parts[1], cells))
-        share = 1 - (1 - CONFIDENCE) / max(1, len(pairs))  # a union over all sequences
-        names = (parts[0], parts[1])
-        asked = [Goal(text, measure, pair, names, confidence=share) for pair in pairs]
-    else:
-        head = text.partition("(")[0].strip()
-        near = "" if head in ("width", "decided") else did_you_mean(head, ("width", "decided"))
-        raise TomevalError(f"unknown condition {text!r}{near}; write {FORMS}")
+        a, b, *named = parts
+        measure, pairs = _measure(domain, *named), _pairs(text, a, b, cells)
+        share = 1 - (1 - CONFIDENCE) / len(pairs)  # a union over all sequences
+        asked = [Goal(text, measure, pair, (a, b), confidence=share) for pair in pairs]
     if not all(np.isfinite(cell.limits(measure.name)).all() for cell in cells.values()):
         raise TomevalError(f"{text}: {measure.words} has no bounds, and so no sequence")
     return asked
@@ -182,8 +174,8 @@ def _number(text: str) -> float:
     return number
 
 
-def _pairs(text: str, a: str, b: str, cells: Mapping[int, RunCell]) -> Iterator[tuple[int, int]]:
-    """Yield the cells of two players in every task that both play, as comparisons pair them."""
+def _pairs(text: str, a: str, b: str, cells: Mapping[int, RunCell]) -> list[tuple[int, int]]:
+    """Return the cells of two players in every task that both play, as comparisons pair them."""
     compare = next(iter(cells.values())).domain.compare
     levels = {
         by: {str(cell.columns[by]) for cell in cells.values()}
@@ -197,18 +189,17 @@ def _pairs(text: str, a: str, b: str, cells: Mapping[int, RunCell]) -> Iterator[
     if a == b:
         raise TomevalError(f"{text}: compares {a} with itself; it can never hold")
     by = next((by for by, names in levels.items() if names >= {a, b}), "")
-    if not by:
-        raise TomevalError(f"{text}: {a} and {b} are not in the same column")
-    some = False
-    for (one, cell), (other, like) in combinations(cells.items(), 2):
+    pairs = []
+    for (one, cell), (other, like) in combinations(cells.items(), 2) if by else ():
         tasks = [(compare.task_of(each, by), each.seed) for each in (cell, like)]
         held = [compare.held(each, by) for each in (cell, like)]
         same = tasks[0] == tasks[1] and ("" in held or held[0] == held[1])
-        if same and {str(cell.columns[by]), str(like.columns[by])} == {a, b}:
-            some = True
-            yield (one, other) if str(cell.columns[by]) == a else (other, one)
-    if not some:
+        names = str(cell.columns[by]), str(like.columns[by])
+        if same and names in ((a, b), (b, a)):
+            pairs.append((one, other) if names == (a, b) else (other, one))
+    if not pairs:
         raise TomevalError(f"{text}: {a} and {b} have no task in common, so it can never hold")
+    return pairs
 
 
 def most_episodes(experiment: Experiment) -> int:
@@ -256,7 +247,7 @@ class Looks:
         for cell in self._mine:
             told = known.get(str(cell), {}).get("episodes", 0)
             self.episodes[cell] = told or max(self._batch, held.get(cell, 0))
-        self._keep("")
+        self._keep(ended=False)
 
     def _left(self, cell: int) -> list[Goal]:
         """Return the goals that ask more of a cell."""
@@ -281,20 +272,17 @@ class Looks:
             if complete[cell] and self._left(cell):
                 more = max(self.episodes[cell], min(self._most, self.episodes[cell] + self._batch))
                 self.episodes[cell] = more
-        self._keep("" if self.episodes != before else "at the maximum number of episodes")
+        self._keep(ended=self.episodes == before)
         return self.episodes != before
 
-    def capped(self, why: str) -> None:
-        """Note that a cap ended the session before the condition held."""
-        self._keep(why)
-
-    def _keep(self, cap: str) -> None:
+    def _keep(self, ended: bool) -> None:
         """Keep in the store what is known, in one piece."""
+        unmet = f"at the maximum number of episodes, {NOT_MET}: {self._text}" * ended
         cells = {}
         for cell in self._mine:
             met = [self._met[g.key] for g in self._goals if cell in g.cells and g.key in self._met]
             why = "; ".join(dict.fromkeys(met)) or "the condition does not involve it"
             if self._left(cell):
-                why = f"{cap}, {NOT_MET}: {self._text}" if cap else ""
+                why = unmet
             cells[str(cell)] = {"episodes": self.episodes[cell], "stopped": why}
         self._store.note_until({"condition": self._text, "cells": cells, "met": self._met})

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import replacing, write_text
-from tomeval.runs.calls import pack_calls
+from tomeval.core.files import replacing
 from tomeval.runs.domain import Domain
 from tomeval.runs.index import FORMAT, NOT_OVER, Place, signed
-from tomeval.runs.lines import Appended, encode, read_lines
+from tomeval.runs.lines import Appended, encode, pack_calls, read_lines
 from tomeval.runs.record import Record
-from tomeval.runs.store import Store, beside, identity_sha256, limited
+from tomeval.runs.store import Store, beside, identity_sha256
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +29,7 @@ class WritableStore(Store):
     Parameters
     ----------
     folder : Path
-        Held by this process, see `tomeval.runs.lock.locked`.
+        Held by this process, see `tomeval.runs.folder.locked`.
     domain : Domain
         Of the run; its files are made if there are none.
     part : str
@@ -60,13 +59,7 @@ class WritableStore(Store):
         self._own = self._files.index(self.path)
         self._opened: list[Appended] = []
 
-    def begin(
-        self,
-        identity: Mapping[str, Any],
-        wanted: int,
-        apart: Container[int] = (),
-        limit: int | None = None,
-    ) -> int:
+    def begin(self, identity: Mapping[str, Any], wanted: int, apart: Container[int] = ()) -> int:
         """Begin it, or check that it holds the same experiment; write the experiment's file.
 
         Parameters
@@ -77,8 +70,6 @@ class WritableStore(Store):
             How many episodes a cell is to have.
         apart : container of int
             Cells that have other numbers, see `tomeval.runs.experiment.Experiment.apart`.
-        limit : int, optional
-            Cuts both what is wanted and the cells' own numbers, and never what the folder holds.
 
         Returns
         -------
@@ -94,11 +85,10 @@ class WritableStore(Store):
             )
         finished = self.most_finished().items()
         counts = {n: last + 1 if self.part else count for n, (count, last) in finished}
-        most = max([limited(wanted, limit), *(c for n, c in counts.items() if n not in apart)])
+        most = max([wanted, *(c for n, c in counts.items() if n not in apart)])
         most = max(most, self.planned() or 0) if self.part else most
         # First the experiment: no store stands without the file that says which one it is of.
         about = {"sha256": sha256, "domain": self.domain.name, "episodes": most}
-        about |= {} if limit is None else {"limit": max([limit, *counts.values()])}
         self._write_experiment(signed({**about, **identity}))
         if self._own not in self._seeds:
             head = {"tomeval": FORMAT, "experiment": sha256, "name": identity["name"]}
@@ -118,7 +108,8 @@ class WritableStore(Store):
         if self._experiment != whole:  # to lay out thousands of cells takes seconds
             if path.exists() and "cells" not in self._experiment:
                 logger.warning("%s: was damaged; it is written again", path)
-            write_text(path, json.dumps(whole, indent=1), own=True)
+            with replacing(path, own=True, by=self.part) as draft:  # parts may write it at once
+                draft.write_text(json.dumps(whole, indent=1), encoding="utf-8", newline="\n")
             self._experiment = whole
             self.__dict__.pop("_cells", None)
 

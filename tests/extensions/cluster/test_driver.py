@@ -16,12 +16,12 @@ from support import dump
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.cluster import driver
 from tomeval.models.scripted import SCRIPTS
-from tomeval.runs.closing import closing
+from tomeval.play.closing import closing
+from tomeval.play.live import Live
+from tomeval.play.replies import UnreadError
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.live import Live
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
-from tomeval.runs.unread import UnreadError
 
 GO_ON = {"go_on": True}
 
@@ -248,9 +248,8 @@ def test_what_replicas_do_is_told(tmp_path) -> None:
     assert live.closing[0].startswith("replicas: ")
     assert live.counts == one.counts
     assert live.steps == live.total == one.steps == 9 * 3 * 2
-    (asked,), (expected,) = live.models.values(), one.models.values()
-    assert asked == expected
-    assert asked.spent.answers == 9 * 3 * 2
+    assert live.spent == one.spent
+    assert live.spent.answers == 9 * 3 * 2
 
 
 def test_served_models_play_in_the_driver(tmp_path, monkeypatch) -> None:

@@ -9,8 +9,8 @@ import pytest
 from fake_engine import FakeEngine
 from support import dump
 
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -11,7 +11,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.extensions.cluster import ray_cluster
 from tomeval.games.codenames.clues import OWN, Bank
-from tomeval.runs.engines import make_engine
+from tomeval.play.engines import make_engine
 from tomeval.runs.experiment import load_experiment
 
 

@@ -18,9 +18,9 @@ from support import dump
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.cluster.driver import Driver
 from tomeval.extensions.cluster.ray_cluster import RayCluster
-from tomeval.runs.engines import make_engine
+from tomeval.play.engines import make_engine
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 pytestmark = pytest.mark.slow
 

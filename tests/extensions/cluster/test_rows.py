@@ -14,10 +14,10 @@ from support import dump, outcome, scripts
 
 from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.scripted import ScriptedModel
+from tomeval.play.live import Counts, Live
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.live import Counts, Live
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 ARENA = {
     "domain": "arena",

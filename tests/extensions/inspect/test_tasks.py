@@ -19,10 +19,11 @@ from tomeval.core.errors import TomevalError
 from tomeval.extensions.inspect.importing import KEPT, recorded_log
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling
 from tomeval.models.scripted import all_scripts
+from tomeval.play.runner import run_experiment
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.recorded import import_games
 from tomeval.runs.results import Run
-from tomeval.runs.runner import import_games, run_experiment
 
 
 def test_without_the_package_the_remedy_is_named(monkeypatch, tmp_path, capsys):

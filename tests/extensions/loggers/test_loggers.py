@@ -120,7 +120,7 @@ def test_a_logger_that_fails_changes_nothing(work, capsys, monkeypatch) -> None:
 
 
 def test_a_refused_run_is_not_logged(work, capsys) -> None:
-    assert run("--log", "wandb", "--set", "until=width(regret) < 0.1", "--limit", "1") == 2
+    assert run("--log", "wandb", "--set", "until=width(regret) < 0.1", "--shard", "1/2") == 2
     assert not (work / "told").exists()
     assert run("--log", "wnadb") == 2
     assert "did you mean 'wandb'?" in capsys.readouterr().err

@@ -10,8 +10,8 @@ from textarena_games import IDS, available, lines
 from tomeval.core.outcomes import COMPLETE
 from tomeval.extensions.trajectories.recording import recorded_games
 from tomeval.runs.domain import get_domain
+from tomeval.runs.recorded import import_games
 from tomeval.runs.results import Run
-from tomeval.runs.runner import import_games
 
 pytestmark = pytest.mark.skipif(bool(available()), reason=available() or "installed")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tomeval.play.runner import run_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 
 @pytest.fixture

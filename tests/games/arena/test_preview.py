@@ -11,11 +11,11 @@ from support import questions
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.arena.domain import ARENA
+from tomeval.play.plan import plan_rows
+from tomeval.play.preview import preview
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.plan import plan_rows
-from tomeval.runs.preview import preview
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies.asking import flatten
 
 STRATEGIES = [

@@ -17,9 +17,9 @@ from tomeval.games.arena.records import game_records
 from tomeval.games.arena.replaying import actions_of, replay
 from tomeval.games.arena.tables import result_rows
 from tomeval.games.arena.transcripts import game_lines
+from tomeval.play.runner import run_experiment
 from tomeval.report.notices import invalid_rows
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 PLAYERS = {
     "tft": {"kind": "tit_for_tat"},

@@ -10,9 +10,9 @@ from voice_server import VoiceServer
 from voice_styles import COOPERATIVE, VOICES
 
 from tomeval.games.arena.scripts import GREETING
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 STRATEGIES = [
     {"strategy": "QA"},

@@ -6,8 +6,8 @@ from decrypto_support import Logged, everything, experiment
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.models.scripted import SCRIPTS
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import load_experiment, make_experiment
-from tomeval.runs.runner import run_experiment
 
 SHIPPED = ("quickstart", "competitive", "cooperative", "tom")
 

@@ -18,8 +18,8 @@ from tomeval.games.decrypto.planting import Planted, plant_guess
 from tomeval.games.decrypto.scripts import play_decrypto
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.decrypto.tables import table_rows
+from tomeval.play.runner import run_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies.asking import flatten
 
 CODE = (2, 4, 1)

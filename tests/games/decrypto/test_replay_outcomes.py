@@ -11,9 +11,9 @@ import pytest
 from tomeval.games.decrypto.game import CODES, Rules, Turn
 from tomeval.games.decrypto.replays import RecordedGame, write_games
 from tomeval.games.decrypto.tables import table_rows
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 KEYS = ("river", "violin", "bread", "winter")
 HUMAN = {"encoder": "human", "decoder": "human", "interceptor": "minilm"}

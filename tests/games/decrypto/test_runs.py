@@ -18,9 +18,9 @@ from tomeval.games.decrypto.scripts import play_decrypto
 from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.models.base import GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 PROBES = {"eve": True, "eve_reminded": True, "bob": True, "beliefs": True}
 MIXED = {
@@ -257,7 +257,7 @@ def test_two_local_models_at_one_table_do_not_wait_for_each_other(tmp_path, monk
     def opened(spec, **_):
         return models.setdefault(spec, Echo())
 
-    monkeypatch.setattr("tomeval.runs.filling.open_model", opened)
+    monkeypatch.setattr("tomeval.play.filling.open_model", opened)
     data = {
         "domain": "decrypto",
         "players": {"a": {"model": "hf:one"}, "b": {"model": "hf:two"}},

@@ -11,9 +11,9 @@ from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.play import play_episode_async
 from tomeval.models.base import Capabilities
 from tomeval.models.scripted import ScriptedModel
+from tomeval.play.plan import plan_rows
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.plan import plan_rows
 
 IPD = GAMES["IPD"]
 

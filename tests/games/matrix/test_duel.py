@@ -19,9 +19,9 @@ from tomeval.games.matrix.duel import play_duel
 from tomeval.games.matrix.play import play_episode
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
 from tomeval.models.base import Reply
+from tomeval.play.preview import preview
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.preview import preview
 from tomeval.runs.results import Run
 from tomeval.runs.transcripts import transcript_lines
 

@@ -10,8 +10,8 @@ from known import Known, question
 import tomeval
 from tomeval.games.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 GAME = get_game("IPD")
 T, EPISODES = 5, 2

@@ -18,9 +18,9 @@ from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.models.scripted import SCRIPTS
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies import NAMED
 
 NAMES = [strategy.name for strategy in NAMED]

@@ -13,13 +13,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import NOT_ASKED, OUTCOMES
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.play.runner import run_experiment
 from tomeval.plots import draw
 from tomeval.report import write_report
 from tomeval.report.exporting import export as export_any
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import SCORE_PARTS, SCORES
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.runs.transcripts import transcript_lines
 
 RPS = get_game("RPS")

@@ -8,7 +8,7 @@ from tomeval.games.matrix.domain import MATRIX
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.preview import asked
-from tomeval.runs.preview import preview
+from tomeval.play.preview import preview
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
 

@@ -16,8 +16,8 @@ from tomeval.models.served.faults import Refused, ServerGone
 from tomeval.models.served.limits import Budget
 from tomeval.models.served.options import OpenAIOptions
 from tomeval.models.waiting import Waiting
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 
 BODY = {"model": "toy", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
 PATH = "chat/completions"

@@ -33,8 +33,8 @@ from tomeval.models.base import (
 from tomeval.models.served.labels import Route, echo, token_ids
 from tomeval.models.served.model import OpenAIModel
 from tomeval.models.served.options import OpenAIOptions
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies.compose import NAMED
 
 pytestmark = pytest.mark.slow
@@ -188,7 +188,7 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(served, tmp_path):
         between.answered.clear()
         script = (
             "import json, sys, pathlib; from tomeval.runs.experiment import make_experiment; "
-            "from tomeval.runs.runner import run_experiment; "
+            "from tomeval.play.runner import run_experiment; "
             "run_experiment(make_experiment(json.loads(sys.argv[1])), pathlib.Path(sys.argv[2]))"
         )
         command = [sys.executable, "-c", script, json.dumps(made), str(tmp_path / "run")]

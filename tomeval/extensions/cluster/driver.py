@@ -28,10 +28,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.extensions.cluster.player import Ended, Ready, Setting
 from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
-from tomeval.runs.filling import Filler
+from tomeval.play.filling import Filler
+from tomeval.play.schedule import Job, Schedule
 from tomeval.runs.folder import versions
 from tomeval.runs.record import Record
-from tomeval.runs.schedule import Job, Schedule
 
 if TYPE_CHECKING:
     from tomeval.extensions.cluster.ray_cluster import RayCluster

@@ -13,10 +13,10 @@ from tomeval.core.files import allowed
 from tomeval.core.plugins import loaded_plugins
 from tomeval.extensions.cluster.driver import Driver
 from tomeval.extensions.cluster.player import Setting
-from tomeval.runs.engines import Engine
+from tomeval.play.engines import Engine
+from tomeval.play.filling import Filler
+from tomeval.play.stopping import IN_FLIGHT
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.filling import Filler
-from tomeval.runs.stopping import IN_FLIGHT
 
 if TYPE_CHECKING:
     from tomeval.extensions.cluster.ray_cluster import RayCluster
@@ -54,7 +54,7 @@ class Replicated(Engine):
         self._cluster, self._count = cluster, count
         self._setting: Setting | None = None
 
-    def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
+    def prepare(self, experiment: Experiment, concurrency: int) -> None:
         """Raise if the cluster cannot give what is asked, or cells cannot be sent to it."""
         self._cluster.check()
         try:
@@ -73,7 +73,6 @@ class Replicated(Engine):
             hosts=tuple(confirmed_hosts()),
             code=confirmed_code(),
             megabytes=allowed(),
-            prefix_reuse=prefix_reuse,
             concurrency=concurrency,
         )
 

@@ -22,13 +22,13 @@ from tomeval.core.files import USUAL, allowing
 from tomeval.core.plugins import use_plugin
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
+from tomeval.play.engine import Episode, Lines, Watch, spec_key, started
+from tomeval.play.engines import play_stretch
+from tomeval.play.schedule import Job
+from tomeval.play.stopping import Stopping
 from tomeval.runs.domain import Cell, get_domain
-from tomeval.runs.engine import Episode, Lines, Watch, spec_key, started
-from tomeval.runs.engines import play_stretch
 from tomeval.runs.folder import versions
 from tomeval.runs.record import Record
-from tomeval.runs.schedule import Job
-from tomeval.runs.stopping import Stopping
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ class Setting:
         The files and modules of ``--plugin``; what `tomeval.core.credentials.trusting` was told.
     megabytes : int
         The memory that a file may take unpacked.
-    prefix_reuse : bool
     concurrency : int
         Episodes of language models at a time, on each replica.
     """
@@ -59,7 +58,6 @@ class Setting:
     hosts: tuple[str, ...] = ()
     code: bool = False
     megabytes: int = USUAL
-    prefix_reuse: bool = True
     concurrency: int = 32
 
 
@@ -125,7 +123,6 @@ class Player:
             json.loads(key),
             base=base,
             scores=key in set(map(spec_key, scoring)),
-            prefix_reuse=self._setting.prefix_reuse,
         )
 
     async def play(self, job: Job, kept: Mapping[str, dict[str, str]]) -> Ended:

@@ -19,8 +19,8 @@ from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.record import Record
+from tomeval.runs.recorded import Recorded, write_games
 from tomeval.runs.results import Run
-from tomeval.runs.runner import Recorded, write_games
 
 INVALID, VOID = "invalid_percent", "void"
 """What is said of an episode beside its measures."""

@@ -18,7 +18,7 @@ from tomeval.extensions.inspect import episodes
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.record import Record
-from tomeval.runs.runner import Recorded, import_games
+from tomeval.runs.recorded import Recorded, import_games
 
 KEPT = "tomeval"
 """Where logs hold what is tomeval's: in the metadata of the eval and in the store of samples."""

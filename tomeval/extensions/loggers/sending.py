@@ -20,9 +20,9 @@ from tomeval.core.credentials import without_credentials
 from tomeval.core.extras import installed, missing
 from tomeval.core.text import excerpt
 from tomeval.models.naming import renamed
+from tomeval.play.live import LONGEST, Live
 from tomeval.plots.output import distinct, safe_name
 from tomeval.runs.index import read_experiment
-from tomeval.runs.live import LONGEST, Live
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
 

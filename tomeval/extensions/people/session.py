@@ -22,8 +22,7 @@ from tomeval.games.matrix.storing import as_records
 from tomeval.games.matrix.subjects import Subject
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
-from tomeval.runs.folder import add_session, make_folder
-from tomeval.runs.lock import locked
+from tomeval.runs.folder import add_session, locked, make_folder
 from tomeval.runs.record import Record as StoredRecord
 from tomeval.runs.writing import WritableStore
 

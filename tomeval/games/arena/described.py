@@ -22,8 +22,8 @@ from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.games.llm.seat import LLMSeat
 from tomeval.games.sampled import MadeUp, all_probes, made_up
 from tomeval.games.solver import Bound
+from tomeval.play.engines import run_loop
 from tomeval.runs.domain import Rows
-from tomeval.runs.engines import run_loop
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.recording import Overheard, Recording, record

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from tomeval.games.arena.cells import SUBJECT, slot_name
@@ -17,7 +16,6 @@ from tomeval.games.arena.seating import play_one
 from tomeval.games.arena.storing import SCHEMA, step_records
 from tomeval.games.arena.tables import result_rows, run_facts, run_notes
 from tomeval.games.arena.transcripts import game_lines
-from tomeval.games.llm.options import ArenaOptions
 from tomeval.games.players import worded
 from tomeval.games.records import as_record
 from tomeval.games.running import play_of
@@ -107,7 +105,6 @@ ARENA = Domain(
         episodes=later(f"{_DESCRIBED}:episodes"),
         example=later(f"{_DESCRIBED}:example_cell"),
         bounds=later(f"{_DESCRIBED}:bounds_rows"),
-        inside=lambda: dict.fromkeys((one.name for one in fields(ArenaOptions)), "players"),
         lists={
             "arena_games": f"{_DESCRIBED}:listed_games",
             "arena_players": f"{_DESCRIBED}:listed_players",

@@ -13,7 +13,6 @@ from tomeval.games.decrypto.measures import (
     REPLAY_MEASURES,
     for_interceptor,
 )
-from tomeval.games.decrypto.players import LLM_OPTIONS
 from tomeval.games.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.games.decrypto.scripts import SCRIPTS
 from tomeval.games.decrypto.seating import play_one
@@ -167,7 +166,6 @@ DECRYPTO = Domain(
     describe=Describe(
         episodes=later(f"{_PREVIEW}:episodes"),
         example=later(f"{_PREVIEW}:example_cell"),
-        inside=lambda: dict.fromkeys(LLM_OPTIONS, "players"),
         lists={
             "players": f"{_DESCRIBED}:listed_players",
             "embeddings": f"{_DESCRIBED}:listed_embeddings",

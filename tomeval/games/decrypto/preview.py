@@ -25,7 +25,7 @@ from tomeval.games.decrypto.seats import (
 )
 from tomeval.games.decrypto.stages import Decrypto, random_hints, trail_of
 from tomeval.games.play import Table, play_game
-from tomeval.runs.engines import run_loop
+from tomeval.play.engines import run_loop
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.recording import Overheard, Recording, record
 

@@ -31,7 +31,6 @@ from tomeval.games.matrix.facts import (
 )
 from tomeval.games.matrix.measures import MEASURES, measures_for
 from tomeval.games.matrix.optima import REFERENCES
-from tomeval.games.matrix.partner_files import kind_of_file
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode_async
 from tomeval.games.matrix.preview import episodes, example_cell
@@ -49,7 +48,6 @@ from tomeval.games.matrix.storing import (
     step_records,
 )
 from tomeval.games.matrix.subject_specs import PartnerPlayer
-from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
@@ -286,8 +284,6 @@ MATRIX = Domain(
         episodes=episodes,
         example=example_cell,
         cannot_tell=_cannot_tell,
-        inside=lambda: dict.fromkeys(LLMSubject.options(), "subjects"),
-        other_file=kind_of_file,
         lists=listing.LISTS,
         bounds=listing.experiment_bounds,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +26,6 @@ _KEYS = ("title", "source", "actions", "parameters", "start", "states", "rule")
 def partner_names() -> list[str]:
     """Return the names of the shipped partners, sorted."""
     return sorted(path.stem for path in shipped("partners").glob("*.toml"))
-
-
-def kind_of_file(data: Mapping[str, Any]) -> str:
-    """Say that a TOML file is a game or a partner, and where it goes; empty for all others."""
-    if "games" in data or "subjects" in data:
-        return ""
-    if "payoffs" in data:
-        return (
-            "is a game, not an experiment: name the file in an experiment, as in "
-            'games = ["my.toml"]; `tomeval bounds FILE PARTNER` shows what it offers'
-        )
-    if "states" in data or "rule" in data:
-        return (
-            "is a partner, not an experiment: name the file in an experiment, as in "
-            'partners = ["my.toml"]; `tomeval bounds GAME FILE` shows what it offers'
-        )
-    return ""
 
 
 def partner_file(name: str, base: Path | None = None) -> Path:

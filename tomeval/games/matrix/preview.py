@@ -13,7 +13,7 @@ from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.steps import DRAW
-from tomeval.runs.engines import run_loop
+from tomeval.play.engines import run_loop
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.recording import Overheard, record
 

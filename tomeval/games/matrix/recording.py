@@ -24,7 +24,7 @@ from tomeval.games.matrix.storing import RECORDED
 from tomeval.report.facts import counted
 from tomeval.runs.domain import get_domain
 from tomeval.runs.record import Record
-from tomeval.runs.runner import Recorded, import_games
+from tomeval.runs.recorded import Recorded, import_games
 
 _STEP = 600  # bytes of memory that a step takes once it is read, besides its texts
 _Row = tuple[int, dict[str, str]]

@@ -18,8 +18,8 @@ from tomeval.games.play import Table, play_game
 from tomeval.games.played import PlayedGame
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.runs.engine import spec_key, started
-from tomeval.runs.engines import run_loop
+from tomeval.play.engine import spec_key, started
+from tomeval.play.engines import run_loop
 
 
 def play_person(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,22 +16,20 @@ from tomeval.models.base import (
     GenerateRequest,
     LocalModel,
     Model,
-    Reply,
     ScoreRequest,
-    Scores,
     Stopped,
     Unusable,
     WrappedModel,
 )
 from tomeval.models.batching import Batcher, RememberingModel, side_by_side
+from tomeval.play.engines import run_loop
+from tomeval.play.schedule import Job, Schedule
+from tomeval.play.stopping import Stopping
 from tomeval.runs.domain import Cell, Domain
-from tomeval.runs.engines import run_loop
 from tomeval.runs.record import Record
-from tomeval.runs.schedule import Job, Schedule
-from tomeval.runs.stopping import Stopping
 
 if TYPE_CHECKING:
-    from tomeval.runs.filling import Filler
+    from tomeval.play.filling import Filler
 
 
 class Watch:
@@ -82,8 +80,6 @@ def play_with_models(
             for key, model in opened.items():  # by the name that cells have
                 filler.store.check_revision(model_name(json.loads(key)), model.revision)
             filler.ready()
-            if stopping.asked:
-                return
             async with asyncio.TaskGroup() as group:
                 workers = [
                     group.create_task(_work(filler, schedule, lines))
@@ -93,28 +89,27 @@ def play_with_models(
             if stopped := worker.result():
                 raise stopped
 
+    async def heard() -> None:
+        # Called in this loop, which may sleep, when the run is asked to stop.
+        stopping.on_request = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
+        try:
+            if stopping.asked:  # before anybody listened
+                stop()
+            await play()
+        finally:
+            stopping.on_request = lambda: None
+
     try:
-        run_loop(_hearing(stopping, stop, play()))
+        run_loop(heard())
     except BaseExceptionGroup as errors:
-        # The first thing that went wrong is what the user should read.
-        raise _first(errors) from None
+        error: BaseException = errors
+        while isinstance(error, BaseExceptionGroup):  # the first one is what users should read
+            error = error.exceptions[0]
+        raise error from None
     except Stopped:
         stopping.check()  # nothing else was wrong
         raise
     stopping.check()
-
-
-async def _hearing(
-    stopping: Stopping, stop: Callable[[], None], work: Coroutine[Any, Any, None]
-) -> None:
-    """Await work; call `stop` in its loop, which may sleep, when the run is asked to stop."""
-    stopping.on_request = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
-    try:
-        if stopping.asked:  # before anybody listened
-            stop()
-        await work
-    finally:
-        stopping.on_request = lambda: None
 
 
 async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | None:
@@ -149,9 +144,9 @@ class Lines:
     """Open models inside the running loop; gives every episode its own lines to them."""
 
     def __init__(self, opened: Mapping[str, Model | LocalModel]) -> None:
-        self._opened = opened
-        self._batchers = {
-            key: Batcher(model) for key, model in opened.items() if isinstance(model, LocalModel)
+        self._opened: dict[str, Model | Batcher] = {
+            key: Batcher(model) if isinstance(model, LocalModel) else model
+            for key, model in opened.items()
         }
 
     @contextmanager
@@ -161,10 +156,10 @@ class Lines:
             lines: dict[str, Model] = {}
             for key in dict.fromkeys(keys):
                 model = self._opened[key]
-                if isinstance(model, Model):
-                    lines[key] = model
+                if isinstance(model, Batcher):
+                    lines[key] = stack.enter_context(model.episode())
                 else:
-                    lines[key] = stack.enter_context(self._batchers[key].episode())
+                    lines[key] = model
             yield side_by_side(lines) if len(lines) > 1 else lines
 
 
@@ -248,21 +243,14 @@ class Episode:
 class _Stoppable(WrappedModel):
     """A model that is asked no more once the run is to stop."""
 
-    model: Model
-
     def __init__(self, model: Model, stopping: Stopping) -> None:
         super().__init__(model)
         self._stopping = stopping
 
-    async def generate(self, request: GenerateRequest) -> Reply:
+    async def ask(self, request: GenerateRequest | ScoreRequest) -> Any:
         """Pass the request on."""
         self._stopping.refuse()
-        return await self.model.generate(request)
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Pass the request on."""
-        self._stopping.refuse()
-        return await self.model.score(request)
+        return await super().ask(request)
 
 
 class _SeatModel(RememberingModel):
@@ -276,32 +264,14 @@ class _SeatModel(RememberingModel):
         line = _Stoppable(model.episode(len(kept)), episode.stopping)
         super().__init__(line, kept, partial(episode.keep, seat))
 
-    async def generate(self, request: GenerateRequest) -> Reply:
-        """Return the kept reply, or ask."""
-        with self._noting():
-            return await super().generate(request)
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Return the kept scores, or ask."""
-        with self._noting():
-            return await super().score(request)
-
-    def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
-        """Tell what came of a question."""
-        self._episode.watch.settled(*self._episode.job, self._key, outcome, call)
-
-    @contextmanager
-    def _noting(self) -> Iterator[None]:
+    async def ask(self, request: GenerateRequest | ScoreRequest) -> Any:
+        """Return the kept answer, or ask."""
         try:
-            yield
+            return await super().ask(request)
         except (Unusable, Damaged) as error:
             self._episode.unusable = str(error)
             raise
 
-
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first single error of a group."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+    def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
+        """Tell what came of a question."""
+        self._episode.watch.settled(*self._episode.job, self._key, outcome, call)

@@ -5,9 +5,9 @@ from support import calls_in, stored
 from voice_server import VoiceServer, meant
 from voice_styles import COOPERATIVE, VOICES
 
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 
 HORIZON = 3
 LABELS = ("J", "F")

@@ -1,4 +1,4 @@
-"""What language models have still to play: in which order episodes begin, and what stops a cell.
+"""What is to be played: the episodes of a shard, their order, and what stops a cell.
 
 A cell stops after so many void episodes in a row, or when a prompt is longer than the model's
 context; what of it is under way goes on, what has not begun is left out. Voids are counted in the
@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED
 
 Job = tuple[int, int]
@@ -198,3 +201,51 @@ class Schedule:
             elif (cell, episode) not in self._passed_over:
                 break
         return voids
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of `count` parts of an experiment; the first is 1.
+
+    Which part an episode belongs to follows from its cell and number alone, so parts stay what they
+    are when an experiment gets more episodes.
+
+    Examples
+    --------
+    >>> [Shard(number, 3).among(0, range(6)) for number in (1, 2, 3)]
+    [[0, 3], [1, 4], [2, 5]]
+    """
+
+    number: int
+    count: int
+
+    @property
+    def part(self) -> str:
+        """What the names of its files end with."""
+        return f".{self.number}-of-{self.count}"
+
+    def among(self, cell: int, episodes: Iterable[int], together: int = 1) -> list[int]:
+        """Return which episodes of a cell are of this shard; so many, played at once, stay so."""
+        each = max(1, together)
+        return [e for e in episodes if (cell + e // each) % self.count == self.number - 1]
+
+    def __str__(self) -> str:
+        """Return the shard as `parse_shard` reads it."""
+        return f"{self.number}/{self.count}"
+
+
+def parse_shard(text: str) -> Shard:
+    """Read a shard such as ``3/16``.
+
+    Raises
+    ------
+    TomevalError
+        It is not a shard, or its number is out of range.
+    """
+    said = re.fullmatch(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", text)
+    if said is None:
+        raise TomevalError(f"shard {text!r}: write K/N, such as 3/16 for the third of 16 parts")
+    shard = Shard(int(said[1]), int(said[2]))
+    if not 1 <= shard.number <= shard.count:
+        raise TomevalError(f"shard {text!r}: the number is out of range, it counts from 1 to N")
+    return shard

@@ -13,10 +13,9 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import get_game
 from tomeval.models import open_model
 from tomeval.models.base import ScoreRequest
+from tomeval.play.plan import NOTE, TYPICAL, plan_rows, plan_totals
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.needs import NOTE, TYPICAL
-from tomeval.runs.plan import plan_rows, plan_totals
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies.asking import flatten
 
 SERVED = "openai:big@http://127.0.0.1:9/v1"
@@ -173,7 +172,7 @@ def test_prompts_beyond_the_context_are_named_before_anything_is_spent(tomeval, 
     assert tomeval("plan", path, "--context", two)[0] == 0
     code, _, err = tomeval("plan", path, "--model", "pocket", "--set", "horizon=600")
     assert code == 1
-    assert "the context of 8,192 tokens may be full as early as step" in err
+    assert "the context of 8,192 tokens may be full at step" in err
 
 
 @pytest.mark.parametrize("strategy", ["LM", "QA"])

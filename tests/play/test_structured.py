@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 import tomeval
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
+from tomeval.play.plan import known_models
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.notes import enforced_notes
-from tomeval.runs.plan import known_models
 from tomeval.strategies.asking import Form, form_of
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.readers import MARKER

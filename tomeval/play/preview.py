@@ -11,8 +11,8 @@ from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
 from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain
-from tomeval.strategies.asking import Form, flatten, form_of
-from tomeval.strategies.recording import Overheard, times_asked
+from tomeval.strategies.asking import flatten
+from tomeval.strategies.recording import times_asked
 from tomeval.strategies.templates import using
 
 
@@ -64,23 +64,7 @@ def preview(
             )
         head = f"--- call {index} of {len(shown)}, {question.purpose}: the model {question}; "
         parts.append(f"{head}{len(text)} characters{tokens}\n{text}")
-    spec = cell.models[seat]
-    if isinstance(spec, dict) and spec.get("structured") == "auto":
-        parts.append(_held(shown[-1]))
     return "\n\n".join(parts)
-
-
-def _held(question: Overheard) -> str:
-    """Describe the form to which a server constrains the answer to a question."""
-    reader = question.reader
-    form = form_of(reader, question.kind, question.explained) if reader else Form()
-    if not any(form):
-        return '--- not constrained (structured = "auto" is for answers without reasoning)'
-    said = "\n".join(form.choices) or form.schema
-    return (
-        "--- a server that can do so constrains the answer to its form (structured = "
-        f'"auto"):\n{said}'
-    )
 
 
 def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[Path]:

@@ -36,9 +36,9 @@ from tomeval.models.base import (
 )
 from tomeval.models.batching import Batcher
 from tomeval.models.scripted import SCRIPTS
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
 from tomeval.strategies import NAMED, all_strategies
 
 NAMES = [strategy.name for strategy in NAMED]
@@ -130,8 +130,8 @@ class Local(LocalModel):
 
 
 def run_local(monkeypatch, model, loaded, folder, **options):
-    monkeypatch.setattr("tomeval.runs.filling.open_model", lambda *args, **kwargs: model)
-    monkeypatch.setattr("tomeval.runs.runner.known_models", lambda experiment: {})
+    monkeypatch.setattr("tomeval.play.filling.open_model", lambda *args, **kwargs: model)
+    monkeypatch.setattr("tomeval.play.runner.known_models", lambda experiment: {})
     return run_experiment(loaded, folder, **options)
 
 

@@ -16,15 +16,10 @@ from typing import Any
 
 from tomeval.models.base import Stopped
 
-_SAID = "tomeval: finishing {}{}; a second signal stops at once"
 _STDERR = 2
 
 IN_FLIGHT = "work in flight"
 """What a run in this process finishes when it is asked to stop."""
-
-
-class Interrupted(Stopped):
-    """The run is to stop, and a call was not made; what came before is complete."""
 
 
 class Stopping:
@@ -38,8 +33,6 @@ class Stopping:
         Called when the run is asked to stop.
     what : str
         What is finished then.
-    patience : float
-        Seconds for which replies in flight may be waited for; 0: not worth saying.
     say : callable
         Tells the user so; default: on standard error, which a display there would overwrite.
     reason : callable or None
@@ -50,7 +43,6 @@ class Stopping:
         self.signal = 0
         self.on_request: Callable[[], object] = lambda: None
         self.what = IN_FLIGHT
-        self.patience = 0.0
         self.say: Callable[[str], None] = _write
         self.reason: Callable[[], Exception] | None = None
         self._before: dict[int, Any] = {}
@@ -84,8 +76,7 @@ class Stopping:
         if self.signal:
             _raise(number)
         self.signal = number
-        most = f", which can take up to {self.patience:.0f} s" if self.patience else ""
-        self.say(_SAID.format(self.what, most))
+        self.say(f"tomeval: finishing {self.what}; a second signal stops at once")
         self.on_request()
 
     def check(self) -> None:
@@ -98,7 +89,7 @@ class Stopping:
     def refuse(self) -> None:
         """Let no call be made once the run was asked to stop."""
         if self.asked:
-            raise Interrupted("stopped")
+            raise Stopped("stopped")
 
 
 def _write(text: str) -> None:

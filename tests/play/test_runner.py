@@ -19,10 +19,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.games.matrix.play import Setup, play_episode, play_episode_async
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
+from tomeval.play.runner import run_experiment
 from tomeval.runs import lines
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.lock import locked
-from tomeval.runs.runner import run_experiment
+from tomeval.runs.folder import locked
 from tomeval.runs.store import Store
 
 SMALL = {
@@ -92,21 +92,6 @@ def test_more_episodes_extend_a_run(finished, tmp_path) -> None:
     assert dump(folder) == dump(finished)
 
 
-def test_a_limit_plays_the_first_episodes_and_the_same_run_without_it_the_rest(
-    finished, tmp_path
-) -> None:
-    folder = tmp_path / "run"
-    assert run_experiment(make_experiment(SMALL), folder, limit=3) == 12 * 3
-    with tomeval.Run(folder) as read:
-        assert [(row["complete"], row["wanted"]) for row in read.status()] == [(3, 3)] * 12
-    assert run(folder) == 12 * 5
-    assert dump(folder) == dump(finished)
-    assert "limit" not in json.loads((folder / "experiment.json").read_text())
-    assert run_experiment(make_experiment(SMALL), folder, limit=3) == 0
-    with tomeval.Run(folder) as read:  # fewer delete nothing, and nothing is said to be too much
-        assert [(row["complete"], row["wanted"]) for row in read.status()] == [(8, 8)] * 12
-
-
 def test_gaps_are_filled(finished, damaged) -> None:
     edit(damaged, lambda line: None if (line["cell"] + line["episode"]) % 3 == 1 else line)
     assert run(damaged) > 0
@@ -150,12 +135,12 @@ def test_another_experiment_is_refused_and_nothing_changes(finished, changes, wo
 
 KILLED = """
 import itertools, os, random, signal, sys, threading
-import tomeval.runs.runner
+import tomeval.play.runner
 from tomeval.games.matrix import domain
 domain.STEPS_PER_CHUNK = 2_000
 from pathlib import Path
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.lock import locked
+from tomeval.runs.folder import locked
 experiment = make_experiment({
     "name": "killed", "games": ["RPS", "IPD"], "subjects": ["rmax", "simulated"],
     "partners": ["single_action", "tit_for_tat"], "horizon": 20, "episodes": 400, "seed": 1,
@@ -169,7 +154,7 @@ def progress(done, total):
         die.start()
 if dies_at == 0:
     die.start()
-tomeval.runs.runner.run_experiment(experiment, folder, workers=workers, progress=progress)
+tomeval.play.runner.run_experiment(experiment, folder, workers=workers, progress=progress)
 if dies_at >= 0:
     die.join()
 """
@@ -271,7 +256,7 @@ class DiesInWorker(Subject):
 
 def test_a_worker_that_dies_is_an_error_not_a_hang(tmp_path) -> None:
     script = (
-        "import sys; sys.path[:0] = ['tests', 'tests/runs']\n"
+        "import sys; sys.path[:0] = ['tests', 'tests/play']\n"
         "import test_runner, tomeval\n"
         "tomeval.SUBJECTS['dies'] = test_runner.DiesInWorker\n"
         "try:\n"

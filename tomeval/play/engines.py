@@ -30,14 +30,14 @@ from tomeval.runs.domain import Cell, Domain
 from tomeval.runs.record import Record
 
 if TYPE_CHECKING:
+    from tomeval.play.filling import Filler
     from tomeval.runs.experiment import Experiment
-    from tomeval.runs.filling import Filler
 
 
 class Engine:
     """Plays episodes, and tells the run what becomes of them."""
 
-    def prepare(self, experiment: Experiment, prefix_reuse: bool, concurrency: int) -> None:
+    def prepare(self, experiment: Experiment, concurrency: int) -> None:
         """Raise `TomevalError`, in one line, if it cannot play this; no folder is made then."""
 
     def play(self, filler: Filler) -> None:
@@ -59,11 +59,6 @@ class Workers(Engine):
         for (number, _, _), records in tasks:
             filler.together(number, records)
             filler.stopping.check()
-
-
-def engine_names() -> list[str]:
-    """Return the names of all engines that are known."""
-    return named("engines")
 
 
 def make_engine(name: str | None, workers: int | None = None, **options: Any) -> Engine | None:
@@ -93,13 +88,13 @@ def make_engine(name: str | None, workers: int | None = None, **options: Any) ->
     given = {option: value for option, value in options.items() if value is not None}
     if name is None:
         for option in given:
-            known = ", ".join(engine_names())
+            known = ", ".join(named("engines"))
             raise TomevalError(f"--{option.replace('_', '-')} needs --engine (known: {known})")
         return None
     kind, colon, address = name.partition(":")
     make: Callable[..., Engine] | None = part("engines", kind)
     if make is None:
-        raise unknown("engine", kind, engine_names(), "--engine")
+        raise unknown("engine", kind, named("engines"), "--engine")
     if colon and not address:  # as of a variable that is not set
         raise TomevalError(f"--engine {name!r}: no address after the colon")
     if workers is not None:

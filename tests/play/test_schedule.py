@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.runs.schedule import Schedule, without
+from tomeval.play.schedule import Schedule, without
 
 NUMBERS = st.lists(st.integers(0, 9), unique=True, max_size=8).map(sorted)
 

@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from tomeval.cli.app import app
 from tomeval.models.base import Reply
+from tomeval.play.replies import FIRST, UnreadError
+from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.runner import run_experiment
-from tomeval.runs.unread import FIRST, UnreadError
 
 MATRIX = {
     "games": ["IPD", "RPS", "IBS"],

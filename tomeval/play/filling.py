@@ -1,0 +1,297 @@
+"""Play what a store lacks: which episodes are left, who plays them, when a cell stops."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
+from tomeval.core.text import both_ends, wrapped
+from tomeval.models import is_served, open_model
+from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
+from tomeval.models.served.limits import Budget
+from tomeval.play.engine import Watch, play_with_models, spec_key
+from tomeval.play.engines import Engine, Task
+from tomeval.play.live import Counts, Live
+from tomeval.play.replies import FIRST, Unread, explained, last_unread, stopped_at_first
+from tomeval.play.schedule import Job, Schedule, without
+from tomeval.play.stopping import Stopping
+from tomeval.runs import tallies
+from tomeval.runs.domain import cell_names
+from tomeval.runs.experiment import Experiment
+from tomeval.runs.record import Record, Spent, total
+from tomeval.runs.writing import WritableStore
+
+logger = logging.getLogger(__name__)
+
+
+class Filler(Watch):
+    """Plays the episodes that the store lacks, and watches them.
+
+    Parameters
+    ----------
+    store, experiment, stopping, live
+        What is played, into what, what stops it, and what displays read.
+    engine, concurrency, budget
+        As for `tomeval.play.runner.run_experiment`.
+    go_on : bool
+        Else a run stops if the first questions to a model of which no answer is stored that could
+        be read cannot be read either.
+    """
+
+    def __init__(
+        self,
+        store: WritableStore,
+        experiment: Experiment,
+        stopping: Stopping,
+        live: Live,
+        engine: Engine,
+        concurrency: int = 32,
+        budget: Budget | None = None,
+        go_on: bool = False,
+    ) -> None:
+        self.store, self.stopping, self.live = store, stopping, live
+        self._engine, self._concurrency, self._budget = engine, concurrency, budget
+        self._base = experiment.base
+        self._opened: dict[tuple[str, bool], Model | LocalModel] = {}  # by key, and if it scores
+        self.domain, self.cells = store.domain, experiment.cells
+        self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
+        self.stop_after_voids, self._go_on = experiment.stop_after_voids, go_on
+        self.keys = [
+            {seat: spec_key(spec) for seat, spec in cell.models.items()} for cell in self.cells
+        ]
+        self.wanted: Sequence[Sequence[int]] = [()] * len(self.cells)
+        self.missing: list[Sequence[int]] = []
+        self.played = 0
+        self.schedules: dict[int, Schedule] = {}  # by cell, of those that play
+        self._first: dict[str, list[tuple[Job, Unread]]] = {}
+        self._unread: dict[Job, Unread] = {}
+        self._unusable: dict[Job, str] = {}
+        self._advised: set[str] = set()
+
+    def play(self, wanted: Sequence[Sequence[int]]) -> None:
+        """Play what is missing of these episodes by cell, in cells that need more than before."""
+        self.missing = [
+            without(episodes, self.store.finished_of(number))
+            if len(episodes) > len(self.wanted[number])
+            else range(0)
+            for number, episodes in enumerate(wanted)
+        ]
+        self.wanted, self.schedules = wanted, {}
+        self._begin()
+        self._engine.play(self)
+        self._play_with_models()
+
+    def _begin(self) -> None:
+        """Show what the store holds."""
+        lengths = [cell.length for cell in self.cells]
+        steps, lacks = (
+            sum(length * len(episodes) for length, episodes in zip(lengths, some, strict=True))
+            for some in (self.wanted, self.missing)
+        )
+        spent: dict[str, list[Spent]] = {key: [] for mine in self.keys for key in mine.values()}
+        for number, mine in enumerate(self.keys):
+            for (seat, _), part in self.store.summary(number).spent.items() if mine else ():
+                if seat in mine:
+                    spent[mine[seat]].append(part)
+        before = {key: total(parts) for key, parts in spent.items()}
+        self.live.begin(list(before), steps - lacks, steps)
+        self.live.spent = total([Spent(), *before.values()])
+        self._first = {
+            key: [] for key, of in before.items() if not self._go_on and of.answers == of.unreadable
+        }
+        counts = tallies.episodes(self.store).values()
+        self._ended = sum((Counter(count) for count in counts), Counter[str]())
+        self._tell_counts()
+        self.live.tell_steps()
+
+    def stretches(self) -> list[Task]:
+        """Return what is to be played of the cells that ask no model."""
+        return [
+            (number, first, count)
+            for number, cell in enumerate(self.cells)
+            if not cell.models
+            for first, count in _stretches(
+                self.missing[number], max(1, self.domain.play.together(cell))
+            )
+        ]
+
+    def groups(self) -> dict[tuple[str, ...], dict[int, Sequence[int]]]:
+        """Return the episodes that language models are still to play, by models and by cell.
+
+        They are played episode by episode over all cells: a run that is stopped has some of
+        everything, and every kind of cell is soon seen, so that the time left is known.
+        """
+        groups: dict[tuple[str, ...], dict[int, Sequence[int]]] = {}
+        cells = sorted(
+            (episodes[0], number)
+            for number, episodes in enumerate(self.missing)
+            if len(episodes) and self.cells[number].models and number not in self.schedules
+        )
+        for _, number in cells:
+            specs = tuple(sorted(set(self.keys[number].values())))
+            groups.setdefault(specs, {})[number] = self.missing[number]
+        return groups
+
+    def _play_with_models(self) -> None:
+        """Play what the engine left, cells with the same models together: these alone are open."""
+        scored = {
+            key
+            for number, keys in enumerate(self.keys)
+            if self.cells[number].scores and self.missing[number]
+            for key in keys.values()
+        }
+        for specs, mine in self.groups().items():
+            self.live.asking = True
+            self.live.tell_steps()
+            opened = {key: self._open(key, key in scored) for key in specs}
+            for gone in self._opened.keys() - {(key, key in scored) for key in specs}:
+                del self._opened[gone]
+            schedule = Schedule(mine, self.stop_after_voids)
+            if any(key in self._first and isinstance(opened[key], Model) for key in specs):
+                schedule.limit(FIRST)  # local models are asked in batches, which cost nothing
+            self.schedules = dict.fromkeys(schedule.cells, schedule)
+            play_with_models(opened, self, schedule, self._concurrency)
+        if any(cell.models and lacks for cell, lacks in zip(self.cells, self.missing, strict=True)):
+            self._warn()
+
+    def _open(self, key: str, scores: bool) -> Model | LocalModel:
+        if (key, scores) not in self._opened:
+            spec = json.loads(key)
+            caps, waiting = self._budget if is_served(spec) else None, self.live.waiting[key]
+            self._opened[key, scores] = open_model(
+                spec, scores=scores, budget=caps, waiting=waiting, base=self._base
+            )
+        return self._opened[key, scores]
+
+    def _warn(self) -> None:
+        """Warn of what may be wrong with the models' answers, of earlier sessions too."""
+        if lost := self._ended[FAILED]:
+            why = tallies.failures(self.store).most_common(1)
+            logger.warning(
+                "%d episodes failed because the model gave no reply: run the same command again to "
+                "play them%s",
+                lost,
+                f"; most often: {both_ends(why[0][0])}" if why else "",
+            )
+        low, scored = tallies.low_mass(self.store)
+        if low:
+            logger.warning(
+                "in %d of %d scored answers all labels together have less than %g of the "
+                "probability: the model would hardly ever write one of them",
+                *(low, scored, LOW_MASS),
+            )
+
+    # What happens while language models play
+
+    def ready(self) -> None:
+        """Try again the cells that were stopped before: the models have started."""
+        self.store.note_stops(dict.fromkeys(self.schedules, ""))
+
+    def settled(
+        self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
+    ) -> None:
+        """Stop the run if none of the first questions to a model could be read."""
+        if (first := self._first.get(key)) is None:
+            return
+        schedule = self.schedules[number]
+        if outcome == VALID:
+            del self._first[key]
+            schedule.limit(0)
+            return
+        first.append(((number, episode), Unread(outcome, call)))
+        if schedule.most:
+            schedule.limit(max(1, FIRST - len(first)))
+        if len(first) == FIRST:
+            model = self.live.waiting[key].model
+            self.stopping.stop(lambda: stopped_at_first(model, first, self.name))
+
+    def on_step(self, number: int, episode: int) -> None:
+        """Count a step of a language model: these take long enough to be shown."""
+        self.live.steps += 1
+        self.schedules[number].stepped(number)
+        self.live.tell_steps()
+
+    def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:
+        """Store an episode that is over; stop its cell if that makes too many bad ones in a row."""
+        self.live.steps -= under_way
+        self.together(number, [record])
+        episode, status = record.episode, record.status
+        if status == VOID and (call := last_unread(self.store, number, episode)):
+            self._unread[number, episode] = call
+        if status == FAILED and unusable:
+            self._unusable[number, episode] = unusable
+            status = VOID  # also what the model or its server makes of this cell's prompts
+        row = [(number, e) for e in self.schedules[number].ended(number, episode, status)]
+        if row:
+            lost = [self._unusable[job] for job in row if job in self._unusable]
+            what = f"{len(row)} void episodes in a row"
+            if lost:
+                what = f"{len(row)} episodes in a row, {len(lost)} of them without usable replies"
+            unread = [(f"episode {j[1]}", self._unread[j]) for j in row if j in self._unread]
+            head = f"{self.name(number)} has {what}"
+            if left := self._stop(number, what):
+                head = f"{self.name(number)} stops after {what}; {left} more will not be played"
+            if lost:
+                head += f"; the last: {both_ends(lost[-1])}"
+            if said := explained(head, unread, self._advised):
+                logger.warning("%s", said)
+
+    def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
+        """Stop the cell: its other episodes would come to prompts of that length too."""
+        self.live.steps -= under_way
+        stopped = number in self.schedules[number].reasons
+        what = "a prompt is longer than the model's context"
+        left = self._stop(number, f"{what}: {error}", broken_off=1)
+        if not stopped:
+            text = (
+                f"{self.name(number)} stops: {what} ({error}); episode {episode} is broken off, "
+                f"{left} more will not be played; if the prompt alone would fit, lower max_tokens "
+                "or thinking_budget"
+            )
+            logger.warning("%s", wrapped(text))
+
+    def _stop(self, number: int, reason: str, broken_off: int = 0) -> int:
+        """Stop a cell; return how many of its episodes are left out."""
+        schedule = self.schedules[number]
+        left = schedule.stop(number, reason)
+        if left + broken_off:
+            self.store.note_stops({number: schedule.reasons[number]})
+        self.live.total -= (left + broken_off) * self.cells[number].length
+        self.live.tell_steps()
+        return left
+
+    def together(self, number: int, records: Sequence[Record]) -> None:
+        """Store episodes of a cell that are over, and count them."""
+        earlier = (self.store.status(number, record.episode) for record in records)
+        self._ended[FAILED] -= sum(status == FAILED for status in earlier)
+        self.store.add(number, records)
+        self.played += len(records)
+        self.live.steps += len(records) * self.cells[number].length
+        self._ended.update(record.status for record in records)
+        if self.keys[number]:
+            spent = (part for record in records for part in record.spent.values())
+            self.live.spent = total([self.live.spent, *spent])
+        self.live.tell_steps()
+        self._tell_counts()
+
+    def name(self, number: int) -> str:
+        """Return what messages call a cell."""
+        return f"cell {number} ({self.names[number]})"
+
+    def _tell_counts(self) -> None:
+        complete, void, failed = (self._ended[status] for status in (COMPLETE, VOID, FAILED))
+        self.live.tell_counts(Counts(complete, void, failed, self.live.spent.again))
+
+
+def _stretches(numbers: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, count) of runs of consecutive numbers, at most `most` long."""
+    start = 0
+    for index in range(1, len(numbers) + 1):
+        ends = index == len(numbers) or numbers[index] != numbers[index - 1] + 1
+        if ends or index - start == most:
+            yield numbers[start], index - start
+            start = index

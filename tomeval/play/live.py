@@ -1,0 +1,146 @@
+"""What is true of a run while it plays, for a display.
+
+The run writes, a display reads, from another thread if it likes. Counts are of all sessions of the
+folder, but for the retries of requests, which are of this one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tomeval.core.text import excerpt
+from tomeval.models import model_name
+from tomeval.models.naming import brief_names
+from tomeval.models.waiting import Waiting
+from tomeval.runs.record import Spent
+
+LONGEST = 300
+"""Characters of what servers and machines said."""
+
+Progress = Callable[[int, int], None]
+"""Called with (steps done, steps in all); steps of a stopped cell leave the second number."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a run holds so far, over all its sessions.
+
+    Attributes
+    ----------
+    complete, void, failed : int
+        Episodes by what became of them.
+    asked_again : int
+        Attempts beyond the first at a question of a language model.
+
+    Examples
+    --------
+    >>> print(Counts(12, 3, 0, 40))
+    12 complete, 3 void, 0 failed; 40 questions asked again
+    """
+
+    complete: int = 0
+    void: int = 0
+    failed: int = 0
+    asked_again: int = 0
+
+    def __str__(self) -> str:
+        again = "question" if self.asked_again == 1 else "questions"
+        return (
+            f"{self.complete:,} complete, {self.void:,} void, {self.failed:,} failed; "
+            f"{self.asked_again:,} {again} asked again"
+        )
+
+
+OnCounts = Callable[[Counts], None]
+"""Called at the start and whenever a count has changed."""
+
+
+class Live:
+    """The state of a run that plays: no prompt, no reply and no address of a server.
+
+    Attributes
+    ----------
+    progress, on_counts : callable, optional
+        Are told of changes.
+    steps, total : int
+        Those done, in earlier sessions too, and in all; those of episodes that end early count as
+        done.
+    counts : Counts
+    spent : Spent
+        What language models were asked in episodes that are over.
+    waiting : dict of str to Waiting
+        How the server of each model is waited for, by `engine.spec_key`.
+    note : str
+        What else is to be shown, such as that the run is to stop.
+    replica_line : callable
+        Returns what an engine says of its replicas.
+    closing : list of str
+        What is said at the end, such as of replicas.
+    asking : bool
+        Whether language models play by now.
+    shown : str
+        How the run is shown: ``field`` (which is updated), ``lines`` (now and then), or empty.
+    """
+
+    def __init__(self) -> None:
+        self.progress: Progress | None = None
+        self.on_counts: OnCounts | None = None
+        self.steps = self.total = 0
+        self.counts, self.spent = Counts(), Spent()
+        self.waiting: dict[str, Waiting] = {}
+        self.note = ""
+        self.replica_line: Callable[[], str] = str
+        self.closing: list[str] = []
+        self.asking = False
+        self.shown: Literal["", "field", "lines"] = ""
+        self._begun, self._before = time.monotonic(), 0
+
+    def begin(self, models: Sequence[str], steps: int, total: int) -> None:
+        """Begin with so many steps that are done; models are named by `engine.spec_key`."""
+        self._begun, self.steps, self.total, self._before = time.monotonic(), steps, total, steps
+        brief = brief_names([model_name(json.loads(key)) for key in models])
+        for key, name in zip(models, brief, strict=True):
+            self.waiting.setdefault(key, Waiting()).model = name
+
+    def tell_steps(self) -> None:
+        """Tell who listens how many steps are done."""
+        if self.progress:
+            self.progress(self.steps, self.total)
+
+    def tell_counts(self, counts: Counts) -> None:
+        """Take what became of episodes, and tell who listens."""
+        self.counts = counts
+        if self.on_counts:
+            self.on_counts(counts)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, if a step takes as long as those of this session; None before the first."""
+        done = self.steps - self._before
+        spent = time.monotonic() - self._begun
+        return spent / done * (self.total - self.steps) if done > 0 else None
+
+    @property
+    def asked(self) -> str:
+        """What language models were asked, leaving out what there is none of; a line."""
+        asked, retries = self.spent, sum(one.retries for one in self.waiting.values())
+        tokens = (asked.prompt or 0) + (asked.completion or 0)
+        unread = asked.unreadable / asked.answers if asked.answers else 0
+        told = {
+            f"calls {asked.replies:,}": asked.replies,
+            f"tokens {tokens:,}": tokens,
+            f"cost {asked.cost or 0:,.2f}": asked.cost is not None,
+            f"retries {retries:,}": retries,
+            f"unread {100 * unread:.3g} %": unread,
+        }
+        return ", ".join(words for words, there in told.items() if there)
+
+    @property
+    def waits(self) -> list[str]:
+        """What servers are waited for, a line each."""
+        lines = ((one.model, excerpt(one.line(), LONGEST)) for one in self.waiting.values())
+        return [f"{model}: {line}" for model, line in lines if line]

@@ -1,0 +1,314 @@
+"""What an experiment will play, ask and cost: cells, episodes, steps, calls, tokens, money.
+
+What a seat of a cell needs is known by playing an episode of it with a model that is made up.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tomeval.core.prefixes import common_prefix
+from tomeval.models import Ahead
+from tomeval.models.base import Prompt, Usage
+from tomeval.models.served.limits import estimate_tokens
+from tomeval.play.engine import spec_key
+from tomeval.play.runner import known_models
+from tomeval.runs.columns import heading
+from tomeval.runs.domain import Cell, Domain, get_domain
+from tomeval.runs.experiment import Experiment
+from tomeval.runs.until import most_episodes
+from tomeval.strategies.asking import flatten
+from tomeval.strategies.recording import Overheard
+
+CHARACTERS_PER_TOKEN = 4
+"""Rule of thumb for English text; a tokenizer counts exactly."""
+
+TYPICAL = {"qa": 20, "cot": 250}
+NOTE = 150
+"""Tokens of a typical reply by kind of call, `NOTE` for summaries, lessons and plans: assumptions.
+A model that explains itself writes ten times as much under ``qa``, and thinking comes on top."""
+
+SERVER_CACHE = 1024
+"""Hosted servers keep no prefixes shorter than this many tokens."""
+
+_WORDS = "x" * (NOTE * CHARACTERS_PER_TOKEN // 2 - 10)
+_NOTE = f"Plans: {{step}} {_WORDS}\nInsights: {{step}} {_WORDS}"
+
+Count = Callable[[Prompt], float]
+
+
+def guessed(prompt: Prompt) -> float:
+    """Return a guess at a prompt's tokens, without the chat template."""
+    return sum(len(message.content) for message in prompt.messages) / CHARACTERS_PER_TOKEN
+
+
+def guessed_at_most(prompt: Prompt) -> float:
+    """Return a cautious guess at a prompt's tokens."""
+    return sum(estimate_tokens(message.content) for message in prompt.messages)
+
+
+class Needs(NamedTuple):
+    """What one seat needs for one episode that goes to its end.
+
+    Attributes
+    ----------
+    usual, most : mapping of str to int
+        ``calls``, and tokens of ``prompt``, ``cached`` and ``completion``. Usual: every answer is
+        readable at once, and replies are typical; cached is what stands at the beginning of an
+        earlier prompt of the episode, too, as far as caches keep it; where made-up episodes differ
+        in what they ask, their mean. At most: every question takes all its attempts and every reply
+        its whole allowance, and nothing is cached.
+    by_step : sequence of int
+        Tokens of the longest prompt of each step with the longest reply to it, on the cautious
+        side.
+    """
+
+    usual: Mapping[str, int]
+    most: Mapping[str, int]
+    by_step: Sequence[int]
+
+
+def needs(
+    domain: Domain, cell: Cell, seat: str, ahead: Ahead, count: Count, count_at_most: Count
+) -> Needs:
+    """Return what a seat needs for one episode, of which every prompt is rendered.
+
+    Summaries, lessons and plans in them are `NOTE` tokens long; for upper bounds, as long as they
+    may be.
+    """
+    episodes = longer = domain.describe.episodes(cell, seat, _NOTE)
+    noted = [one for episode in episodes for one in episode if one.is_text or one.notes]
+    if noted:
+        most = max(one.longest for one in noted)
+        # A token at least each, by any count.
+        note = "Plans: {step} " + "xyz " * most + "\nInsights: {step}"
+        longer = domain.describe.episodes(cell, seat, note)
+    each = [_usual(episode, ahead, count) for episode in episodes]
+    usual = {name: round(float(np.mean([one[name] for one in each]))) for name in each[0]}
+    bounds: Counter[str] = Counter()
+    everything = [one for episode in longer for one in episode]
+    for form in {one.form for one in everything}:
+        of_form = [[one for one in episode if one.form == form] for episode in longer]
+        sums = [_most(questions, ahead, count) for questions in of_form]
+        bounds.update({name: max(one[name] for one in sums) for name in sums[0]})
+    by_step = [0] * max((one.step for one in everything), default=1)
+    for one in everything:
+        room = 0 if one.labels else one.longest + ahead.thinking
+        whole = round(count_at_most(one.prompt) + room)
+        by_step[one.step - 1] = max(by_step[one.step - 1], whole)
+    return Needs(usual, bounds, by_step)
+
+
+def _usual(episode: list[Overheard], ahead: Ahead, count: Count) -> dict[str, float]:
+    """Return an episode's calls, and its tokens that are read, read from caches, and written."""
+    total = dict.fromkeys(("prompt", "cached", "completion"), 0.0)
+    before: list[tuple[int, str]] = []
+    for question in episode:
+        text, size = flatten(question.prompt), count(question.prompt)
+        before = [(step, other) for step, other in before if step >= question.step - 1]
+        same = max((common_prefix(other, text) for _, other in before), default=0)
+        shared = size * same / len(text)
+        total["prompt"] += size
+        total["cached"] += shared if not ahead.served or shared >= SERVER_CACHE else 0
+        if not question.labels:
+            usual = TYPICAL.get(question.kind, NOTE) + NOTE * question.notes
+            total["completion"] += min(usual, question.longest)
+        before.append((question.step, text))
+    return {"calls": len(episode), **total}
+
+
+def _most(questions: list[Overheard], ahead: Ahead, count: Count) -> Counter[str]:
+    """Return the most calls and tokens that questions can take."""
+    most: Counter[str] = Counter()
+    for question in questions:
+        written = 0 if question.labels else question.longest + ahead.thinking
+        for name, one in ("calls", 1), ("prompt", round(count(question.prompt))):
+            most[name] += question.attempts * one
+        most["completion"] += question.attempts * written
+    return most
+
+
+Row = Mapping[str, Any]
+
+
+def plan_rows(
+    experiment: Experiment, count: Count | None = None, context: int | None = None
+) -> list[dict[str, Any]]:
+    """Return one row per cell; nothing is asked of any model.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    count : callable, optional
+        Returns the tokens of a prompt. Default: a guess at four characters each.
+    context : int, optional
+        Tokens that models can read which do not tell it unless they are asked.
+
+    Returns
+    -------
+    list of dict
+        ``episodes`` will be played, and ``steps`` is the most that they can have. With language
+        models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
+        ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
+        none); the same with ``_most``, upper bounds, see `Needs`; ``longest``,
+        the tokens of the longest prompt and its reply, ``context``, the least that the cell's
+        models can read (None: not known), and ``context_ends``, the first step with a prompt that
+        may not fit (None: all fit).
+
+    Raises
+    ------
+    TomevalError
+        A model that a run would refuse.
+    """
+    domain = get_domain(experiment.domain)
+    counts = (guessed, guessed_at_most) if count is None else (count, count)
+    known = known_models(experiment)
+    priced = any(ahead.price for ahead in known.values())
+    rows = []
+    same: dict[str, Needs] = {}  # what cells need that differ in their models' names only
+    most = most_episodes(experiment) if experiment.until else experiment.per_cell
+    for cell in experiment.cells:
+        episodes = cell.wanted(most)
+        row: dict[str, Any] = dict(domain.read.columns(cell.definition))
+        row |= {"episodes": episodes, "steps": cell.length * episodes}
+        if known:
+            each = []
+            for seat, spec in cell.models.items():
+                ahead = known[spec_key(spec)]
+                key = json.dumps([_nameless(cell.definition), seat, ahead], default=str)
+                if key not in same:
+                    same[key] = needs(domain, cell, seat, ahead, *counts)
+                each.append((ahead, same[key]))
+            row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
+            row |= _fit([(ahead.context or context, need.by_step) for ahead, need in each])
+        rows.append(row)
+    return rows
+
+
+def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
+    """Return what all rows share, in words, and rows that fit a screen.
+
+    Upper bounds and steps stand in `plan_totals`; a strategy that the player's name tells is left
+    out. A column is shared if the rows that have a value agree: players without a model have none.
+    """
+    keys = list(rows[0])
+    first, about = keys[0], keys[: keys.index("episodes")]
+    hidden = {"longest", "context", "context_ends", "steps"}
+    hidden |= {key for key in keys if key.endswith("_most")}
+    pairs = {(row[first], row.get("strategy")) for row in rows}
+    if len(pairs) == len({row[first] for row in rows}):
+        hidden.add("strategy")
+    shared = []
+    for key in about[1:]:
+        values = {row[key] for row in rows} - {""}
+        if len(values) < 2 and len(rows) > 1 and key not in hidden:
+            hidden.add(key)
+            shared += [f"{heading(key)} {value}" for value in values]
+    shown = [{key: row[key] for key in keys if key not in hidden} for row in rows]
+    for row in shown:
+        if "cost" in row:
+            row["cost"] = round(row["cost"], 2)
+    return "; ".join(shared), shown
+
+
+def plan_totals(rows: Sequence[Row]) -> list[str]:
+    """Say the totals in words, and what they assume; a line each."""
+
+    def total(key: str) -> int:
+        return sum(row[key] for row in rows)
+
+    text = f"{len(rows)} cells, {total('episodes'):,} episodes, {total('steps'):,} steps"
+    if "calls" not in rows[0]:
+        return [text]
+    prompt = total("prompt_tokens")
+    cached = sum(row["prompt_tokens"] * row["cached_percent"] for row in rows) / (prompt or 1)
+    lines = [
+        f"{text}; {total('calls'):,} model calls that read about {prompt:,} tokens ({cached:.0f} "
+        f"% from caches) and write about {total('completion_tokens'):,}",
+        f"at most {total('calls_most'):,} calls that read {total('prompt_tokens_most'):,} tokens "
+        f"and write {total('completion_tokens_most'):,}, if every question takes all its attempts "
+        "and every reply its full length",
+    ]
+    if "cost" in rows[0]:
+        lines.append(_total_cost(rows))
+    said = "QA {qa}, CoT {cot}".format_map(TYPICAL)
+    return [
+        *lines,
+        f"Assumed reply lengths: {said}, notes {NOTE} tokens, plus thinking. Local models reuse "
+        f"the shared start of prompts; servers charge it as cached from {SERVER_CACHE:,} tokens "
+        "on.",
+    ]
+
+
+def too_long(rows: Sequence[Row]) -> list[str]:
+    """Return where cells may not fit a model's context, by a cautious estimate; a line each."""
+    return [
+        f"cell {number}: the context of {row['context']:,} tokens may be full at step "
+        f"{row['context_ends']} of {row['steps'] // max(row['episodes'], 1)} (the longest prompt "
+        f"and its reply: up to {row['longest']:,})"
+        for number, row in enumerate(rows)
+        if row.get("context_ends")
+    ]
+
+
+def _nameless(definition: Any) -> Any:
+    """Return a cell's definition without what its models are called: no prompt says it."""
+    if isinstance(definition, Mapping):
+        parts = definition.items()
+        return {name: _nameless(part) for name, part in parts if name not in ("model", "spec")}
+    return list(map(_nameless, definition)) if isinstance(definition, list) else definition
+
+
+def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, Any]:
+    """Return calls and tokens of all seats over all episodes."""
+    usual = {name: sum(need.usual[name] for _, need in found) for name in _COUNTED}
+    most = {name: sum(need.most[name] for _, need in found) for name in _COUNTED}
+    row: dict[str, Any] = {}
+    for name, column in _COUNTED.items():
+        row[column] = episodes * usual[name]
+        if name == "prompt":
+            cached = sum(need.usual["cached"] for _, need in found)
+            row["cached_percent"] = round(100 * cached / usual[name]) if usual[name] else 0
+    return row | {f"{column}_most": episodes * most[name] for name, column in _COUNTED.items()}
+
+
+def _fit(each: Sequence[tuple[int | None, Sequence[int]]]) -> Row:
+    """Return the longest prompt of any seat, the least context, and where one is full first."""
+    ends = (
+        next((step for step, size in enumerate(sizes, 1) if limit and size > limit), None)
+        for limit, sizes in each
+    )
+    return {
+        "longest": max((max(sizes) for _, sizes in each), default=0),
+        "context": min((limit for limit, _ in each if limit), default=None),
+        "context_ends": min(filter(None, ends), default=None),
+    }
+
+
+_COUNTED = {"calls": "calls", "prompt": "prompt_tokens", "completion": "completion_tokens"}
+
+
+def _money(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, float]:
+    """Return what all seats cost over all episodes; models of this machine cost nothing."""
+    sums = dict.fromkeys(("cost", "cost_most"), 0.0)
+    for ahead, need in found:
+        for name, counts in zip(sums, (need.usual, need.most), strict=True):
+            usage = Usage(counts["prompt"], counts["completion"], counts.get("cached", 0))
+            unknown = math.nan if ahead.served else 0.0
+            sums[name] += episodes * ahead.price.cost(usage) if ahead.price else unknown
+    return sums
+
+
+def _total_cost(rows: Sequence[Row]) -> str:
+    known = [row for row in rows if not math.isnan(row["cost"])]
+    cost, most = (sum(row[key] for row in known) for key in ("cost", "cost_most"))
+    text = f"cost, in the currency of the price file: about {cost:,.2f}, at most {most:,.2f}"
+    if missing := len(rows) - len(known):
+        text += f", not counting cells without a price: {missing}"
+    return text
