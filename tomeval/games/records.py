@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed
@@ -137,3 +137,17 @@ def _scored(probed: Probed) -> dict[str, Any]:
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
+
+
+def struck_seats(marks: Sequence[Any]) -> set[int]:
+    """Return the seats that a broken rule cost the game or their place, from a game's record.
+
+    Of several that break the rules in one stage the first is struck; if that ends the game, it cost
+    the others nothing.
+
+    Examples
+    --------
+    >>> struck_seats([0, 1, (2, "vote", "eliminate"), 0])
+    {2}
+    """
+    return {mark[0] for mark in marks if not isinstance(mark, int)}

@@ -97,8 +97,8 @@ def test_a_table_for_some_runs_alone(small, tomeval, what) -> None:
 def test_transcript(small, tomeval) -> None:
     command = ("transcript", small, "--cell", "0")
     _, out, _ = tomeval(*command, "--episode", "1", "--no-calls")
-    assert "== step 2: code" in out
-    assert "probe of Eve, keywords: one-two-three-four" in out
+    assert "== step 2: Alice (script), encode: " in out
+    assert "[predicts keywords: one, two, three, four; true: " in out
     assert "You are playing a word game" not in out
     _, out, _ = tomeval(*command)
     assert (

@@ -7,8 +7,6 @@ from support import Typing
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.games.decrypto.board import board
-from tomeval.games.decrypto.game import Turn
 from tomeval.games.decrypto.replays import read_games
 from tomeval.games.decrypto.session import play_session
 
@@ -90,21 +88,3 @@ def test_a_damaged_file_is_refused_before_the_game(tmp_path) -> None:
     with pytest.raises(TomevalError, match="is not a file of recorded games"):
         sit("interceptor", ["123"], out)
     assert out.read_text() == "{}"
-
-
-def test_board_by_hand() -> None:
-    from tomeval.games.decrypto.game import Rules
-
-    turns = [Turn((2, 4, 1), ("string", "snow", "bank"), (2, 1, 4), (2, 4, 1))]
-    assert board(turns, Rules(), ("river", "violin", "bread", "winter")) == (
-        "=== Turn 2 of 8 === miscommunications 1 of 2 === interceptions 1 of 2 ===\n"
-        "\n"
-        "  1  RIVER   bank\n"
-        "  2  VIOLIN  string\n"
-        "  3  BREAD   -\n"
-        "  4  WINTER  snow\n"
-        "\n"
-        "  turn  hints               code   Bob    Eve\n"
-        "     1  string, snow, bank  2-4-1  2-1-4! 2-4-1!\n"
-        "  (!: Bob wrong, or Eve right)"
-    )

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.outcomes import COMPLETE, VALID
-from tomeval.games.arena.results import ArenaRunCell, struck_seats
+from tomeval.games.arena.results import ArenaRunCell
+from tomeval.games.records import struck_seats
 from tomeval.runs.columns import flat, flat_share
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate

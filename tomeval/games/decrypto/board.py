@@ -1,38 +1,8 @@
-"""Past turns laid out for readers."""
+"""Codes and turns as people write them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tomeval.games.decrypto.game import Code, Rules, Turn, hint_history
-
-
-def board(turns: Sequence[Turn], rules: Rules, keywords: Sequence[str] | None) -> str:
-    """Return the past as a page: hints by keyword, then the turns.
-
-    Without keywords, as for Eve, question marks stand in their place.
-    """
-    wrong = sum(turn.miscommunicated for turn in turns)
-    caught = sum(turn.intercepted for turn in turns)
-    lines = [
-        f"=== Turn {len(turns) + 1} of {rules.turns} === miscommunications {wrong} of "
-        f"{rules.miscommunications} === interceptions {caught} of {rules.interceptions} ===",
-        "",
-    ]
-    words = [word.upper() for word in keywords] if keywords else ["?"] * 4
-    width = max(map(len, words))
-    for digit, (word, hints) in enumerate(zip(words, hint_history(turns), strict=True), start=1):
-        lines.append(f"  {digit}  {word:{width}}  {', '.join(hints) or '-'}")
-    if turns:
-        told = [", ".join(turn.hints) for turn in turns]
-        room = max(5, *map(len, told))
-        lines += ["", f"  turn  {'hints':{room}}  code   Bob    Eve"]
-        for number, (turn, hints_told) in enumerate(zip(turns, told, strict=True), start=1):
-            bob = f"{shown(turn.bob)}{'!' if turn.miscommunicated else ' '}"
-            eve = f"{shown(turn.eve)}{'!' if turn.intercepted else ''}"
-            lines.append(f"  {number:>4}  {hints_told:{room}}  {shown(turn.code)}  {bob} {eve}")
-        lines.append("  (!: Bob wrong, or Eve right)")
-    return "\n".join(lines)
+from tomeval.games.decrypto.game import Code, Turn
 
 
 def shown(code: Code) -> str:

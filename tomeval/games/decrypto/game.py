@@ -28,7 +28,13 @@ DIGITS = (1, 2, 3, 4)
 CODES: tuple[Code, ...] = tuple(itertools.permutations(DIGITS, 3))
 """All 24 codes, in ascending order."""
 
-OUTCOMES = ("miscommunication", "interception", "both", "survived")
+ENDINGS = {
+    "miscommunication": "Eve wins by too many miscommunications",
+    "interception": "Eve wins by too many interceptions",
+    "both": "Eve wins by miscommunication and interception at once",
+    "survived": "Alice and Bob win, as they got through all turns",
+}
+OUTCOMES = tuple(ENDINGS)
 """How a finished game ended; the first three are Eve's wins."""
 
 UNDECIDED = "undecided"

@@ -9,7 +9,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell
-from tomeval.games.decrypto.game import Code, Turn
+from tomeval.games.decrypto.game import ENDINGS, Code, Turn
 from tomeval.games.decrypto.llm import TableScene
 from tomeval.games.decrypto.players import table_from_spec
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
@@ -22,13 +22,6 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.templates import load_prompts
 
 HUMAN = "human"
-
-ENDINGS = {
-    "miscommunication": "Eve wins by too many miscommunications",
-    "interception": "Eve wins by too many interceptions",
-    "both": "Eve wins by miscommunication and interception at once",
-    "survived": "Alice and Bob win, as they got through all turns",
-}
 
 
 def play_session(

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.games.decrypto.board import result_text
 from tomeval.games.decrypto.game import (
     CODES,
     MAX_HINT_LENGTH,
@@ -75,6 +76,11 @@ class Decrypto(ArenaGame[Game]):
     role = ROLES
     sides = ((ALICE, BOB), (EVE,))
     seats = 3
+    questions: ClassVar[Mapping[str, str]] = {
+        "eve": "Eve's guess",
+        "eve_reminded": "Eve's guess, reminded of what she does not know",
+        "bob": "Bob's guess",
+    }
     forms: Mapping[str, Form] = {
         ENCODE: Form("hints", str, 3),
         **dict.fromkeys((DECODE, INTERCEPT, *ENCODER_QUESTIONS), Form("code", int, 3)),
@@ -158,8 +164,15 @@ class Decrypto(ArenaGame[Game]):
         return NAMES[ROLES[seat]]
 
     def events(self, state: Game) -> tuple[Event, ...]:
-        """Return nothing: views hold all past turns."""
-        return ()
+        """Return the keywords, and the turns that are over."""
+        dealt = Event("keywords", None, state.deal.keywords, (ALICE, BOB))
+        return dealt, *(Event("turn", None, turn) for turn in state.turns)
+
+    def line(self, event: Event) -> str:
+        """Return the keywords, or the hints that were heard and what the turn came to."""
+        if event.kind == "keywords":
+            return f"keywords {', '.join(event.data)}"
+        return f"{', '.join(event.data.hints)}. {result_text(event.data)}"
 
     def view(self, state: Game, seat: int) -> View:
         """Return what a seat may know; listeners see the last hints."""
