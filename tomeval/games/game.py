@@ -445,10 +445,6 @@ class ArenaGame(ABC, Generic[S]):
         line = {**_LINES, **self.lines}[event.kind]
         return line.format(who=who, what=words(event.data), data=event.data)
 
-    def silent(self, event: Event) -> bool:
-        """Tell whether a seat could speak and said nothing, which transcripts leave out."""
-        return event.kind == "talk" and isinstance(event.data, str) and not event.data.strip()
-
     def acted(self, kind: str, action: Action) -> str:
         """Return what a decision of a kind came to in words for readers."""
         return words(action)

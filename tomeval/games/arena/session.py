@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import Console
 from tomeval.games.arena.cells import SUBJECT, ArenaCell
 from tomeval.games.arena.named_games import named_game
 from tomeval.games.arena.players import RANDOM
 from tomeval.games.arena.seating import table_of
 from tomeval.games.llm.scene import SeatScene
-from tomeval.games.people.session import play_person, say_ending
+from tomeval.games.people.session import Sitting
 from tomeval.games.played import PlayedGame
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.templates import load_prompts
@@ -21,18 +20,17 @@ from tomeval.strategies.templates import load_prompts
 PERSON = "person"
 
 
-def play_session(
+def sit(
     game: str,
-    others: Sequence[str],
-    console: Console,
-    *,
+    others: Sequence[str] = (),
     seat: int = 0,
     deal: int = 0,
-    settings: Mapping[str, Any] | None = None,
+    *,
+    seed: int = 0,
     rules: Mapping[str, Any] | None = None,
     strategy: str = "QA",
-) -> PlayedGame | None:
-    """Play one game with a person in a seat.
+) -> Sitting:
+    """Return a game with a person in a seat.
 
     Parameters
     ----------
@@ -40,27 +38,18 @@ def play_session(
         A kind of game.
     others : sequence of str
         Kinds of scripted players, or models; one for all other seats, or one for each.
-    seat : int
-        The person's.
     deal : int
         Which game of the seed, from 0: it decides what is dealt.
-    settings : mapping, optional
-        Further keys of `ArenaExperiment`, such as ``seed``.
     rules : mapping, optional
         Parameters of the game, and ``preset``.
     strategy : str
         Of language models.
-
-    Returns
-    -------
-    PlayedGame or None
-        None if the game was broken off.
     """
     names = list(others) or [_usual(game, rules or {})]
     tables = {name: _table(name, strategy) for name in names}
     data = {
-        **(settings or {}),
         "domain": "arena",
+        "seed": seed,
         "games": {game: {"game": game, **(rules or {})}},
         "players": {**tables, PERSON: {"kind": RANDOM}},
         "lineups": [
@@ -73,16 +62,15 @@ def play_session(
     assert isinstance(cell, ArenaCell)
     episode = _episode(cell, seat, deal)
     prompts = load_prompts("arena", cell.experiment.prompts, cell.experiment.base)
-    _, seats = cell.seated(episode)
-    played = PlayedGame(episode, deal, seats)
-    over = play_person(
-        *(cell, SUBJECT, SeatScene(prompts, cell.game, seat)),
-        *(lambda models: table_of(cell, episode, models, lambda: None), played, console),
+    return Sitting(
+        cell,
+        SUBJECT,
+        SeatScene(prompts, cell.game, seat),
+        PlayedGame(episode, deal, cell.seated(episode)[1]),
+        lambda models: table_of(cell, episode, models, lambda: None),
+        ["you", *(player.name for player in cell.players[1:])],
+        cell.table.kind.endings,
     )
-    if over:
-        names = ["you", *(player.name for player in cell.players[1:])]
-        say_ending(cell.game, played, names, cell.table.kind.endings, console)
-    return played if over else None
 
 
 def _usual(game: str, rules: Mapping[str, Any]) -> str:

@@ -50,25 +50,33 @@ def play(
     from tomeval.core.credentials import trusting
     from tomeval.core.errors import TomevalError
     from tomeval.core.printing import Console
-    from tomeval.games.arena.session import play_session
-    from tomeval.games.decrypto.session import play_session as play_decrypto
+    from tomeval.games.arena.session import sit
+    from tomeval.games.decrypto.replays import read_games
+    from tomeval.games.decrypto.session import keep
+    from tomeval.games.decrypto.session import sit as sit_at_decrypto
+    from tomeval.games.people.session import play_session
     from tomeval.runs.experiment import override_key
 
     rules: dict[str, Any] = {"preset": preset} if preset else {}
     settings: dict[str, Any] = {"seed": seed, "rules": {}}
     for override in overrides or []:
         override_key(settings if game == DECRYPTO else rules, override)
-    how: dict[str, Any] = {"strategy": strategy, "deal": deal}
     with trusting(trust_host or (), code=trust_remote_code):
-        console = Console(sys.stdin, sys.stdout)
+        console, others = Console(sys.stdin, sys.stdout), other or []
         if game == DECRYPTO:
             role = seat or "interceptor"
-            play_decrypto(role, other or [], console, out, settings=settings, **how)
+            sitting = sit_at_decrypto(role, others, deal, settings=settings, strategy=strategy)
+            if out.exists():
+                read_games(out)  # a damaged file is named before the game
+            play_session(sitting, console)
+            keep(sitting, out, console)
             return
         if not (seat or "0").isdecimal():
             raise TomevalError(f"--seat {seat}: must be a number from 0")
-        how |= {"seat": int(seat or 0), "settings": {"seed": seed}, "rules": rules}
-        play_session(game, other or [], console, **how)
+        place = int(seat or 0)
+        play_session(
+            sit(game, others, place, deal, seed=seed, rules=rules, strategy=strategy), console
+        )
 
 
 def _is_game(name: str) -> bool:

@@ -6,12 +6,12 @@ import json
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.printing import Console, QuitGame
-from tomeval.games.game import ArenaGame
 from tomeval.games.llm.scene import SeatScene
 from tomeval.games.people.terminal import HumanSeat
 from tomeval.games.play import Table, play_game
@@ -22,65 +22,72 @@ from tomeval.play.engine import spec_key, started
 from tomeval.play.engines import run_loop
 
 
-def play_person(
-    cell: Any,
-    name: str,
-    scene: SeatScene,
-    table_of: Callable[[Mapping[str, Model]], Table],
-    played: PlayedGame,
-    console: Console,
-) -> bool:
-    """Play a game with a person; tell whether it went on to an end, or until it could not go on.
+@dataclass
+class Sitting:
+    """A game that a person is to play.
 
-    Parameters
+    Attributes
     ----------
     cell : Cell
-        The player that it has in the person's seat, called `name`, stands in for the person.
+        The player that it has in the person's seat stands in for the person.
+    slot : str
+        What the cell calls the person's place.
     scene : SeatScene
         What the person is told.
-    table_of : callable
-        Returns the table, given the models by seat; each is opened once.
     played : PlayedGame
         Filled as the game goes.
+    table_of : callable
+        Returns the table, given the models by slot; each is opened once.
+    names : sequence of str
+        Who plays, by slot.
+    endings : mapping of str to str
+        What the words of `ArenaGame.ending` mean.
     """
 
+    cell: Any
+    slot: str
+    scene: SeatScene
+    played: PlayedGame
+    table_of: Callable[[Mapping[str, Model]], Table]
+    names: Sequence[str]
+    endings: Mapping[str, str]
+
+
+def play_session(sitting: Sitting, console: Console) -> bool:
+    """Play a game with a person; tell whether it went on to an end, or until it could not go on."""
+    scene, played, cell = sitting.scene, sitting.played, sitting.cell
+
     async def play(models: Mapping[str, Model]) -> PlayedGame:
-        table = table_of(models)
+        table = sitting.table_of(models)
         table.players = [*table.players]
         table.players[table.seats.index(scene.seat)] = HumanSeat(scene, console)
         return await play_game(table, played.index, played.deal, played)
 
     console.say("Type ? for help at any time.")
-    specs = {seat: spec for seat, spec in cell.models.items() if seat != name}
+    specs = {slot: spec for slot, spec in cell.models.items() if slot != sitting.slot}
     try:
         _with_models(specs, play, cell.experiment.base, cell.scores)
     except (QuitGame, KeyboardInterrupt):
         console.say("\nThe game was not finished.")
         return False
+    _say_ending(sitting, console)
     return True
 
 
-def say_ending(
-    game: ArenaGame[Any],
-    played: PlayedGame,
-    names: Sequence[str],
-    endings: Mapping[str, str],
-    console: Console,
-) -> None:
-    """Say how a game ended, and who sat where; `names` by slot, `endings` in words."""
+def _say_ending(sitting: Sitting, console: Console) -> None:
+    """Say how a game ended, and who sat where."""
+    game, played = sitting.scene.game, sitting.played
     if played.status != COMPLETE:
         broke = [d for d in played.decisions if d.verdict == "invalid"]
         why = "".join(f" {game.seat_name(d.seat)}, {d.kind}: {d.error.text}." for d in broke[:1])
         console.say(f"\nThe game cannot continue.{why}")
         return
-    meaning = endings.get(played.ending, played.ending.replace("_", " "))
+    meaning = sitting.endings.get(played.ending, played.ending.replace("_", " "))
     console.say(f"\nThe game is over: {meaning}.")
     for slot, seat in sorted(enumerate(played.seats), key=lambda pair: pair[1]):
         role = f", {played.roles[seat]}" if len(set(played.roles)) > 1 else ""
-        reward, win = played.rewards[seat], played.wins[seat]
-        console.say(
-            f"  {game.seat_name(seat)} ({names[slot]}{role}): reward {reward:g}, win {win:g}"
-        )
+        who = f"{game.seat_name(seat)} ({sitting.names[slot]}{role})"
+        console.say(f"  {who}: reward {played.rewards[seat]:g}, win {played.wins[seat]:g}")
 
 
 def _with_models(
