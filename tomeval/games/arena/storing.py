@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tomeval.core.once import once_each
 from tomeval.core.outcomes import LENIENT
 from tomeval.games.arena.cells import slot_name
 from tomeval.games.played import COUNTED
@@ -50,33 +49,3 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
                 said["probes"] = json.dumps(probes.get(step, {}), separators=(",", ":"))
                 said["lenient"] = (row["details"] or {}).get(LENIENT)
                 yield about | own | said | {"details": row["details"]}
-
-
-def valued(store: Store, cells: Sequence[int]) -> tuple[int, int]:
-    """Return how many decisions of subjects have values, and of how many they are only bounded."""
-    names = ("slot", "regret_low", "regret_high")
-    ends = [
-        (low, high)
-        for cell in cells
-        for slot, low, high in store.read("steps", names, cell, complete=True)
-        if slot == 0 and low is not None
-    ]
-    return len(ends), sum(low < high for low, high in ends)
-
-
-@once_each
-def cells_without_values(store: Store) -> set[int]:
-    """Return the cells with games in which no decision has values."""
-    return {*store.played_cells()} - store.cells_with('"regret_low":')
-
-
-def attainable(store: Store, cells: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return cell, questions with answers, and those of which what is attainable is known."""
-    counts = []
-    for cell in cells:
-        values = [
-            value for (value,) in store.read("answers", ("value",), cell) if value is not None
-        ]
-        known = [value for value in values if value.get("attainable") is not None]
-        counts += [(cell, len(values), len(known))] if values else []
-    return counts
