@@ -33,7 +33,7 @@ from tomeval.games.decrypto.game import (
     deal_stream,
     hint_fault,
 )
-from tomeval.games.decrypto.seats import seat_stream
+from tomeval.games.decrypto.seats import ALICE, BOB, EVE, seat_stream
 from tomeval.lexicon.embeddings import Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists
 
@@ -57,11 +57,11 @@ def play_in_seats(players, seed, game, rules=None, lists=LISTS) -> Game:
 
     async def play(state: Game) -> Game:
         while state.outcome is None:
-            hints = (await alice.answer(state.encoder_view(), None)).action
-            assert (await alice.answer(state.encoder_view(), None)).action == hints  # asked twice
+            hints = (await alice.answer(state.view(ALICE), None)).action
+            assert (await alice.answer(state.view(ALICE), None)).action == hints  # asked twice
             assert hint_fault(hints, state.deal.keywords, state.code, state.turns, rules) is None
-            guess = (await bob.answer(state.decoder_view(hints), None)).action
-            caught = (await eve.answer(state.interceptor_view(hints), None)).action
+            guess = (await bob.answer(state.view(BOB, hints), None)).action
+            caught = (await eve.answer(state.view(EVE, hints), None)).action
             state = state.after(hints, guess, caught)
         return state
 
@@ -184,7 +184,7 @@ class TestEncoder:
     def test_every_candidate_is_as_likely(self) -> None:
         """First hints of one deal under many streams: 8 candidates, 4,000 draws."""
         words = tuple(LISTS.keywords[i] for i in (17, 170, 320, 512))
-        view = Game(Deal(words, ((3, 1, 2),)), Rules(turns=1)).encoder_view()
+        view = Game(Deal(words, ((3, 1, 2),)), Rules(turns=1)).view(ALICE)
         stream, spec = seat_stream(1, "encoder", "b"), EncoderSpec(WORDNET, 8)
         rngs = [stream.episode(game, ENCODER_DRAWS) for game in range(4000)]
         alices = [EmbeddingEncoder(Chair(0, rng), spec, LISTS) for rng in rngs]
@@ -203,7 +203,7 @@ class TestEncoder:
         for game in range(5):
             alice = seats(players, 1, game, lists)[0]
             state = Game(Deal(lists.keywords, ((1, 2, 3),)), Rules(turns=1))
-            hints = asyncio.run(alice.answer(state.encoder_view(), None)).action
+            hints = asyncio.run(alice.answer(state.view(ALICE), None)).action
             assert hints[0] == "two"  # 0.37 - 0.93 is the smallest shortfall
 
     def test_a_bank_that_runs_out(self) -> None:
@@ -234,10 +234,10 @@ class TestListeners:
         _, bob, eve = seats(players, 1, 0)
         game = Game(Deal(words, CODES[:8]))
         hints = ("zzyzx", "monarchs", "Toast")
-        said = asyncio.run(bob.answer(game.decoder_view(hints), None))
+        said = asyncio.run(bob.answer(game.view(BOB, hints), None))
         assert said.action == (1, 2, 3)
         assert said.details == {"unknown_hints": ["zzyzx"]}
-        said = asyncio.run(eve.answer(game.interceptor_view(hints), None))
+        said = asyncio.run(eve.answer(game.view(EVE, hints), None))
         assert said.details == {"unknown_hints": ["zzyzx"]}
 
     def test_without_history_eve_guesses_the_first_code(self) -> None:
@@ -254,7 +254,7 @@ class TestListeners:
             state = Game(Deal(("qa", "qb", "qc", "qd"), tuple(t.code for t in turns)))
             for turn in turns:
                 eve = seats(players, 9, 9)[2]
-                said = asyncio.run(eve.answer(state.interceptor_view(turn.hints), None))
+                said = asyncio.run(eve.answer(state.view(EVE, turn.hints), None))
                 assert said.action == turn.eve
                 state = Game(state.deal, state.rules, (*state.turns, turn))
 
@@ -262,7 +262,7 @@ class TestListeners:
         bob = seats((EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM)), 1, 0)[1]
         game = Game(Deal(("piano", "queen", "zzyzx", "beach"), CODES[:8]))
         with pytest.raises(TomevalError, match="no vector for 1 of 1 words: 'zzyzx'"):
-            asyncio.run(bob.answer(game.decoder_view(("violin", "king", "sand")), None))
+            asyncio.run(bob.answer(game.view(BOB, ("violin", "king", "sand")), None))
 
 
 class TestFacts:

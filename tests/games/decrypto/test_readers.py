@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tomeval.games.decrypto.game import CODES, EncoderView, Rules
+from tomeval.games.decrypto.game import CODES, Rules, View
 from tomeval.games.decrypto.probes import Probes
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.game import Ask, Broken, Probe
@@ -117,7 +117,7 @@ def test_another_code_below_it_makes_it_none(text) -> None:
 
 
 def test_hints_are_cleaned_then_checked() -> None:
-    view = EncoderView(("money", "violin", "bread", "winter"), (1, 2, 3))
+    view = View(("money", "violin", "bread", "winter"), (1, 2, 3))
 
     def hints(given):
         text = f"Final answer: {json.dumps({'hints': given})}"

@@ -22,8 +22,6 @@ from tomeval.games.decrypto.embedding_players import (
 )
 from tomeval.games.decrypto.game import (
     CODES,
-    DecoderView,
-    EncoderView,
     Hints,
     Keywords,
     Turn,
@@ -88,7 +86,7 @@ class RSASeat(Seat):
         )
         return Scores(bank, given)
 
-    def worths(self, level: int, view: EncoderView, given: Sequence[str]) -> Floats:
+    def worths(self, level: int, view: View, given: Sequence[str]) -> Floats:
         """Return what each word of the bank is worth to Alice as her next hint, shape (words,).
 
         -inf for words against the rules: forms of a keyword and, if hints may not be repeated,
@@ -109,12 +107,12 @@ class RSASeat(Seat):
         Noted are the turn's level, if levels vary, and a listener's hints without a vector.
         """
         level, numbers, details = self._turn(view.turns)
-        if isinstance(view, EncoderView):
+        if view.code is not None:
             return Answer(self._hints(view, level, numbers), details=details or None)
         # Eve has no better idea of Bob's scores than her own, nor of which words are legal.
         bob = eve = self._eve(view.turns, view.hints)
         legal: Bools = np.ones(len(self.words), bool)
-        if isinstance(view, DecoderView):
+        if view.keywords is not None:
             bob = self._bob(view.keywords, view.hints)
             legal = np.asarray(~forms(view.keywords, self.words).any(axis=0))
         chances = softmax(self.spec.alpha * guesses(level, bob, eve, legal))
@@ -123,7 +121,7 @@ class RSASeat(Seat):
             details["unknown_hints"] = unknown
         return Answer(CODES[drawn(chances, numbers[0])], details=details or None)
 
-    def _hints(self, view: EncoderView, level: int, numbers: Floats) -> Hints:
+    def _hints(self, view: View, level: int, numbers: Floats) -> Hints:
         given: list[str] = []
         for number in numbers:
             worth = self.worths(level, view, given)
@@ -139,7 +137,7 @@ class RSASeat(Seat):
 
     async def probe(self, view: View, ask: Ask, probe: Probe) -> Answer | None:
         """Say what the literal listener that Alice reasons about finds most likely."""
-        if not isinstance(view, EncoderView):
+        if view.code is None:
             return None
         of_bob, hints = probe.name == "bob", probe.given
         if self._turn(view.turns)[0] < (1 if of_bob else 2):

@@ -63,7 +63,7 @@ from tomeval.games.decrypto.embedding_players import (
     history_sums,
     keyword_vector,
 )
-from tomeval.games.decrypto.game import CODES, EncoderView, Hints, hint_history
+from tomeval.games.decrypto.game import CODES, Hints, View, hint_history
 from tomeval.games.game import Action, Ask
 from tomeval.games.solver import Bound, Follower, Solver, Values
 from tomeval.lexicon.embeddings import SCORE_GRID
@@ -87,7 +87,7 @@ class BestTurnSearch(Solver):
     >>> minilm = ListenerSpec(shipped_embedding("minilm"))
     >>> search = BestTurnSearch(shipped_lists(), minilm, minilm)
     >>> words = ("piano", "queen", "bread", "beach")
-    >>> search(EncoderView(words, (3, 1, 4))), search(EncoderView(words, (1, 2, 3)))
+    >>> search(View(words, (3, 1, 4))), search(View(words, (1, 2, 3)))
     (1.0, 0.0)
 
     The second is 0 because without history this Eve guesses 1-2-3, whatever the hints.
@@ -97,15 +97,15 @@ class BestTurnSearch(Solver):
     bob: ListenerSpec
     eve: ListenerSpec
 
-    def __call__(self, view: EncoderView) -> float:
+    def __call__(self, view: View) -> float:
         """Return the best value of the coming turn."""
         return float(self.search(view) is not None)
 
-    def follow(self, view: EncoderView) -> Follower:
+    def follow(self, view: View) -> Follower:
         """Return a follower of a new game, which searches every turn anew."""
         return _Follower(self)
 
-    def search(self, view: EncoderView) -> Hints | None:
+    def search(self, view: View) -> Hints | None:
         """Return legal hints that are worth 1, in the code's order, or None."""
         bob_hints = bank_vectors(self.bob.embedding, self.lists)
         eve_hints = bank_vectors(self.eve.embedding, self.lists)
@@ -123,7 +123,7 @@ class BestTurnSearch(Solver):
         one, two, three = (self.lists.hints[position] for position in positions)
         return one, two, three
 
-    def _allowed(self, view: EncoderView, place: int) -> Ints:
+    def _allowed(self, view: View, place: int) -> Ints:
         legal = np.asarray(~forms(view.keywords, self.lists.hints).any(axis=0))
         if view.rules.no_repeat_hints:
             had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
@@ -136,7 +136,7 @@ class _Follower(Follower):
     def __init__(self, search: BestTurnSearch) -> None:
         self.search = search
 
-    def values(self, view: EncoderView, ask: Ask) -> Values:
+    def values(self, view: View, ask: Ask) -> Values:
         best = self.search(view)
         return _TurnValues(Bound(best, best))
 

@@ -17,8 +17,6 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.game import (
     CODES,
-    DecoderView,
-    EncoderView,
     Keywords,
     Turn,
     View,
@@ -179,10 +177,9 @@ class EmbeddingEncoder(Seat):
 
     async def answer(self, view: View, ask: Ask) -> Answer:
         """Draw a hint for each digit of the code; asked again in a turn, draw the same."""
-        assert isinstance(view, EncoderView)
         return Answer(tuple(self._hint(view, place) for place in range(3)))
 
-    def _hint(self, view: EncoderView, place: int) -> str:
+    def _hint(self, view: View, place: int) -> str:
         candidates = encoder_candidates(view, place, self.spec, self.lists)
         if not candidates:
             keyword = view.keywords[view.code[place] - 1]
@@ -191,9 +188,7 @@ class EmbeddingEncoder(Seat):
         return self.lists.hints[candidates[int(draw * len(candidates))]]
 
 
-def encoder_candidates(
-    view: EncoderView, place: int, spec: EncoderSpec, lists: WordLists
-) -> list[int]:
+def encoder_candidates(view: View, place: int, spec: EncoderSpec, lists: WordLists) -> list[int]:
     """Return the hints that an embedding Alice draws from at a place of the code, nearest first.
 
     Positions in ``lists.hints``; empty if the bank has no legal hint left.
@@ -245,12 +240,11 @@ class EmbeddingListener(Seat):
 
     async def answer(self, view: View, ask: Ask) -> Answer:
         """Match the hints."""
-        assert not isinstance(view, EncoderView)
         embedding = self.spec.embedding
         known = [embedding.hint_vector(hint) for hint in view.hints]
         nothing = np.zeros(embedding.vectors.shape[1])
         vectors = np.stack([nothing if vector is None else vector for vector in known])
-        if isinstance(view, DecoderView):
+        if view.keywords is not None:
             keywords = [keyword_vector(embedding, keyword) for keyword in view.keywords]
             scores = (vectors @ np.stack(keywords).T)[None]
         else:

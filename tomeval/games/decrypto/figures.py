@@ -67,6 +67,10 @@ def _ends(row: Row, name: str) -> Ends:
     return row[column], row[f"{column}_ci95_low"], row[f"{column}_ci95_high"]
 
 
+def _whole(axes: Axes, number: int) -> None:
+    axes.set_xlim(-3, 103)
+
+
 def probe_rates(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw Eve's belief probes and the accuracy of Alice's predictions, a mark per player."""
     cells = [cell for cell in run.cells if len(cell.episodes)]
@@ -95,7 +99,7 @@ def probe_rates(run: Run, options: Options = DEFAULT) -> list[Drawing]:
             options,
             row_height=0.12 + 0.1 * len(known),
             gap=0.7 / len(known),
-            finish=lambda axes, number: axes.set_xlim(-3, 103),
+            finish=_whole,
         )
         said = "; ".join(
             f"{name}, {what}: {mean:.0f} %"

@@ -11,7 +11,6 @@ from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.board import result_text
 from tomeval.games.decrypto.game import (
     Code,
-    EncoderView,
     Hints,
     Rules,
     Turn,
@@ -106,10 +105,8 @@ class TableScene(SeatScene):
         if self.rules_text and view.turns == self.turns:
             return
         self.turns, self.rules = view.turns, view.rules
-        self._knows = hasattr(view, "keywords")
-        self.rules_text = self.rules_text or self.render(
-            "context/rules", keywords=getattr(view, "keywords", None)
-        )
+        self._knows = view.keywords is not None
+        self.rules_text = self.rules_text or self.render("context/rules", keywords=view.keywords)
         history = hint_history(self.turns)
         self._events = self.render("context/history", turns=self.turns, history=history)
 
@@ -139,7 +136,7 @@ class TableScene(SeatScene):
     def render(self, template: str, view: View | None = None, **values: Any) -> str:
         """Render a template of the game; of probes with what they show."""
         probe, known = values.pop("probe", None), dict[str, Any]()
-        if isinstance(view, EncoderView):
+        if view is not None and view.code is not None:
             known["code"], known["hints"] = view.code, probe.given if probe else ()
             known["words"] = [view.keywords[digit - 1] for digit in view.code]
         elif view is not None:

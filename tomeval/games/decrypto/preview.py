@@ -74,7 +74,7 @@ def _made_up(deal: Deal, rules: Rules, words: Sequence[str]) -> RecordedGame:
     """Return a game of all turns."""
     rng, game = np.random.default_rng(0), Game(deal, rules)
     for code in deal.codes:
-        hints = random_hints(game.encoder_view(), words, rng)
+        hints = random_hints(game.view(ALICE), words, rng)
         game = game.after(hints, code, CODES[(CODES.index(code) + 1) % len(CODES)])
     return RecordedGame(deal.keywords, game.turns, rules)
 

@@ -13,7 +13,6 @@ from tomeval.games.decrypto.board import result_text
 from tomeval.games.decrypto.game import (
     CODES,
     MAX_HINT_LENGTH,
-    EncoderView,
     Game,
     Hints,
     Rules,
@@ -176,13 +175,10 @@ class Decrypto(ArenaGame[Game]):
 
     def view(self, state: Game, seat: int) -> View:
         """Return what a seat may know; listeners see the last hints."""
-        if seat == ALICE:
-            over = len(state.turns) == len(state.deal.codes)
-            code = state.turns[-1].code if over else state.code
-            return EncoderView(state.deal.keywords, code, state.turns, state.rules, game=self)
-        hints: Hints = state.hints or ("", "", "")
-        view = state.decoder_view(hints) if seat == BOB else state.interceptor_view(hints)
-        return replace(view, game=self)
+        if seat == ALICE and len(state.turns) == len(state.deal.codes):  # no code is left
+            last = state.turns[-1].code
+            return View(state.deal.keywords, last, state.turns, state.rules, game=self)
+        return replace(state.view(seat, state.hints or ("", "", "")), game=self)
 
     # Literal questions
 
@@ -244,7 +240,7 @@ def trail_of(record: RecordedGame, game: Game) -> list[Stage[Game]]:
     return trail
 
 
-def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generator) -> Hints:
+def random_hints(view: View, words: Sequence[str], rng: np.random.Generator) -> Hints:
     """Draw three hints uniformly until they are legal."""
     for _ in range(1000):
         one, two, three = (words[int(i)] for i in rng.integers(len(words), size=3))
