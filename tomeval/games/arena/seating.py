@@ -26,7 +26,7 @@ def table_of(
     deal, seats = cell.seated(episode)
     door = Door()
     players = [
-        _seat(cell, episode, slot, seats[slot], models, door) for slot in range(len(cell.players))
+        seat_of(cell, episode, slot, seats[slot], models, door) for slot in range(len(cell.players))
     ]
     return Table(
         game=cell.game,
@@ -44,7 +44,7 @@ def table_of(
     )
 
 
-def _seat(
+def seat_of(
     cell: ArenaCell, episode: int, slot: int, seat: int, models: Mapping[str, Model], door: Door
 ) -> Seat:
     """Seat one player; its draws depend on game, slot and name, not on who else plays."""

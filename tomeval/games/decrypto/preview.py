@@ -10,21 +10,19 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import unknown
-from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules
-from tomeval.games.decrypto.llm import DecryptoSeat
 from tomeval.games.decrypto.probes import Probes
 from tomeval.games.decrypto.replays import RecordedGame
+from tomeval.games.decrypto.seating import table_of
 from tomeval.games.decrypto.seats import (
     ALICE,
     ENCODER_QUESTIONS,
-    EVE,
     INTERCEPTOR_QUESTIONS,
     ROLES,
 )
-from tomeval.games.decrypto.stages import Decrypto, random_hints, trail_of
-from tomeval.games.play import Table, play_game
+from tomeval.games.decrypto.stages import random_hints, trail_of
+from tomeval.games.play import play_game
 from tomeval.play.engines import run_loop
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.recording import Overheard, Recording, record
@@ -40,11 +38,8 @@ def episodes(cell: DecryptoCell, seat: str, note: str = "") -> list[list[Overhea
 
 async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
     """Have a seat replay a game in which hints are drawn, Bob guesses right and Eve wrong."""
-    player, experiment = cell.players[role], cell.experiment
-    if player is None:
-        raise ValueError(f"the {role} answers from a record")
     deal, _, rules = cell.deal(0)
-    record = _made_up(deal, rules, experiment.lists.hints)
+    record = _made_up(deal, rules, cell.experiment.lists.hints)
     coming = iter(record.turns)
 
     def says() -> None:
@@ -52,21 +47,11 @@ async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
             model.says = _said(turn.hints)
 
     says()
-    rng, first = np.random.default_rng(0), Game(deal, rules)
-    seat = DecryptoSeat(
-        Chair(ROLES.index(role), rng, model, "preview", experiment.base), player.llm_options
-    )
-    table = Table(
-        Decrypto(experiment.lists, rules, experiment.probes),
-        [seat if one == role else None for one in ROLES],
-        (0, 1, 2),
-        *(rng, rng, rng),
-        door=seat.chair.door,
-        measured=(ALICE, EVE),
-        on_step=lambda decision: says() if decision.seat == EVE else None,
-        start=first,
-        record=trail_of(record, first),
-    )
+    table = table_of(cell, 0, dict.fromkeys(ROLES, model), says)
+    table.players = [
+        one if seat == role else None for seat, one in zip(ROLES, table.players, strict=True)
+    ]
+    table.solver, table.side_by_side, table.record = None, False, trail_of(record, table.start)
     await play_game(table, 0, 0)
 
 
