@@ -1,7 +1,6 @@
 """The rooms of the package: what each may import, and that each says what it is for."""
 
 import ast
-import re
 import subprocess
 import sys
 from functools import cache
@@ -82,17 +81,6 @@ def test_extensions_do_not_know_each_other():
     assert all(one == other for one, other in crossing)
 
 
-def test_sql_stands_in_stores_only():
-    asking = {
-        module
-        for module, source in sources().items()
-        for node in ast.walk(source)
-        if isinstance(node, ast.Constant) and re.search(r"\bSELECT\b", str(node.value))
-    }
-    outside = {module for module in asking if room(module) != "runs"}
-    assert all(re.fullmatch(r"games\.\w+\.storing", module) for module in outside), outside
-
-
 def test_every_module_can_be_imported_first():
     # To import q.x runs q's __init__ first. A module then fails if and only if it is asked for
     # while it is being loaded: if the arrows with those to such __init__ make a circle.
@@ -107,12 +95,6 @@ def test_every_module_can_be_imported_first():
     for module, target in arrows:
         order.add(module, target)
     order.prepare()  # raises a `CycleError` that names the circle
-
-
-"""What users and plugins import."""
-
-
-"""Modules whose classes are made of those of a library that is no dependency."""
 
 
 @cache

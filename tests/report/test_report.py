@@ -27,8 +27,8 @@ from tomeval.report.compared import comparisons
 from tomeval.report.facts import headline
 from tomeval.report.games import MOST, games
 from tomeval.report.notices import notices
+from tomeval.report.transcripts import transcript_lines
 from tomeval.runs.results import Run
-from tomeval.runs.transcripts import transcript_lines
 
 PLAIN = ReportOptions(figures=False)
 

@@ -6,7 +6,7 @@ from support import calls_in
 import tomeval
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.exporting import export, export_run
-from tomeval.runs.transcripts import transcript_lines
+from tomeval.report.transcripts import transcript_lines
 
 BASE = {"games": ["RPS"], "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
 ASKED = {"strategy": "QA", "max_tokens": 16}

@@ -12,9 +12,9 @@ from tomeval.models.base import Reply
 from tomeval.play.closing import closing
 from tomeval.play.runner import run_experiment
 from tomeval.report.notices import invalid_rows, lenient_rows
+from tomeval.report.transcripts import transcript_lines
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.transcripts import transcript_lines
 
 
 def play(domain, folder, said):

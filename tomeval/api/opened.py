@@ -13,10 +13,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.text import in_line
 from tomeval.report.exporting import kinds_of
+from tomeval.report.transcripts import transcript_lines
 from tomeval.report.views import Asked, cells_view, chosen_rows, rows_of
 from tomeval.runs import results, tallies
 from tomeval.runs.selection import choose_measures
-from tomeval.runs.transcripts import transcript_lines
 from tomeval.statistics import AUTO
 
 if TYPE_CHECKING:

@@ -72,17 +72,19 @@ def transcript(
     calls: Annotated[bool, typer.Option(help="Show what models read and wrote.")] = True,
 ) -> None:
     """Print episodes: moves, and what was asked and said."""
-    from tomeval.runs import transcripts
+    from tomeval.report import transcripts
     from tomeval.runs.results import Run
-    from tomeval.runs.selection import parse_numbers, parse_where, select
+    from tomeval.runs.selection import parse_where, select
 
-    steps = None if step is None else parse_numbers(step, "--step")
-    asked = parse_numbers(episode, "--episode")
+    steps = None if step is None else transcripts.parse_numbers(step, "--step")
+    asked = transcripts.parse_numbers(episode, "--episode")
     with Run(folder) as opened:
         chosen = select(opened.cells, parse_where(where or ()))
         if cell is not None:
             held = {one.number: one for one in chosen}
-            numbers = parse_numbers(cell, "--cell").among(list(held), "cell", str(folder))
+            numbers = transcripts.parse_numbers(cell, "--cell").among(
+                list(held), "cell", str(folder)
+            )
             chosen = [held[number] for number in numbers]
         if cell is None and not where:
             chosen = chosen[:1]

@@ -19,10 +19,10 @@ from tomeval.models.base import Prompt, Usage
 from tomeval.models.served.limits import estimate_tokens
 from tomeval.play.engine import spec_key
 from tomeval.play.runner import known_models
+from tomeval.play.until import check, most_episodes
 from tomeval.runs.columns import heading
 from tomeval.runs.domain import Cell, Domain, get_domain
 from tomeval.runs.experiment import Experiment
-from tomeval.runs.until import most_episodes
 from tomeval.strategies.asking import flatten
 from tomeval.strategies.recording import Overheard
 
@@ -164,8 +164,9 @@ def plan_rows(
     Raises
     ------
     TomevalError
-        A model that a run would refuse.
+        A model or a condition that a run would refuse.
     """
+    check(experiment)
     domain = get_domain(experiment.domain)
     counts = (guessed, guessed_at_most) if count is None else (count, count)
     known = known_models(experiment)

@@ -26,11 +26,11 @@ from tomeval.play.filling import Filler
 from tomeval.play.live import Live, OnCounts, Progress
 from tomeval.play.schedule import Shard, without
 from tomeval.play.stopping import Stopping
+from tomeval.play.until import Looks, check
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import add_session, locked, make_folder
 from tomeval.runs.store import Store
-from tomeval.runs.until import Looks
 from tomeval.runs.writing import WritableStore
 
 
@@ -80,6 +80,7 @@ def run_experiment(
     for name, number in (("workers", workers), ("concurrency", concurrency)):
         if number < 1:
             raise TomevalError(f"{name} must be at least 1, is {number}")
+    check(experiment)
     if experiment.until and shard:
         raise TomevalError(
             "until cannot be combined with --shard: which episodes are played depends on all"

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tomeval.core.numbers import number
+from tomeval.report.transcripts import transcript_lines
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
-from tomeval.runs.transcripts import transcript_lines
 
 MOST = 24
 """Games on a page; with fewer episodes than that, all are shown."""

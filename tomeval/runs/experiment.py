@@ -86,7 +86,7 @@ class Experiment(BaseModel):
         an action: the episode has failed, and is played again when the run is resumed.
     until : str
         The condition that a run stops by, such as ``"width(regret) < 0.1"``; `episodes` are then
-        the first batch. Empty: every cell has `episodes`. See `tomeval.runs.until`.
+        the first batch. Empty: every cell has `episodes`. See `tomeval.play.until`.
     max_episodes : int, optional
         With `until`: the most episodes of a cell. Default: ten times `episodes`.
     stop_after_voids : int
@@ -164,6 +164,11 @@ class Experiment(BaseModel):
     def base(self) -> Path | None:
         """Folder that relative paths start from."""
         return self._base
+
+    @property
+    def where(self) -> str:
+        """What errors call it: its file."""
+        return self._where
 
     @cached_property
     def cells(self) -> Sequence[Cell]:
@@ -377,11 +382,6 @@ def make_experiment(
         raise TomevalError(explained(error, everything, tables_of(everything), where)) from None
     experiment._base, experiment._where, experiment._one_model = base, where, one_model
     _ = experiment.cells
-    if experiment.until or experiment.max_episodes is not None:
-        from tomeval.runs.until import check
-
-        with located(where):
-            check(experiment)
     return experiment
 
 

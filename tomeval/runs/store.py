@@ -181,7 +181,7 @@ class Store(Index):
         """Return what is known of the condition that the run stops by; empty: it has none.
 
         ``condition``, and by number ``cells`` with ``episodes``, how many each is to have, and why
-        it was ``stopped``; see `tomeval.runs.until.Looks`.
+        it was ``stopped``; see `tomeval.play.until.Looks`.
         """
         said: list[dict[str, Any]] = [n["is"] for n in self._notes if n.get("note") == "until"]
         return said[-1] if said else {}

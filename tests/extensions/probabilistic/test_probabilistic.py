@@ -20,7 +20,7 @@ from tomeval.extensions.probabilistic.tables import BINS, curve
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.subjects import Subject
 from tomeval.plots import chosen, draw, drawable
-from tomeval.runs.transcripts import transcript_lines
+from tomeval.report.transcripts import transcript_lines
 from tomeval.statistics.shares import clustered_share
 
 IPD = GAMES["IPD"]

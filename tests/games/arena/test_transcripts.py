@@ -9,7 +9,7 @@ from asking import query
 from tomeval.core.streams import Stream
 from tomeval.games.arena.replaying import actions_of, game_lines, replay, states_of
 from tomeval.games.transcripts import happened
-from tomeval.runs.transcripts import transcript_lines
+from tomeval.report.transcripts import transcript_lines
 
 DILEMMA = {"g": {"game": "ipd3", "rounds": 2, "talk": 1}}
 

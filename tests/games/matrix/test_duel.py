@@ -20,10 +20,10 @@ from tomeval.games.matrix.play import play_episode
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
 from tomeval.models.base import Reply
 from tomeval.play.preview import preview
+from tomeval.report.transcripts import transcript_lines
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.runs.transcripts import transcript_lines
 
 DATA = {
     **{"games": "IBS", "labels": "canonical", "horizon": 6, "episodes": 6, "seed": 3},

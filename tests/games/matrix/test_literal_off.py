@@ -17,10 +17,10 @@ from tomeval.play.runner import run_experiment
 from tomeval.plots import draw
 from tomeval.report import write_report
 from tomeval.report.exporting import export as export_any
+from tomeval.report.transcripts import transcript_lines
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import SCORE_PARTS, SCORES
 from tomeval.runs.results import Run
-from tomeval.runs.transcripts import transcript_lines
 
 RPS = get_game("RPS")
 LITERAL = {

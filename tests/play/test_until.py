@@ -15,10 +15,10 @@ from support import dump
 from tomeval.core.errors import TomevalError
 from tomeval.play.runner import run_experiment
 from tomeval.play.schedule import Shard
+from tomeval.play.until import Goal, check, goals, paired
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
-from tomeval.runs.until import Goal, goals, paired
 from tomeval.statistics.sequences import mean_sequence
 
 NAMES = ["rmax", "random", {"kind": "simulated", "name": "knows", "p": 0.9}]
@@ -73,7 +73,7 @@ def whole(tmp_path_factory):
 )
 def test_what_cannot_be_asked_is_one_line(text, said) -> None:
     with pytest.raises(TomevalError) as caught:
-        made(text)
+        check(made(text))
     assert str(caught.value).startswith("experiment: until: ")
     assert said in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
@@ -187,7 +187,7 @@ def test_what_is_played_does_not_depend_on_how_it_is_played(whole, tmp_path, how
 def test_a_run_that_is_killed_goes_on_from_its_last_look(whole, tmp_path) -> None:
     data = json.dumps({**PLAYERS, "until": WIDTH})
     code = (
-        "import json, os, pathlib, signal, sys, tomeval.runs.until as until\n"
+        "import json, os, pathlib, signal, sys, tomeval.play.until as until\n"
         "from tomeval.runs.experiment import make_experiment\n"
         "from tomeval.play.runner import run_experiment\n"
         "look = until.Looks.look\n"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import LENIENT
@@ -12,8 +13,59 @@ from tomeval.core.text import in_line, lines_of
 from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
-from tomeval.runs.selection import Numbers, spelled
 from tomeval.strategies.asking import replaced
+
+
+class Numbers(NamedTuple):
+    """Numbers as a reader names them: a list of ranges, each with both ends."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+    def among(self, known: Sequence[int], what: str, where: str) -> list[int]:
+        """Return those of `known` that are meant, in the order asked, each once.
+
+        Raises
+        ------
+        TomevalError
+            A range that holds none of them; `what` they are numbers of, such as ``cell``, and
+            `where` they should be, for the message.
+        """
+        meant: list[int] = []
+        for first, last in self.ranges:
+            held = [number for number in known if first <= number <= last]
+            if not held:
+                ends = str(first) if first == last else f"{first} to {last}"
+                raise TomevalError(f"{where}: no {what} {ends}, {spelled(known)}")
+            meant += held
+        return list(dict.fromkeys(meant))
+
+
+def spelled(known: Sequence[int]) -> str:
+    """Return which numbers there are."""
+    return f"there are {min(known)} to {max(known)}" if known else "it has none"
+
+
+def parse_numbers(text: str, option: str) -> Numbers:
+    """Read numbers from 0 such as ``3``, ``0,4`` or ``0-9,12``.
+
+    Raises
+    ------
+    TomevalError
+        Anything else, or a range whose end is before its beginning.
+
+    Examples
+    --------
+    >>> parse_numbers("0-2,7", "--cell").ranges
+    ((0, 2), (7, 7))
+    """
+    ranges = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?", part)
+        ends = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if ends[0] > ends[1]:
+            raise TomevalError(f"{option} {text!r}: write numbers or ranges such as 0-3,7")
+        ranges.append(ends)
+    return Numbers(tuple(ranges))
 
 
 def _about(cell: RunCell) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.runs.domain import get_domain
+from tomeval.runs.experiment import located
 from tomeval.runs.notes import NOT_MET
 from tomeval.runs.selection import choose_measures
 from tomeval.statistics.estimates import SEQUENCE
@@ -208,18 +209,20 @@ def most_episodes(experiment: Experiment) -> int:
 
 
 def check(experiment: Experiment) -> None:
-    """Raise `TomevalError` for a condition that an experiment cannot stop by."""
+    """Raise `TomevalError` for a condition that an experiment cannot stop by; it may have none."""
+    if experiment.max_episodes is not None and not experiment.until:
+        raise TomevalError(
+            f"{experiment.where}: max_episodes: needs until, the condition that stops a run"
+        )
     if not experiment.until:
-        raise TomevalError("max_episodes: needs until, the condition that stops a run")
+        return
     if most_episodes(experiment) < experiment.episodes:
         raise TomevalError(
-            f"max_episodes: {experiment.max_episodes} is less than the first batch, episodes = "
-            f"{experiment.episodes}"
+            f"{experiment.where}: max_episodes: {experiment.max_episodes} is less than the first "
+            f"batch, episodes = {experiment.episodes}"
         )
-    try:
+    with located(f"{experiment.where}: until"):
         goals(experiment)
-    except TomevalError as error:
-        raise TomevalError(f"until: {error}") from None
 
 
 class Looks:
