@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from tomeval.games.codenames import KIND, solver
+from tomeval.games.codenames import KIND
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.policy import Policy
@@ -39,7 +39,7 @@ def row(
 ) -> str:
     """Play some games and return what came of the subject's decisions."""
     policies = line_up(seat, pair)
-    made = solver(game, seat, policies)
+    made = KIND.solver(game, seat, policies)
     assert made is not None
     exact, widths, seconds = 0, [], []
     for index in range(games):

@@ -242,8 +242,13 @@ Column = str | list[Any]
 """A digest; or that of the text between the numbers, and their count, sum and weighted sum."""
 
 
+def _shortened(number: re.Match[str]) -> str:
+    value = float(number[0])
+    return f"{value if abs(value) >= 1e-12 else 0.0:.9g}"
+
+
 def columns(text: str, approximate: bool) -> dict[str, Column]:
-    """Return what is recorded of each column of a CSV: numbers with 9 digits.
+    """Return what is recorded of each column of a CSV: numbers with 9 digits, 0 below 1e-12.
 
     The last bits of models on torch differ by machine, and by what was asked at the same time:
     their numbers are summed up, see `Column`.
@@ -258,7 +263,7 @@ def columns(text: str, approximate: bool) -> dict[str, Column]:
             weighted = sum(number * (1 + index % 97) for index, number in enumerate(numbers))
             recorded[name] = [between, len(numbers), round(sum(numbers), 6), round(weighted, 4)]
         else:
-            plain = [NUMBER.sub(lambda one: f"{float(one[0]):.9g}", value) for value in values]
+            plain = [NUMBER.sub(_shortened, value) for value in values]
             recorded[name] = digest(plain, 8)
     return recorded
 

@@ -35,7 +35,7 @@ class Shorter(Listed):
     def essence(self, state, seat):
         rounds = (((0,), (0,)),) * (len(state.past) - 1) + state.past[-1:]
         lead = state.taken[seat] - state.taken[1 - seat]
-        return state._replace(past=rounds, taken=(0, 0)), self.worth * lead
+        return state._replace(past=rounds, taken=(0, 0), log=()), self.worth * lead
 
 
 def blotto(kind=Listed, **rules):
@@ -53,7 +53,7 @@ CASES = {
 
 
 def _plan(name, noise, first=(2, 1, 1)):
-    return get_kind("blotto").policies[name](first, noise)
+    return get_kind("blotto").policies[name](first, noise=noise)
 
 
 def _mixture():
@@ -192,7 +192,7 @@ def test_an_unseen_action_that_earns_something_of_its_own_leaves_it_without_valu
         def essence(self, state, seat):
             lead = state.taken[seat] - state.taken[1 - seat]
             shape = (((0,), (0,)),) * len(state.past)
-            return state._replace(past=shape, taken=(0, 0)), self.worth * lead
+            return state._replace(past=shape, taken=(0, 0), log=()), self.worth * lead
 
         def events(self, state):
             return tuple(Event("round", None, number) for number, _ in enumerate(state.past))

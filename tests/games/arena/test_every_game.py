@@ -257,7 +257,7 @@ OPTIONS = {
 def test_scripted_players_choose_among_legal_actions(game):
     rng = np.random.default_rng(1)
     for name, cls in get_kind(game.name).policies.items():
-        policy = cls(**OPTIONS.get(name, {}))
+        policy = cls(**{k: frozen(v) for k, v in OPTIONS.get(name, {}).items()})
         if getattr(policy, "talks", False) and not game.rules.talk:
             continue
         policy.fits(game)

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.errors import TomevalError
+from tomeval.games.arrangements import arrangements
+
 Allocation = tuple[int, ...]
 """Units by field."""
 
@@ -48,52 +51,29 @@ def every(fields: int, units: int) -> NDArray[np.int16]:
         raise ValueError(f"{size} allocations are too many to list; the limit is {LISTED}")
     bars = itertools.combinations(range(units + fields - 1), fields - 1)
     places = np.fromiter(itertools.chain.from_iterable(bars), np.int16, size * (fields - 1))
-    allocations = np.asfortranarray(_between(places.reshape(size, fields - 1), fields, units))
+    edges = np.full((size, fields + 1), -1, np.int16)
+    edges[:, 1:-1] = places.reshape(size, fields - 1)
+    edges[:, -1] = units + fields - 1
+    allocations = np.asfortranarray(np.diff(edges, axis=1) - 1)
     allocations.flags.writeable = False
     return allocations
 
 
-@functools.lru_cache(maxsize=4)
-def classes(fields: int, units: int) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return the allocations whose units do not ascend, and for each of `every` which it is of.
-
-    Every allocation is a permutation of exactly one of them.
-
-    Examples
-    --------
-    >>> classes(3, 4)[0].tolist()
-    [[2, 1, 1], [2, 2, 0], [3, 1, 0], [4, 0, 0]]
-    """
-    ordered = np.sort(every(fields, units), axis=1)[:, ::-1]
-    rows, inverse = np.unique(ordered, axis=0, return_inverse=True)
-    return rows, inverse.reshape(-1)
-
-
 def orders(allocation: Sequence[int], most: int) -> list[Allocation]:
-    """Return all different orders of the units of an allocation, in lexicographic order.
-
-    Raises
-    ------
-    ValueError
-        More than `most` are met on the way.
+    """Return all different orders of an allocation's units; a `TomevalError` if too many.
 
     Examples
     --------
     >>> orders((2, 1, 1), most=3)
     [(1, 1, 2), (1, 2, 1), (2, 1, 1)]
     """
-    left = tuple(sorted(allocation))
-    begun: list[tuple[Allocation, Allocation]] = [((), left)]
-    for _ in left:
-        begun = [
-            ((*start, units), (*rest[:i], *rest[i + 1 :]))
-            for start, rest in begun
-            for i, units in enumerate(rest)
-            if i == 0 or rest[i - 1] != units
-        ]
-        if len(begun) > most:
-            raise ValueError(f"{list(allocation)} has more than {most} orders")
-    return [start for start, _ in begun]
+    counts = [*allocation]
+    size = math.factorial(len(counts)) // math.prod(
+        math.factorial(counts.count(units)) for units in set(counts)
+    )
+    if size > most:
+        raise TomevalError(f"permuted: {counts} has more than {most} orders")
+    return [*arrangements(sorted(counts))]
 
 
 def drawn(fields: int, units: int, rng: np.random.Generator) -> Allocation:
@@ -152,24 +132,35 @@ def results(rows: NDArray[np.int16], other: Sequence[int]) -> NDArray[np.int8]:
     return np.sign(lead)
 
 
-def place(allocation: Sequence[int]) -> int:
-    """Return the place of an allocation among `every`.
+def best_result(other: Sequence[int]) -> int:
+    """Return the best result against an allocation of as many units: 1, or 0 if it is unbeaten.
 
     Examples
     --------
-    >>> place((0, 2)), place((2, 0))
-    (0, 2)
+    >>> best_result((7, 7, 6)), best_result((1, 1, 1))
+    (1, 0)
     """
-    found, left = 0, sum(allocation)
-    for bars, units in zip(range(len(allocation) - 1, 0, -1), allocation, strict=False):
-        # All that agree before this field and have fewer units on it.
-        found += math.comb(left + bars, bars) - math.comb(left - units + bars, bars)
-        left -= units
-    return found
+    return int(results(every(len(other), sum(other)), other).max())
 
 
-def _between(bars: NDArray[np.int16], fields: int, units: int) -> NDArray[np.int16]:
-    edges = np.full((len(bars), fields + 1), -1, np.int16)
-    edges[:, 1:-1] = bars
-    edges[:, -1] = units + fields - 1
-    return (np.diff(edges, axis=1) - 1).astype(np.int16)
+@functools.lru_cache(maxsize=4096)
+def best_reply(other: Allocation) -> Allocation:
+    """Return the best reply to an allocation, if it is certain.
+
+    Of the allocations with the best result: those that keep it against the most additional units
+    on every field; of these the closest to even, with the least sum of squares; of these the
+    lexicographically first. So a near miss of a prediction costs little, and nothing is presumed
+    of the player that it is about.
+
+    Examples
+    --------
+    >>> best_reply((7, 7, 6))
+    (1, 10, 9)
+    """
+    lead, rows = best_result(other), every(len(other), sum(other))
+    good, kept, more = rows, rows, 0
+    while len(kept):
+        good, raised = kept, [units + more for units in other]
+        kept, more = rows[results(rows, raised) >= lead], more + 1
+    squares = (good.astype(np.int64) ** 2).sum(axis=1)
+    return tuple(good[squares.argmin()].tolist())

@@ -1,35 +1,91 @@
-"""Scripted Blotto players by name; here those that draw from mixtures."""
+"""Scripted Blotto players by name.
+
+What each does next depends on finished rounds alone, which both seats see. So a subject that knows
+the policy knows its memory too, and `Commander.mix` is a Bayesian observer's posterior.
+"""
 
 from __future__ import annotations
 
 import functools
+import itertools
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from math import isfinite
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.blotto.allocations import Allocation, count, orders
-from tomeval.games.blotto.commander import (
-    Commander,
-    allocations_of,
-    check_board,
-    check_noise,
-    freeze,
-)
+from tomeval.games.blotto.allocations import Allocation, best_reply, count, listed, orders, result
 from tomeval.games.blotto.mixes import MOST, Mix, equilibrium
-from tomeval.games.blotto.planners import Copy, Reply, Shift
-from tomeval.games.blotto.rules import Blotto
-from tomeval.games.policy import Memory, Policy
+from tomeval.games.blotto.rules import Blotto, BlottoView
+from tomeval.games.game import Ask
+from tomeval.games.policy import Choices, Memory, Policy
 
 PERMUTED = 10_000
 """The most allocations that a mixture may have after its permutations."""
 
 
-@functools.lru_cache(maxsize=4)
-def _uniform(evenly: Allocation) -> Mix:
-    return Mix([evenly], noise=1.0)
+class Commander(Policy):
+    """A scripted Blotto player."""
+
+    @abstractmethod
+    def mix(self, game: Blotto, memory: Memory) -> Mix:
+        """Return the distribution of its next allocation."""
+
+    def memories(self, game: Blotto) -> Sequence[Memory]:
+        """Return all memories that it can have."""
+        return (None,)
+
+    def then(self, memory: Memory, other: Allocation, found: int) -> Memory:
+        """Return its memory after what the other seat did, and its own result: 1, 0 or -1."""
+        return memory
+
+    def choices(self, view: BlottoView, ask: Ask, memory: Memory) -> Choices:
+        """Return its allocations with probabilities."""
+        return tuple((weight, one) for one, weight in self.mix(view.game, memory).items())
+
+    def act(
+        self, view: BlottoView, ask: Ask, memory: Memory, rng: np.random.Generator
+    ) -> Allocation:
+        """Draw its allocation."""
+        return self.mix(view.game, memory).draw(rng)
+
+    def observe(self, view: BlottoView, memory: Memory) -> Memory:
+        """Return its memory after a round; the same if a forfeit ended the first one."""
+        if view.last is None:
+            return memory
+        own, other = view.last
+        return self.then(memory, other, result(own, other))
+
+
+def _check(game: Blotto, where: str, allocations: Any) -> None:
+    """Raise a `TomevalError` if an option is not a list of allocations of the board."""
+    if not isinstance(allocations, list | tuple) or not allocations:
+        raise TomevalError(f"{where}: must be a list of allocations, is {allocations!r}")
+    for one in allocations:
+        if not isinstance(one, list | tuple):
+            raise TomevalError(f"{where}: an allocation is a list of whole numbers, not {one!r}")
+        if broken := game.broken(one):
+            raise TomevalError(f"{where}: {list(one)}: {broken.text}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noisy(Commander):
+    """One that may slip.
+
+    Attributes
+    ----------
+    noise : float
+        Probability that any allocation is played instead, from 0 to 1.
+    """
+
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.noise <= 1:
+            raise TomevalError(f"noise must be from 0 to 1, is {self.noise!r}")
 
 
 @dataclass(frozen=True)
@@ -40,11 +96,11 @@ class Uniform(Commander):
 
     def mix(self, game: Blotto, memory: Memory) -> Mix:
         """Return the uniform distribution."""
-        return _uniform(game.evenly)
+        return Mix([game.evenly], noise=1.0)
 
 
 @dataclass(frozen=True)
-class Mixture(Commander):
+class Mixture(Noisy):
     """Draws one of several allocations, round after round.
 
     Attributes
@@ -54,8 +110,6 @@ class Mixture(Commander):
         One for each allocation; default: equal.
     permuted : bool
         Whether the units are then dealt to the fields at random.
-    noise : float
-        Probability that any allocation is played instead, from 0 to 1.
     """
 
     about: ClassVar[str] = "a fixed allocation, or a mixture of several"
@@ -63,32 +117,25 @@ class Mixture(Commander):
     allocations: Sequence[Sequence[int]]
     weights: Sequence[float] | None = None
     permuted: bool = False
-    noise: float = 0.0
 
     def __post_init__(self) -> None:
-        freeze(self, "allocations", allocations_of(self.allocations, "mixture: allocations"))
-        check_noise(self.noise, "mixture")
-        if self.weights is None:
+        super().__post_init__()
+        if (weights := self.weights) is None:
             return
-        if not isinstance(self.weights, list | tuple):
-            raise TomevalError(f"mixture: weights must be a list of numbers, is {self.weights!r}")
-        wrong = [w for w in self.weights if type(w) not in (int, float) or not 0 <= w < np.inf]
-        if wrong or not sum(self.weights) > 0:
-            given = list(self.weights)
-            raise TomevalError(f"mixture: weights must be positive numbers, are {given}")
-        if len(self.weights) != len(self.allocations):
-            raise TomevalError(
-                f"mixture: {len(self.allocations)} allocations have {len(self.weights)} weights"
-            )
-        freeze(self, "weights", tuple(self.weights))
+        numbers = isinstance(weights, list | tuple) and all(
+            type(w) in (int, float) and isfinite(w) and w >= 0 for w in weights
+        )
+        if not numbers or not sum(weights) > 0:
+            raise TomevalError(f"weights must be positive numbers, are {weights!r}")
 
     def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if an allocation is not one of this board."""
-        check_board(game, "mixture: allocations", self.allocations)
-        try:
-            self._mix  # noqa: B018 (kept, and checked before the first round)
-        except ValueError as error:
-            raise TomevalError(f"mixture: permuted: {error}") from error
+        _check(game, "allocations", self.allocations)
+        if self.weights is not None and len(self.weights) != len(self.allocations):
+            raise TomevalError(
+                f"{len(self.allocations)} allocations have {len(self.weights)} weights"
+            )
+        self._mix  # noqa: B018 (kept, and checked before the first round)
 
     @property
     def without_chance(self) -> bool:
@@ -124,7 +171,7 @@ class Equilibrium(Commander):
         size = count(game.fields, game.units)
         if size > MOST:
             raise TomevalError(
-                f"equilibrium: {game.fields} fields and {game.units} units have {size}"
+                f"{game.fields} fields and {game.units} units have {size}"
                 f" allocations, more than {MOST}; use a permuted mixture instead"
             )
 
@@ -134,7 +181,7 @@ class Equilibrium(Commander):
 
 
 @dataclass(frozen=True)
-class ByResult(Commander):
+class ByResult(Noisy):
     """Draws from one of several lists, by its own result in the last round.
 
     Attributes
@@ -143,8 +190,6 @@ class ByResult(Commander):
         Allocations, equally likely; one named twice is twice as likely.
     tied, first : list of list of int, optional
         After a tie, and in the first round; default: those of `won` and `lost` together.
-    noise : float
-        Probability that any allocation is played instead, from 0 to 1.
     """
 
     about: ClassVar[str] = "allocations that depend on whether it took the last round"
@@ -154,27 +199,19 @@ class ByResult(Commander):
     lost: Sequence[Sequence[int]]
     tied: Sequence[Sequence[int]] = ()
     first: Sequence[Sequence[int]] = ()
-    noise: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("won", "lost", "tied", "first"):
-            given = getattr(self, name)
-            if name in ("tied", "first") and given == ():
-                given = (*self.won, *self.lost)
-            freeze(self, name, allocations_of(given, f"by_result: {name}"))
-        check_noise(self.noise, "by_result")
 
     def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if an allocation is not one of this board."""
         for name in ("won", "lost", "tied", "first"):
-            check_board(game, f"by_result: {name}", getattr(self, name))
+            if (given := getattr(self, name)) != () or name in ("won", "lost"):
+                _check(game, name, given)
 
     @property
     def without_chance(self) -> bool:
         """Whether it has one allocation after each result."""
         return all(mix.certain for mix in self._mixes.values())
 
-    def begin(self, game: Blotto) -> str:
+    def start(self, view: BlottoView) -> str:
         """Return ``first``."""
         return "first"
 
@@ -193,9 +230,102 @@ class ByResult(Commander):
     @functools.cached_property
     def _mixes(self) -> Mapping[str, Mix]:
         return {
-            name: Mix([tuple(a) for a in getattr(self, name)], noise=self.noise)
+            name: Mix([tuple(a) for a in given or (*self.won, *self.lost)], noise=self.noise)
             for name in ("won", "lost", "tied", "first")
+            for given in [getattr(self, name)]
         }
+
+
+@dataclass(frozen=True)
+class Planner(Noisy):
+    """Plays a plan, which follows from the one before and the other seat's last move.
+
+    Its next plan is made as if it had not slipped.
+
+    Attributes
+    ----------
+    first : list of int, optional
+        Its allocation in the first round; default: the even split.
+    """
+
+    remembers: ClassVar[bool] = True
+
+    first: Sequence[int] | None = None
+
+    def fits(self, game: Blotto) -> None:
+        """Raise a `TomevalError` if its first allocation is not one of this board."""
+        if self.first is not None:
+            _check(game, "first", [self.first])
+
+    @property
+    def without_chance(self) -> bool:
+        """Whether it never slips."""
+        return not self.noise
+
+    def start(self, view: BlottoView) -> Allocation:
+        """Return its first allocation."""
+        evenly: Allocation = view.game.evenly
+        return evenly if self.first is None else tuple(self.first)
+
+    def memories(self, game: Blotto) -> tuple[Allocation, ...]:
+        """Return all plans of a board, if they can be listed."""
+        return listed(game.fields, game.units)
+
+    def mix(self, game: Blotto, memory: Memory) -> Mix:
+        """Return its plan, but for slips."""
+        return Mix([memory], noise=self.noise)
+
+
+@dataclass(frozen=True)
+class Copy(Planner):
+    """Plays what the other seat played in the last round."""
+
+    about: ClassVar[str] = "copies the opponent's last allocation"
+
+    def then(self, memory: Allocation, other: Allocation, found: int) -> Allocation:
+        """Return what the other seat did."""
+        return other
+
+
+@dataclass(frozen=True)
+class Reply(Planner):
+    """Plays the best reply to what the other seat played in the last round."""
+
+    about: ClassVar[str] = "the best reply to the opponent's last allocation"
+
+    def then(self, memory: Allocation, other: Allocation, found: int) -> Allocation:
+        """Return the reply of `allocations.best_reply`."""
+        return best_reply(other)
+
+
+@dataclass(frozen=True)
+class Shift(Planner):
+    """Takes units away from the fields that its plan lost.
+
+    Attributes
+    ----------
+    step : int
+        Units that each field gives up, as far as it has them. They go one by one to the fields
+        that were not lost, in turn from the first to the last.
+    """
+
+    about: ClassVar[str] = "moves units away from the fields that it lost"
+
+    step: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.step < 1:
+            raise TomevalError(f"step must be 1 or more, is {self.step!r}")
+
+    def then(self, memory: Allocation, other: Allocation, found: int) -> Allocation:
+        """Return the plan before, with units moved."""
+        lost = [a < b for a, b in zip(memory, other, strict=True)]
+        plan = [a - min(a, self.step) * gone for a, gone in zip(memory, lost, strict=True)]
+        kept = itertools.cycle([i for i, gone in enumerate(lost) if not gone])
+        for _ in range(sum(memory) - sum(plan)):
+            plan[next(kept)] += 1
+        return tuple(plan)
 
 
 POLICIES: dict[str, type[Policy]] = {

@@ -17,12 +17,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.blotto.allocations import (
     LISTED,
     Allocation,
+    best_reply,
+    best_result,
     count,
     drawn,
     even,
     result,
 )
-from tomeval.games.blotto.replies import best_reply, best_result
 from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
@@ -33,6 +34,7 @@ from tomeval.games.game import (
     Event,
     Form,
     Probe,
+    Public,
     Stepwise,
     View,
     What,
@@ -113,13 +115,22 @@ class State(NamedTuple):
         Finished rounds: what seat 0 and seat 1 allocated.
     taken : tuple of int
         Rounds that each seat took.
-    forfeited : int or None
+    round : int
+        The one that was begun last, from 1.
+    ending : str
+        See `ENDINGS`; empty while the match goes on.
+    lost : tuple of int
         The seat that broke the rules for good.
+    log : tuple of Event
+        The rounds: number, both allocations, who took it, rounds taken by then; and a forfeit.
     """
 
     past: tuple[tuple[Allocation, Allocation], ...] = ()
     taken: tuple[int, int] = (0, 0)
-    forfeited: int | None = None
+    round: int = 1
+    ending: str = ""
+    lost: tuple[int, ...] = ()
+    log: tuple[Event, ...] = ()
 
 
 class BlottoView(View[State]):
@@ -128,24 +139,16 @@ class BlottoView(View[State]):
     __slots__ = ()
     game: Blotto
 
-    @property
-    def past(self) -> tuple[tuple[Allocation, Allocation], ...]:
-        """Finished rounds, oldest first: the seat's own allocation and the other's."""
-        past = self._state.past
-        return past if self.seat == 0 else tuple((b, a) for a, b in past)
+    number = Public[int]("round")
+    """The coming round, from 1."""
 
     @property
     def last(self) -> tuple[Allocation, Allocation] | None:
-        """The last finished round, as `past` has it."""
+        """The last finished round: the seat's own allocation and the other's."""
         if not self._state.past:
             return None
         first, second = self._state.past[-1]
         return (first, second) if self.seat == 0 else (second, first)
-
-    @property
-    def number(self) -> int:
-        """The coming round, from 1."""
-        return len(self._state.past) + 1
 
     @property
     def taken(self) -> int:
@@ -178,6 +181,7 @@ class Blotto(ArenaGame[State]):
     on_broken: ClassVar[tuple[str, ...]] = ("forfeit", "default")
     views = BlottoView
     role = "commander"
+    lines: ClassVar[Mapping[str, str]] = {"forfeit": "{who} forfeits the match"}
     seats = 2
 
     def __init__(self, rules: BlottoRules) -> None:
@@ -186,15 +190,10 @@ class Blotto(ArenaGame[State]):
                 f"blotto: {rules.units} units on {rules.fields} fields can be divided in {size:,}"
                 f" ways, but at most {LISTED:,} can be listed; choose fewer units or fields"
             )
-        if rules.rules != "own" and rules.units < rules.fields:
+        if rules.rules != "own" and (rules.units < rules.fields or rules.reward != "match"):
             raise TomevalError(
-                f"blotto: units is {rules.units}, but under rules {rules.rules!r} there must be at"
-                f" least one per field: {rules.fields} or more"
-            )
-        if rules.rules != "own" and rules.reward != "match":
-            raise TomevalError(
-                f"blotto: reward is {rules.reward!r}, but under rules {rules.rules!r} it must be"
-                " 'match'"
+                f"blotto: rules {rules.rules!r} need a unit per field and the reward 'match', not"
+                f" {rules.units} on {rules.fields} and {rules.reward!r}"
             )
         if not rules.win > rules.loss or not rules.win >= rules.tie >= rules.loss:
             raise TomevalError(
@@ -217,19 +216,29 @@ class Blotto(ArenaGame[State]):
 
     def due(self, state: State) -> tuple[Ask, ...]:
         """Return both seats, until the match is over."""
-        return () if self._over(state) else _BOTH
+        return () if state.ending else _BOTH
 
     def then(self, state: State, actions: Mapping[int, Action]) -> State:
         """Return what follows a round."""
         first, second = actions[0], actions[1]
-        taken, sign = state.taken, result(first, second)
-        if sign:
-            taken = (taken[0] + (sign > 0), taken[1] + (sign < 0))
-        return State((*state.past, (first, second)), taken)
+        sign, past, ending = result(first, second), (*state.past, (first, second)), ""
+        taken = (state.taken[0] + (sign > 0), state.taken[1] + (sign < 0))
+        told = (state.round, first, second, (None, 0, 1)[sign], *taken)
+        if self.needed in taken:
+            ending = "majority"
+        elif state.round == self.rules.rounds:
+            ending = "tie" if taken[0] == taken[1] else "most_rounds"
+        log = (*state.log, Event("round", None, told))
+        return State(past, taken, state.round + (not ending), ending, (), log)
 
-    def fault(self, view: BlottoView, ask: Ask, action: Action) -> Broken | None:
-        """Return how an allocation breaks the rules: its length, a negative number, its sum."""
-        return self.broken(action)
+    def fault(self, view: Any, ask: Ask, action: Action) -> Broken | None:
+        """Return how an allocation breaks the rules: a negative number, its sum."""
+        for name, units in zip(self.field_names, action, strict=True):
+            if units < 0:
+                return Broken("rule", f"field {name} cannot get {units} units")
+        if sum(action) != self.units:
+            return Broken("rule", f"the units add up to {sum(action)}, not to {self.units}")
+        return None
 
     def default(self, view: BlottoView, ask: Ask) -> Allocation:
         """Return the even split, the remainder on the first fields."""
@@ -241,48 +250,21 @@ class Blotto(ArenaGame[State]):
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Return the match as lost by the seat; a game of two cannot eliminate a player."""
-        if how != "forfeit":
-            raise ValueError(f"blotto does not support {how!r}")
-        return state._replace(forfeited=ask.seat)
+        event = Event("forfeit", ask.seat, None)
+        return state._replace(ending="forfeit", lost=(ask.seat,), log=(*state.log, event))
 
     def rewards(self, state: State) -> tuple[float, float]:
         """Return what each seat gets, see `BlottoRules`; who forfeits has lost, the other won."""
-        if state.forfeited is not None:
+        if state.lost:
             pair = self.rules.loss, self.rules.win
-            return pair if state.forfeited == 0 else pair[::-1]
+            return pair if state.lost == (0,) else pair[::-1]
         lead = state.taken[0] - state.taken[1]
         return self.rules.worth(lead), self.rules.worth(-lead)
 
-    def ending(self, state: State) -> str:
-        """Return one of `ENDINGS`."""
-        if state.forfeited is not None:
-            return "forfeit"
-        first, second = state.taken
-        if self._won(state):
-            return "majority"
-        return "tie" if first == second else "most_rounds"
-
-    def rounds(self, state: State) -> int:
-        """Return how many rounds were begun: the one in which a seat forfeits is one."""
-        return len(state.past) + (state.forfeited is not None or bool(self.due(state)))
-
-    def events(self, state: State) -> tuple[Event, ...]:
-        """Return the rounds: number, both allocations, who took it, rounds taken by then."""
-        events, taken = [], [0, 0]
-        for number, (first, second) in enumerate(state.past, start=1):
-            sign = result(first, second)
-            if sign:
-                taken[sign < 0] += 1
-            winner = (None, 0, 1)[sign]
-            events.append(Event("round", None, (number, first, second, winner, *taken)))
-        if state.forfeited is not None:
-            events.append(Event("forfeit", state.forfeited, len(state.past) + 1))
-        return tuple(events)
-
     def line(self, event: Event) -> str:
         """Return a round, or a forfeit, as a line."""
-        if event.kind == "forfeit":
-            return f"Round {event.data}: {self.seat_name(event.seat or 0)} forfeits the match"
+        if event.kind != "round":
+            return super().line(event)
         number, first, second, winner, *taken = event.data
         outcome = "a tie" if winner is None else f"{self.seat_name(winner)} takes the round"
         return (
@@ -299,7 +281,7 @@ class Blotto(ArenaGame[State]):
         state: State,
         ask: Ask,
         done: Action = UNDECIDED,
-        said: Mapping[Probe, Action] = NOTHING,
+        said: Mapping[Probe, Any] = NOTHING,
     ) -> tuple[Probe, ...]:
         """Return the question for the other seat's allocation in the same round."""
         return (Probe(PROBE, 1 - ask.seat),) if done is UNDECIDED else ()
@@ -316,9 +298,14 @@ class Blotto(ArenaGame[State]):
         """Return an allocation with the names of the fields."""
         return "nothing" if answer is None else self.shown(answer)
 
-    def step_reply(self, view: BlottoView, said: Mapping[Probe, Action]) -> Allocation | None:
-        """Return the best reply to the stated allocation, see `replies.best_reply`."""
-        return stated_reply(said)
+    def broken(self, items: Sequence[Any]) -> Broken | None:
+        """Return why items are not a legal allocation, or None."""
+        return self.forms[ALLOCATE].fault(items) or self.fault(None, _BOTH[0], items)
+
+    def step_reply(self, view: Any, said: Mapping[Probe, Action]) -> Allocation | None:
+        """Return the best reply to the stated allocation, see `allocations.best_reply`."""
+        stated = [answer for probe, answer in said.items() if probe.name == PROBE]
+        return best_reply(stated[0]) if stated else None
 
     def stepwise(
         self, state: State, seat: int, actions: Mapping[int, Action], reply: Action | None
@@ -333,34 +320,6 @@ class Blotto(ArenaGame[State]):
         other = actions[1 - seat]
         replied = math.nan if reply is None else worth * result(reply, other)
         return Stepwise(worth * result(actions[seat], other), worth * best_result(other), replied)
-
-    def broken(self, items: Sequence[Any]) -> Broken | None:
-        """Return why items are not a legal allocation, or None."""
-        if len(items) != self.fields:
-            text = f"an allocation has {self.fields} numbers, one for each field, not {len(items)}"
-            return Broken("format", text)
-        for name, units in zip(self.field_names, items, strict=True):
-            if type(units) is not int:
-                return Broken("format", f"field {name} needs whole units, not {units!r}")
-            if units < 0:
-                return Broken("rule", f"field {name} cannot get {units} units")
-        if sum(items) != self.units:
-            return Broken("rule", f"the units add up to {sum(items)}, not to {self.units}")
-        return None
-
-    def _over(self, state: State) -> bool:
-        return (
-            state.forfeited is not None or len(state.past) >= self.rules.rounds or self._won(state)
-        )
-
-    def _won(self, state: State) -> bool:
-        return self.needed is not None and max(state.taken) >= self.needed
-
-
-def stated_reply(said: Mapping[Probe, Action]) -> Allocation | None:
-    """Return the best reply to the stated allocation, or None without one."""
-    stated = [answer for probe, answer in said.items() if probe.name == PROBE]
-    return best_reply(tuple(stated[0])) if stated else None
 
 
 _BOTH = (Ask(0, ALLOCATE), Ask(1, ALLOCATE))

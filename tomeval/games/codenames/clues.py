@@ -1,7 +1,8 @@
-"""Which clues are legal beside a board: our rule, and that of TextArena 0.7.4."""
+"""Which clues are legal beside a board, by our rule or TextArena 0.7.4's; and cosines of clues."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
@@ -9,8 +10,12 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.forms import fold, stems, traces
-from tomeval.lexicon.words import is_word, shipped_vocabulary
+from tomeval.lexicon.words import WordLists, is_word, shipped_vocabulary
+
+Floats = NDArray[np.float64]
+Words = tuple[str, ...]
 
 OWN, TEXTARENA = "own", "textarena-0.7.4"
 RULES = (OWN, TEXTARENA)
@@ -63,7 +68,9 @@ def conflict(clue: str, word: str, rules: str = OWN) -> bool:
     if rules == TEXTARENA:
         return clue in word or word in clue
     ours, theirs = traces(clue), traces(word)
-    return not (ours.isdisjoint(theirs | parts(word)) and theirs.isdisjoint(parts(clue)))
+    if not (ours.isdisjoint(theirs) and theirs.isdisjoint(parts(clue))):
+        return True
+    return not ours.isdisjoint(parts(word))
 
 
 def clue_fault(clue: str, words: Iterable[str], rules: str = OWN) -> tuple[str, str] | None:
@@ -88,47 +95,52 @@ class Bank:
 
     def __init__(self, clues: Sequence[str], rules: str) -> None:
         self.clues, self.rules = tuple(clues), rules
-        self.place = {clue: place for place, clue in enumerate(self.clues)}
-        self._showing: dict[str, list[int]] = {}
-        self._traced: dict[str, list[int]] = {}
-        self._unfit = np.array([], np.intp)
-        self.illegal = lru_cache(maxsize=256)(self._find_illegal)
-        self._legal = lru_cache(maxsize=256)(self._find_legal)
+        self._unfit = [i for i, clue in enumerate(clues) if clue_fault(clue, (), rules)]
+        self.legal = lru_cache(maxsize=256)(self._legal)
         self._giving = lru_cache(maxsize=65536)(self._find_giving)
-        if rules == OWN:
-            for place, clue in enumerate(self.clues):
-                for trace in traces(clue):
-                    self._traced.setdefault(trace, []).append(place)
-                for part in traces(clue) | parts(clue):
-                    self._showing.setdefault(part, []).append(place)
-        else:
-            faults = [clue_fault(clue, (), rules) is not None for clue in self.clues]
-            self._unfit = np.flatnonzero(faults)
 
     def __reduce__(self) -> tuple[type[Bank], tuple[tuple[str, ...], str]]:
         """Pickle without the cache."""
         return Bank, (self.clues, self.rules)
 
-    def legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
+    def _legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
         """Return the places of the clues that are legal beside these words, in their order."""
-        return self._legal(words)
-
-    def _find_legal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
         kept = np.ones(len(self.clues), bool)
-        kept[self.illegal(words)] = False
+        kept[[*self._unfit, *itertools.chain(*map(self._giving, words))]] = False
         return np.flatnonzero(kept)
 
-    def _find_illegal(self, words: tuple[str, ...]) -> NDArray[np.intp]:
-        """Return the places of all others, in any order; some may come twice."""
-        return np.concatenate([self._unfit, *map(self._giving, words)])
-
-    def _find_giving(self, word: str) -> NDArray[np.intp]:
+    def _find_giving(self, word: str) -> list[int]:
         """Return the places of the clues that give a board word away."""
-        if self.rules == OWN:
-            shown = (self._showing.get(trace, []) for trace in traces(word))
-            traced = (self._traced.get(part, []) for part in parts(word))
-            giving = sorted({place for places in (*shown, *traced) for place in places})
-        else:
-            clues = enumerate(self.clues)
-            giving = [place for place, clue in clues if conflict(clue, word, self.rules)]
-        return np.array(giving, np.intp)
+        return [i for i, clue in enumerate(self.clues) if conflict(clue, word, self.rules)]
+
+
+class Scores:
+    """Cosines of board words with clues, on the grid of `tomeval.lexicon.embeddings`.
+
+    They are exact, so that no result depends on the order of sums.
+    """
+
+    def __init__(self, name: str, lists: WordLists, bank: Bank) -> None:
+        self._made_of = name, lists, bank
+        self.embedding = open_embedding(name, lists)
+        self.bank = bank
+        self._clues = self.embedding.vectors[self.embedding.rows(bank.clues)]
+        self.vectors = lru_cache(maxsize=64)(self._vectors)
+        self.legal = lru_cache(maxsize=16)(self._legal)
+        self.clue = lru_cache(maxsize=4096)(self._clue)
+
+    def __reduce__(self) -> tuple[type[Scores], tuple[str, WordLists, Bank]]:
+        """Pickle without the cache."""
+        return Scores, self._made_of
+
+    def _vectors(self, words: Words) -> Floats:
+        return np.asarray(self.embedding.vectors[self.embedding.rows(words)])
+
+    def _legal(self, words: Words) -> Floats:
+        """Return the cosines of board words with the bank's legal clues, (words, clues)."""
+        return np.asarray(self.vectors(words) @ self._clues[self.bank.legal(words)].T)
+
+    def _clue(self, words: Words, clue: str) -> tuple[float, ...] | None:
+        """Return the cosines of board words with any clue; None if the embedding lacks it."""
+        vector = self.embedding.hint_vector(clue)
+        return None if vector is None else tuple((self.vectors(words) @ vector).tolist())

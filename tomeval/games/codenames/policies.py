@@ -1,4 +1,4 @@
-"""Scripted players of Codenames, in any seat: by word embeddings, and at random.
+"""Scripted players of Codenames, in any seat, by word embeddings.
 
 A clue of theirs is ``(word, number, *words meant)``, the words in the order of the table; only word
 and number are told.
@@ -7,6 +7,7 @@ and number are told.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -15,28 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.codenames.board import members
+from tomeval.games.codenames.clues import Scores, Words
 from tomeval.games.codenames.rules import Codenames
-from tomeval.games.codenames.state import CLUE, CodenamesView
-from tomeval.games.codenames.worths import (
-    FEW,
-    ROUGH_ERROR,
-    ROUGH_TO,
-    Scores,
-    Words,
-    best_clue,
-    rough_worth,
-    worth,
-)
+from tomeval.games.codenames.state import CodenamesView, State, members
 from tomeval.games.game import Action, Ask, Probe
 from tomeval.games.policy import Choices, Memory, Policy
-
-
-def _number(name: str, value: object) -> None:
-    """Raise a `TomevalError` unless an option is a finite number from 0."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not good or value < 0:  # type: ignore[operator]
-        raise TomevalError(f"{name} must be a number of at least 0, is {value!r}")
 
 
 def _softmax(values: NDArray[np.float64], temperature: float) -> list[float]:
@@ -89,14 +73,12 @@ class EmbeddingPlayer(Policy):
     extra: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.embedding, str):
-            raise TomevalError(f"embedding must be a name, is {self.embedding!r}")
-        for name in ("temperature", "risk", "caution", "guess_temperature"):
-            _number(name, getattr(self, name))
-        if not isinstance(self.breadth, int) or isinstance(self.breadth, bool) or self.breadth < 1:
-            raise TomevalError(f"breadth must be a whole number of at least 1, is {self.breadth!r}")
-        if not isinstance(self.extra, bool):
-            raise TomevalError(f"extra must be true or false, is {self.extra!r}")
+        for name, least in (
+            *(("temperature", 0), ("risk", 0), ("caution", 0)),
+            *(("breadth", 1), ("guess_temperature", 0)),
+        ):
+            if not least <= (value := getattr(self, name)) < math.inf:
+                raise TomevalError(f"{name} must be a number of at least {least}, is {value!r}")
 
     @property
     def without_chance(self) -> bool:
@@ -161,66 +143,57 @@ def _clues(
     own: int,
     assassin: int,
 ) -> Choices:
-    scores = game.scores(policy.embedding)
-    mine, others, most = members(own), covered & ~own, game.parameters.number
-    if policy.temperature == 0 and policy.caution + policy.risk * min(most, len(mine)) < ROUGH_TO:
-        rough = rough_worth(policy, scores.rough(words), mine, others, assassin, most)
-        rough[game.bank.illegal(words)] = np.iinfo(rough.dtype).min
-        best = np.flatnonzero(rough >= rough.max() - ROUGH_ERROR)
-        if len(best) <= FEW:
-            clues = [game.bank.clues[place] for place in best.tolist()]
-            return ((1.0, best_clue(policy, scores, words, clues, mine, others, assassin, most)),)
-    table = scores.legal(words)
-    values = worth(policy, table, list(mine), others, assassin, most)
-    flat = np.ravel(values.T)  # clue by clue, number by number
-    count = 1 if policy.temperature == 0 else min(policy.breadth, len(flat))
-    places = _highest(flat, count)
-    weights = _softmax(flat[places], policy.temperature)
-    legal = game.bank.legal(words)
+    mine, most = list(members(own)), game.parameters.number
+    legal, table = game.bank.legal(words), game.scores(policy.embedding).legal(words)
+    near = -np.sort(-table[mine].T).T[:most]
+    far = table[list(members(covered & ~own & ~assassin))].max(axis=0, initial=-1.0)
+    for place in members(assassin):
+        far = np.maximum(far, table[place] + policy.caution)
+    numbers = np.arange(1, len(near) + 1)
+    values = np.ravel((near - far + policy.risk * numbers[:, None]).T)  # clue by clue
+    if policy.temperature == 0:
+        places = np.array([values.argmax()])
+    else:
+        places = np.argsort(-values, kind="stable")[: policy.breadth]
     choices: list[tuple[float, Action]] = []
+    weights = _softmax(values[places], policy.temperature)
     for weight, place in zip(weights, places.tolist(), strict=True):
-        column, number = divmod(place, len(values))
-        nearest = np.argsort(-table[list(mine), column], kind="stable")[: number + 1]
+        column, number = divmod(place, len(near))
+        nearest = np.argsort(-table[mine, column], kind="stable")[: number + 1]
         meant = (words[mine[i]] for i in sorted(nearest.tolist()))
         choices.append((weight, (game.bank.clues[legal[column]], number + 1, *meant)))
     return tuple(choices)
 
 
-def _highest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """Return the places of the highest values, highest first, of equals the first."""
-    if count == 1:
-        return np.array([int(np.argmax(values))])
-    least = np.partition(values, len(values) - count)[len(values) - count]
-    places = np.flatnonzero(values >= least)
-    return np.asarray(places[np.argsort(-values[places], kind="stable")][:count])
+def greedy_clues(
+    game: Codenames, mate: EmbeddingPlayer, state: State, seat: int
+) -> Sequence[Action]:
+    """Return one clue for every set of words that a greedy operative can be led to take.
+
+    Those come first that find most own words, and of these those without a wrong one; of clues with
+    equal outcomes the first of the bank. From as many guesses on as words are left, higher numbers
+    change nothing: the operative goes on until the game is over or it is wrong.
+    """
+    words, own = state.board.words, state.board.masks[seat // 2] & state.covered
+    legal = game.legal_clues(words)
+    covered = np.array(members(state.covered))
+    table = game.scores(mate.embedding).legal(words)[covered]
+    order = covered[np.argsort(-table, axis=0, kind="stable")]
+    length = np.cumprod((own >> order) & 1, axis=0).sum(axis=0)  # own words before another one
+    sets = np.cumsum(1 << order, axis=0)
+    found: dict[int, Action] = {}
+    most = min(game.parameters.number, max(1, own.bit_count() - mate.extra))
+    for number in range(1, most + 1):
+        guesses = np.minimum(number + mate.extra, np.minimum(length + 1, len(covered)))
+        taken = sets[guesses - 1, np.arange(len(legal))]
+        masks, columns = np.unique(taken, return_index=True)
+        for mask, column in zip(masks.tolist(), columns.tolist(), strict=True):
+            found.setdefault(mask, (game.bank.clues[legal[column]], number))
+    return [
+        found[mask]
+        for mask in sorted(found, key=lambda m: (-(m & own).bit_count(), (m & ~own).bit_count()))
+    ]
 
 
-@dataclass(frozen=True)
-class Uniform(Policy):
-    """Legal actions at random: see `Codenames.random`."""
-
-    about: ClassVar[str] = "legal clues of the bank and covered words at random"
-
-    def choices(self, view: CodenamesView, ask: Ask, memory: Memory) -> Choices:
-        """Return all legal clues of the bank with all numbers, or all covered words and a pass."""
-        if ask.kind == CLUE:
-            most = min(view.game.parameters.number, len(view.own))
-            return _all_clues(view.game, view.words, most)
-        guesses: list[Action] = [*view.covered, None]
-        return tuple((1 / len(guesses), guess) for guess in guesses)
-
-    def act(
-        self, view: CodenamesView, ask: Ask, memory: Memory, rng: np.random.Generator
-    ) -> Action:
-        """Draw an action, without listing all of them."""
-        return view.game.random(view, ask, rng)
-
-
-@lru_cache(maxsize=64)
-def _all_clues(game: Codenames, words: Words, most: int) -> Choices:
-    clues = [game.bank.clues[place] for place in game.legal_clues(words).tolist()]
-    weight = 1 / (len(clues) * most)
-    return tuple((weight, (clue, n)) for clue in clues for n in range(1, most + 1))
-
-
-POLICIES: dict[str, type[Policy]] = {"embedding": EmbeddingPlayer, "uniform": Uniform}
+POLICIES: dict[str, type[Policy]] = {"embedding": EmbeddingPlayer}
+"""Scripted players by name."""

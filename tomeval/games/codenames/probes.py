@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tomeval.games.codenames.board import ASSASSIN
 from tomeval.games.codenames.state import CodenamesView, State
-from tomeval.games.game import Action, Broken, Probe, Stage
+from tomeval.games.game import Broken, Probe, Stage
 
 Words = tuple[str, ...]
 
@@ -26,37 +25,23 @@ def probe_fault(view: CodenamesView, probe: Probe, words: Words) -> Broken | Non
     return None
 
 
-def true_answer(
-    probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
-) -> Action:
-    """Return the truth on a probe that `seat` was asked in stage `at`; None: it never showed.
+def meant_words(mate: int, trail: Sequence[Stage[State]]) -> Words | None:
+    """Return the words that the last clue of a spymaster named; None if it named none."""
+    clue = next(stage.actions[mate] for stage in reversed(trail) if mate in stage.actions)
+    return tuple(clue[2:]) if clue and len(clue) > 2 else None
 
-    - ``takes``: the words that the operative uncovered in this turn, in order; the last may be
-      wrong. None if the game ended before the first guess, or by a broken rule.
-    - ``meant``: the words that the spymaster's action named besides the clue, as scripted ones do.
-      None if it named none.
-    - ``assassin``: the word.
+
+def taken_words(mate: int, trail: Sequence[Stage[State]], end: State) -> Words | None:
+    """Return the words that an operative uncovers first in what follows; the last may be wrong.
+
+    None if the game ends before the first guess, or by a broken rule.
     """
-    board = trail[at].state.board
-    if probe.name == "assassin":
-        return board.words[board.key.index(ASSASSIN)]
-    if probe.name == "meant":
-        clue = next(
-            stage.actions[seat - 1] for stage in reversed(trail[:at]) if seat - 1 in stage.actions
-        )
-        return tuple(clue[2:]) if clue and len(clue) > 2 else None
-    return _taken(seat + 1, trail, at, end)
-
-
-def _taken(mate: int, trail: Sequence[Stage[State]], at: int, end: State) -> Words | None:
-    if at + 1 == len(trail):
-        return None
     words: list[str] = []
-    for stage in trail[at + 1 :]:
+    for stage in trail:
         if stage.actions.get(mate) is None:  # a pass, or the other team's turn
             return tuple(words)
         words.append(stage.actions[mate])
-    return None if end.ended == "forfeit" else tuple(words)
+    return None if end.ending == "forfeit" or not trail else tuple(words)
 
 
 def common_start(said: Words, truth: Words) -> float:

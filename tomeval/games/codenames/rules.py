@@ -10,25 +10,27 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import ascii_signs
-from tomeval.games.codenames.board import ASSASSIN, COLOURS, Board
-from tomeval.games.codenames.clues import OWN, TEXTARENA, Bank, clue_fault
+from tomeval.games.codenames.clues import OWN, TEXTARENA, Bank, Scores, clue_fault
 from tomeval.games.codenames.probes import (
     common_start,
+    meant_words,
     overlap,
     probe_fault,
-    true_answer,
+    taken_words,
 )
 from tomeval.games.codenames.state import (
+    ASSASSIN,
     CLUE,
+    COLOURS,
     GUESS,
     PASS,
     SEATS,
+    Board,
     CodenamesRules,
     CodenamesView,
     State,
     team,
 )
-from tomeval.games.codenames.worths import Scores
 from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
@@ -42,7 +44,7 @@ from tomeval.games.game import (
     Stage,
     What,
 )
-from tomeval.lexicon.words import WordLists, read_lists, read_words
+from tomeval.lexicon.words import read_lists
 
 _DIGITS = 9
 """The most digits of a number that is read."""
@@ -82,10 +84,13 @@ class Codenames(ArenaGame[State]):
         self.length = rules.turns + (rules.rules == TEXTARENA)
         # Scripted embedding players find about two words per clue.
         self.usual = max(1, round((rules.red + rules.blue) / 2))
-        if rules.words:
-            _enough(rules.words, len(read_words(Path(rules.words))), self.size)
         paths = (Path(path) if path else None for path in (rules.words, rules.bank))
-        self.lists = _checked(read_lists(*paths), self.size)
+        self.lists = read_lists(*paths)
+        if (found := len(self.lists.keywords)) < self.size:
+            where = rules.words or "the list"
+            raise TomevalError(f"a board needs {self.size} words, but {where} has {found}")
+        if any(word.casefold() == PASS for word in self.lists.keywords):
+            raise TomevalError(f"{PASS!r} cannot be a board word: it is how an operative passes")
         self.bank = Bank(self.lists.hints, rules.rules)
         self._key = np.repeat(np.arange(len(COLOURS)), self.counts)
         self._scores: dict[str, Scores] = {}
@@ -114,7 +119,7 @@ class Codenames(ArenaGame[State]):
 
     def due(self, state: State) -> tuple[Ask, ...]:
         """Return the one decision that is due."""
-        return () if state.ended else _ASKS[state.seat]
+        return () if state.ending else _ASKS[state.seat]
 
     def then(self, state: State, actions: Mapping[int, Action]) -> State:
         """Return the one state that follows."""
@@ -122,7 +127,7 @@ class Codenames(ArenaGame[State]):
         board, covered, seat = state.board, state.covered, state.seat
         side, used = team(seat), state.used + 1
         event, following = Event(PASS, seat, None), 2 - 2 * side
-        clue, left, ended, winner = None, 0, "", None
+        clue, left, ending, winner = None, 0, "", None
         if seat % 2 == 0 and action is None:
             event = Event("no_clue", seat, None)
         elif seat % 2 == 0:
@@ -134,28 +139,23 @@ class Codenames(ArenaGame[State]):
             covered &= ~(1 << place)
             event = Event(GUESS, seat, (action, COLOURS[colour]))
             if colour == ASSASSIN:
-                ended, winner = "assassin", 1 - side
+                ending, winner = "assassin", 1 - side
             elif colour < 2 and not covered & board.masks[colour]:
-                ended, winner = "found" if colour == side else "given_away", colour
+                ending, winner = "found" if colour == side else "given_away", colour
             elif colour == side and state.left > 1:
                 clue, left, following = state.clue, state.left - 1, seat
-        if ended:
+        if ending:
             clue, left, following = state.clue, state.left, seat
         elif used >= self.length:
-            ended, winner = "limit", self._leader(board, covered)
-        begun = state.begun + (following == 2 - 2 * side and not ended)
+            ending, winner = "limit", self._leader(board, covered)
+        turn = state.round + (following == 2 - 2 * side and not ending)
         log = (*state.log, event)
-        return State(board, covered, following, clue, left, used, begun, ended, winner, log)
+        return State(board, covered, following, clue, left, used, turn, ending, winner, log)
 
     def _leader(self, board: Board, covered: int) -> int | None:
         """Return the team that has found more of its words; None: both as many."""
         red, blue = (self.counts[t] - (covered & board.masks[t]).bit_count() for t in (0, 1))
         return None if red == blue else int(blue > red)
-
-    @staticmethod
-    def left(state: State, side: int) -> int:
-        """Return how many of a team's words are still covered."""
-        return (state.covered & state.board.masks[side]).bit_count()
 
     def options(self, view: CodenamesView, what: What) -> Sequence[Action]:
         """Return the covered words, and the pass; of clues and lists there are too many."""
@@ -211,9 +211,8 @@ class Codenames(ArenaGame[State]):
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Return the game that a team has lost by a broken rule."""
         return state._replace(
-            ended="forfeit",
+            ending="forfeit",
             winner=1 - team(ask.seat),
-            used=state.used + 1,
             log=(*state.log, Event("forfeit", ask.seat, None)),
         )
 
@@ -224,14 +223,6 @@ class Codenames(ArenaGame[State]):
         if state.winner is None:
             return (0.0,) * 4
         return tuple(1.0 if team(seat) == state.winner else -1.0 for seat in range(4))
-
-    def ending(self, state: State) -> str:
-        """Return one of `ENDINGS`."""
-        return state.ended
-
-    def rounds(self, state: State) -> int:
-        """Return how many clues were asked for, in both teams."""
-        return state.begun
 
     # What seats know
 
@@ -250,10 +241,8 @@ class Codenames(ArenaGame[State]):
         if what.kind != CLUE:
             return super().meant(view, what, items)
         word, number = (str(item).strip() for item in items)
-        if not (number.isascii() and number.isdigit()):
+        if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS):
             return Broken("format", "a clue is one word and a number in digits")
-        if len(number) > _DIGITS:
-            return Broken("format", "the number of the clue is too long")
         return word, int(number)
 
     def written(self, view: CodenamesView, what: What, action: Action) -> list[Any]:
@@ -267,7 +256,7 @@ class Codenames(ArenaGame[State]):
         state: State,
         ask: Ask,
         done: Action = UNDECIDED,
-        said: Mapping[Probe, Action] = NOTHING,
+        said: Mapping[Probe, Any] = NOTHING,
     ) -> tuple[Probe, ...]:
         """Ask a spymaster with a clue what the operative will take; an operative what was meant.
 
@@ -284,8 +273,13 @@ class Codenames(ArenaGame[State]):
     def truth(
         self, probe: Probe, seat: int, trail: Sequence[Stage[State]], at: int, end: State
     ) -> Action:
-        """Return what was taken or meant, or the assassin; see `probes.true_answer`."""
-        return true_answer(probe, seat, trail, at, end)
+        """Return what was taken or meant, or the assassin; see `probes`."""
+        if probe.name == "takes":
+            return taken_words(seat + 1, trail[at + 1 :], end)
+        if probe.name == "meant":
+            return meant_words(seat - 1, trail[:at])
+        board = trail[at].state.board
+        return board.words[board.key.index(ASSASSIN)]
 
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Score the words taken by their common start, the words meant by their overlap."""
@@ -301,17 +295,3 @@ def _on_board(view: CodenamesView, text: str) -> str:
     text = text.strip()
     said = ascii_signs(text).casefold()
     return next((word for word in view.words if ascii_signs(word).casefold() == said), text)
-
-
-def _enough(what: str, words: int, size: int) -> None:
-    """Raise if there are too few words for a board."""
-    if words < size:
-        raise TomevalError(f"a board needs {size} words, but {what} has {words}")
-
-
-def _checked(lists: WordLists, size: int) -> WordLists:
-    """Return the lists if a game can be dealt from them."""
-    _enough("the list", len(lists.keywords), size)
-    if any(word.casefold() == PASS for word in lists.keywords):
-        raise TomevalError(f"{PASS!r} cannot be a board word: it is how an operative passes")
-    return lists

@@ -1,13 +1,14 @@
-"""The parameters of Codenames, a game at one moment, and what a seat may know of it."""
+"""The parameters of Codenames, its board, a game at one moment, and what a seat may know of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tomeval.games.codenames.board import COLOURS, Board
 from tomeval.games.game import Event, Public, View
 
 if TYPE_CHECKING:
@@ -56,6 +57,68 @@ class CodenamesRules(BaseModel):
     rules: Literal["own", "textarena-0.7.4"] = "own"
 
 
+RED, BLUE, NEUTRAL, ASSASSIN = range(4)
+COLOURS = ("red", "blue", "neutral", "assassin")
+"""Colours by number; the first two are also the numbers of the teams."""
+
+
+@lru_cache(maxsize=65536)
+def members(mask: int) -> tuple[int, ...]:
+    """Return the places of a mask's bits, lowest first.
+
+    Examples
+    --------
+    >>> members(0b1101)
+    (0, 2, 3)
+    """
+    return tuple(place for place in range(mask.bit_length()) if mask >> place & 1)
+
+
+@dataclass(frozen=True)
+class Board:
+    """Words in the order of the table, and their colours, by number.
+
+    Examples
+    --------
+    >>> board = Board(("sea", "oak", "tax"), (RED, BLUE, ASSASSIN))
+    >>> board.masks, board.full, board.place["tax"]
+    ((1, 2, 0, 4), 7, 2)
+    """
+
+    words: tuple[str, ...]
+    key: tuple[int, ...]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.words, self.key))
+
+    def __hash__(self) -> int:
+        # Kept, since states are looked up by it all the time.
+        return self._hash
+
+    @cached_property
+    def masks(self) -> tuple[int, ...]:
+        """The places of each colour, as bits."""
+        masks = [0] * len(COLOURS)
+        for place, colour in enumerate(self.key):
+            masks[colour] |= 1 << place
+        return tuple(masks)
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """Where each word lies."""
+        return {word: place for place, word in enumerate(self.words)}
+
+    @property
+    def full(self) -> int:
+        """The mask of all words."""
+        return (1 << len(self.words)) - 1
+
+    def named(self, mask: int) -> tuple[str, ...]:
+        """Return the words of a mask, in the order of the table."""
+        return tuple(self.words[place] for place in members(mask))
+
+
 class State(NamedTuple):
     """A game at one moment.
 
@@ -72,9 +135,9 @@ class State(NamedTuple):
         Guesses that are left to the operative.
     used : int
         Decisions made.
-    begun : int
+    round : int
         Clues asked for, in both teams.
-    ended : str
+    ending : str
         How the game ended, one of `ENDINGS`; empty while it goes on.
     winner : int or None
         The team that won; None: nobody, or nobody yet.
@@ -87,8 +150,8 @@ class State(NamedTuple):
     clue: tuple[str, int] | None
     left: int
     used: int
-    begun: int
-    ended: str
+    round: int
+    ending: str
     winner: int | None
     log: tuple[Event, ...]
 
@@ -110,10 +173,6 @@ class CodenamesView(View[State]):
     """The clue that is being guessed; None while one is due."""
     guesses = Public[int]("left")
     """Guesses that are left to the operative."""
-    turn = Public[int]("begun")
-    """The number of this clue, counted over both teams from 1."""
-    used = Public[int]()
-    """Decisions that have been made."""
 
     @property
     def team(self) -> str:
@@ -181,8 +240,3 @@ class CodenamesView(View[State]):
     def guessed(self) -> int:
         """Guesses that the operative has made for this clue, all of them right."""
         return 0 if self._state.clue is None else self._state.clue[1] + 1 - self._state.left
-
-    @property
-    def over(self) -> bool:
-        """Whether the game is over."""
-        return bool(self._state.ended)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from tomeval.games.arena.wording import Reading, Wording, whole
-from tomeval.games.codenames.board import COLOURS, Board
+from tomeval.games.codenames.state import COLOURS, Board
 from tomeval.games.game import Action, Ask, Broken
 
 _CLUE = re.compile(r"\[(\w+)\s+(\d+)\]")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tomeval.games.arena.kinds import Kind
 from tomeval.games.enumeration import enumeration
-from tomeval.games.ipd3.drawn import Drawn
-from tomeval.games.ipd3.named import NAMED
+from tomeval.games.ipd3.named import POLICIES
 from tomeval.games.ipd3.rules import Ipd3
 from tomeval.games.ipd3.states import Rules
 from tomeval.games.ipd3.wording import Ipd3Wording
@@ -19,7 +18,7 @@ KIND = Kind(
         "silent": {"talk": 0},
     },
     make=Ipd3,
-    policies={**NAMED, "drawn": Drawn},
+    policies=POLICIES,
     solver=enumeration,
     endings={
         "played": "all rounds were played",

@@ -15,7 +15,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.game import Ask
 from tomeval.games.ipd3.rules import Ipd3
 from tomeval.games.ipd3.states import MOVES, OPPONENTS, Ipd3View
-from tomeval.games.ipd3.tables import Draws, Row
+from tomeval.games.ipd3.tables import Draws, Row, rows_of
 from tomeval.games.ipd3.talk import ACTS, acts_of, sentence_of
 from tomeval.games.policy import Choices, Policy
 
@@ -34,13 +34,14 @@ class Automaton(Policy):
 
     remembers: ClassVar[bool] = True
     first: str
+    states: Mapping[str, Any]
     each: bool
     noise: float = 0.0
 
     @cached_property
     def rows(self) -> Mapping[str, Row]:
         """The table."""
-        raise NotImplementedError
+        return rows_of(self.first, self.states, self.each)
 
     @property
     def initial(self) -> Any:
@@ -106,11 +107,11 @@ class Automaton(Policy):
 
     def observe(self, view: Ipd3View, memory: Any) -> Any:
         """Take in the stage that is over."""
-        last = view.log[-1]
+        last = view.events[-1]
         if last.kind == "talk":
             return self.heard(memory, *_message(last.seat, last.data, view.seat))
         if last.kind == "points":
-            return self.after(memory, _round(view.log[-2].data, view.seat))
+            return self.after(memory, _round(view.events[-2].data, view.seat))
         return memory
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import isfinite, lcm
+from math import lcm
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +35,6 @@ from tomeval.games.ipd3.states import (
     Ipd3View,
     Rules,
     State,
-    check_dilemma,
 )
 from tomeval.games.ipd3.talk import ACT_PAIRS, SILENT, acts_of, kept, sentence_of
 from tomeval.games.ipd3.talk import NOTHING as NO_WORDS
@@ -71,7 +70,12 @@ class Ipd3(ArenaGame[State]):
         self.rules = rules
         exact = {key: Fraction(repr(value)) for key, value in rules.payoffs}
         if rules.dilemma:
-            check_dilemma(rules.payoffs)
+            r, t, s, p = rules.payoffs.R, rules.payoffs.T, rules.payoffs.S, rules.payoffs.P
+            if not (t > r > p > s and 2 * r > t + s):
+                raise TomevalError(
+                    f"ipd3: payoffs R = {r:g}, T = {t:g}, S = {s:g}, P = {p:g} are no prisoner's "
+                    "dilemma (T > R > P > S and 2 R > T + S); for another game set dilemma = false"
+                )
         self.parts = lcm(*(value.denominator for value in exact.values()))
         units = {key: int(value * self.parts) for key, value in exact.items()}
         if max(map(abs, units.values())) * rules.rounds > _MOST_UNITS:
@@ -79,10 +83,6 @@ class Ipd3(ArenaGame[State]):
                 f"ipd3: payoffs {rules.payoffs.model_dump()} differ too much in size for exact "
                 "sums; give fewer digits"
             )
-        if rules.reward == "points" and not isfinite(
-            rules.scale * max(map(abs, rules.payoffs.model_dump().values())) * 2 * rules.rounds
-        ):
-            raise TomevalError(f"ipd3: scale: sums of {rules.scale:g} points overflow")
         c, d = MOVES
         self.pay = {(c, c): units["R"], (d, c): units["T"], (c, d): units["S"], (d, d): units["P"]}
         self._swing = 2 * (max(units.values()) - min(units.values()))
@@ -98,11 +98,11 @@ class Ipd3(ArenaGame[State]):
 
     def deal(self, rng: np.random.Generator) -> State:
         """Return the start, in which nothing is drawn."""
-        return State((), 0, self._first, (0, 0, 0))
+        return State((), 1, self._first, (0, 0, 0))
 
     def due(self, state: State) -> tuple[Ask, ...]:
         """Return one seat's talk, or the decisions of all."""
-        if self._over(state):
+        if state.ending:
             return ()
         if state.stage < DECIDE:
             return (Ask(state.stage, "talk"),)
@@ -120,10 +120,15 @@ class Ipd3(ArenaGame[State]):
         won, total = (
             (u[0] / self.parts, u[1] / self.parts, u[2] / self.parts) for u in (gains, units)
         )
-        points = Event("points", None, (state.round + 1, won, total))
-        log = (*state.log, Event("moves", None, moves), points)
-        first = _next(-1, state.out) if self.rules.talk else DECIDE
-        return State(log, state.round + 1, first, units, state.out, state.lost)
+        points = Event("points", None, (state.round, won, total))
+        over = state.round == self.rules.rounds
+        return state._replace(
+            log=(*state.log, Event("moves", None, moves), points),
+            round=state.round + (not over),
+            stage=_next(-1, state.out) if self.rules.talk else DECIDE,
+            units=units,
+            ending=state.ending or ("played" if over else ""),
+        )
 
     def gains(self, moves: Sequence[tuple[str, str] | None]) -> tuple[int, int, int]:
         """Return the units that a round pays to every seat; None marks a seat that is out."""
@@ -146,12 +151,13 @@ class Ipd3(ArenaGame[State]):
 
     def struck(self, state: State, ask: Ask, how: str) -> State:
         """Take a seat out, or end the game."""
-        log = (*state.log, Event("struck", ask.seat, how))
         if how == "forfeit":
-            return state._replace(log=log, lost=tuple(sorted({*state.lost, ask.seat})))
+            return super().struck(state, ask, how)
+        log = (*state.log, Event("struck", ask.seat, how))
         out = tuple(sorted({*state.out, ask.seat}))
         stage = state.stage if state.stage not in out else _next(state.stage, out)
-        return state._replace(log=log, out=out, stage=stage)
+        ending = "alone" if len(out) > 1 else state.ending
+        return state._replace(log=log, out=out, stage=stage, ending=ending)
 
     # For exact values
 
@@ -160,12 +166,13 @@ class Ipd3(ArenaGame[State]):
 
         A lead that the rounds left cannot undo counts as the least such lead.
         """
-        _, number, stage, units, *gone = state
+        own = state.units[seat]
         if self.rules.reward == "points":
-            return State((), number, stage, (0, 0, 0), *gone), self.points_reward(units[seat])
-        most, own = (self.rules.rounds - number) * self._swing + 1, units[seat]
-        leads = tuple([min(max(other - own, -most), most) for other in units])
-        return State((), number, stage, leads, *gone), 0.0
+            return state._replace(log=(), units=(0, 0, 0)), self.points_reward(own)
+        left = 0 if state.ending else self.rules.rounds - state.round + 1
+        most = left * self._swing + 1
+        leads = tuple([min(max(other - own, -most), most) for other in state.units])
+        return state._replace(log=(), units=leads), 0.0
 
     def distinct(self, view: Ipd3View, ask: Ask) -> Sequence[Action]:
         """Return the moves, or a message for each pair of acts."""
@@ -190,28 +197,24 @@ class Ipd3(ArenaGame[State]):
         spread evenly from -1 to 1, and all get 0 if there is one. Who forfeited is placed below who
         was eliminated, and both below all others, whatever their points.
         """
-        if self.rules.reward == "rank":
-            return self.ranked(self._standing(state))
-        least = 2 * self.rules.rounds * min(self.pay.values())
-        return tuple(
-            self.points_reward(least if seat in state.lost else units)
-            for seat, units in enumerate(state.units)
-        )
-
-    def points_reward(self, units: int) -> float:
-        """Return the reward for points, given in units."""
-        return self.rules.scale * units / self.parts
-
-    def ranked(self, standing: Sequence[Any]) -> tuple[float, ...]:
-        """Return the rewards by rank, given what seats are ordered by."""
+        if self.rules.reward == "points":
+            least = 2 * self.rules.rounds * min(self.pay.values())
+            return tuple(
+                self.points_reward(least if seat in state.lost else units)
+                for seat, units in enumerate(state.units)
+            )
+        standing = self._standing(state)
         if self.rules.rules == "own":
             return tuple(
                 (sum(a > b for b in standing) - sum(a < b for b in standing)) / 2 for a in standing
             )
         groups = sorted(set(standing))
-        if len(groups) == 1:
-            return (0.0, 0.0, 0.0)
-        return tuple(-1 + 2 * groups.index(a) / (len(groups) - 1) for a in standing)
+        steps = max(1, len(groups) - 1)
+        return tuple((2 * groups.index(a) - len(groups) + 1) / steps for a in standing)
+
+    def points_reward(self, units: int) -> float:
+        """Return the reward for points, given in units."""
+        return self.rules.scale * units / self.parts
 
     def wins(self, state: State) -> tuple[float, ...]:
         """Return shares of the win: those of most points among the seats that are still in."""
@@ -219,16 +222,6 @@ class Ipd3(ArenaGame[State]):
         most = max(standing)
         first = [seat for seat in range(3) if standing[seat] == most and most[0] == 0]
         return tuple(1 / len(first) if seat in first else 0.0 for seat in range(3))
-
-    def ending(self, state: State) -> str:
-        """Return ``played``, ``forfeit`` or ``alone``."""
-        if state.lost:
-            return "forfeit"
-        return "alone" if len(state.out) > 1 else "played"
-
-    def rounds(self, state: State) -> int:
-        """Return the rounds that were begun."""
-        return min(state.round + 1, self.rules.rounds)
 
     # What seats know
 
@@ -238,10 +231,8 @@ class Ipd3(ArenaGame[State]):
 
     def line(self, event: Event) -> str:
         """Return an event in one line."""
-        who = "" if event.seat is None else self.seat_name(event.seat)
         if event.kind == "talk":
-            text = " ".join(event.data.split())
-            return f"{who}: {text}" if text else f"{who} says nothing"
+            return super().line(event._replace(data=" ".join(event.data.split()))).strip()
         if event.kind == "moves":
             return "; ".join(
                 f"{self.seat_name(seat)} {_verb(own[0])} {self.seat_name(OPPONENTS[seat][0])}, "
@@ -254,7 +245,7 @@ class Ipd3(ArenaGame[State]):
             return f"Round {number} over, points: " + ", ".join(
                 f"{self.seat_name(seat)} {totals[seat]:g} ({gains[seat]:+g})" for seat in range(3)
             )
-        return f"{who} is out" if event.data == "eliminate" else f"{who} forfeits"
+        return super().line(event)
 
     # Questions and answers
 
@@ -263,7 +254,7 @@ class Ipd3(ArenaGame[State]):
         state: State,
         ask: Ask,
         done: Action = UNDECIDED,
-        said: Mapping[Probe, Action] = NOTHING,
+        said: Mapping[Probe, Any] = NOTHING,
     ) -> tuple[Probe, ...]:
         """Ask, beside a decision, for every opponent's moves and whether it keeps its word.
 
@@ -312,9 +303,6 @@ class Ipd3(ArenaGame[State]):
         return self.points_reward(self.gains([actions.get(s) for s in range(3)])[seat])
 
     # Inside
-
-    def _over(self, state: State) -> bool:
-        return bool(state.lost) or len(state.out) > 1 or state.round == self.rules.rounds
 
     def _heard(self, text: str) -> str:
         if self.rules.rules == "own":

@@ -15,11 +15,9 @@ from tomeval.games.ipd3.talk import Acts, acts_of
 
 if TYPE_CHECKING:
     from tomeval.games.ipd3.rules import Ipd3
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-from tomeval.core.errors import TomevalError
 
 
 class Payoffs(BaseModel):
@@ -65,19 +63,9 @@ class Rules(BaseModel):
     reward: Literal["points", "rank"] = "points"
     payoffs: Payoffs = Payoffs()
     dilemma: bool = True
-    scale: float = Field(default=1, gt=0)
+    scale: float = Field(default=1, gt=0, le=1e9)
     message_limit: int = Field(default=1000, ge=100, le=100_000)
     rules: Literal["own", "textarena-0.7.4"] = "own"
-
-
-def check_dilemma(payoffs: Payoffs) -> None:
-    """Raise unless T > R > P > S and mutual cooperation beats taking turns."""
-    r, t, s, p = payoffs.R, payoffs.T, payoffs.S, payoffs.P
-    if not (t > r > p > s and 2 * r > t + s):
-        raise TomevalError(
-            f"ipd3: payoffs R = {r:g}, T = {t:g}, S = {s:g}, P = {p:g} are not a prisoner's "
-            "dilemma (T > R > P > S and 2 R > T + S); for another game set dilemma = false"
-        )
 
 
 MOVES = ("cooperate", "defect")
@@ -102,13 +90,15 @@ class State(NamedTuple):
     log : tuple of Event
         All that has happened; all of it is public.
     round : int
-        Rounds that are over.
+        The one that was begun last, from 1.
     stage : int
         Who is to talk (0 to 2), or `DECIDE`.
     units : tuple of int
         Points so far, in units of `Ipd3.parts`.
     out, lost : tuple of int
         Seats that were eliminated, and that forfeited.
+    ending : str
+        How the game ended; empty while it goes on.
     """
 
     log: tuple[Event, ...]
@@ -117,6 +107,7 @@ class State(NamedTuple):
     units: tuple[int, ...]
     out: tuple[int, ...] = ()
     lost: tuple[int, ...] = ()
+    ending: str = ""
 
 
 class Ipd3View(View[State]):
@@ -124,21 +115,12 @@ class Ipd3View(View[State]):
 
     __slots__ = ()
     game: Ipd3
-    log = Public[tuple[Event, ...]]()
-    """All events, oldest first."""
     events = Public[tuple[Event, ...]]("log")
-    """The same: every one is public."""
-    stage = Public[int]()
-    """The next seat to talk (0 to 2), or `DECIDE`."""
+    """All events, oldest first."""
+    round = Public[int]()
+    """The current round, from 1."""
     out = Public[tuple[int, ...]]()
     """The seats that were eliminated."""
-    units = Public[tuple[int, ...]]()
-    """Points of every seat, in units of `Ipd3.parts`."""
-
-    @property
-    def round(self) -> int:
-        """The current round, from 1; one more than there are when the game is over."""
-        return self._state.round + 1
 
     @property
     def opponents(self) -> tuple[int, ...]:
@@ -146,20 +128,15 @@ class Ipd3View(View[State]):
         return OPPONENTS[self.seat]
 
     @property
-    def points(self) -> tuple[float, ...]:
-        """Points of every seat."""
-        return tuple(units / self.game.parts for units in self._state.units)
-
-    @property
     def said(self) -> Mapping[int, str]:
         """What was said in this round, by seat."""
-        by_seat = {}
-        for event in reversed(self._state.log):
+        by_seat: dict[Any, str] = {}
+        for event in self._state.log:
             if event.kind == "points":
-                break
-            if event.kind == "talk":
+                by_seat = {}
+            elif event.kind == "talk":
                 by_seat[event.seat] = event.data
-        return {seat: by_seat[seat] for seat in sorted(s for s in by_seat if s is not None)}
+        return by_seat
 
     @property
     def acts(self) -> Mapping[int, Acts]:

@@ -73,7 +73,7 @@ class _ForEach(_State):
     cooperates: Probability
 
 
-def rows_of(first: str, states: Mapping[str, Any], each: bool, where: str) -> dict[str, Row]:
+def rows_of(first: str, states: Mapping[str, Any], each: bool) -> dict[str, Row]:
     """Return a table by name of state.
 
     Parameters
@@ -86,8 +86,6 @@ def rows_of(first: str, states: Mapping[str, Any], each: bool, where: str) -> di
         (rows of six letters C, D or ?, next state).
     each : bool
         The table is for one opponent, with one act and one probability; see `TableMachine`.
-    where : str
-        Named by messages.
 
     Raises
     ------
@@ -95,12 +93,12 @@ def rows_of(first: str, states: Mapping[str, Any], each: bool, where: str) -> di
         A malformed table: unknown states, keys or letters, probabilities that do not sum to 1.
     """
     if not isinstance(states, Mapping) or not states:
-        raise TomevalError(f"{where}: states must be a table with at least one state")
+        raise TomevalError("states must be a table with at least one state")
     if first not in states:
-        raise unknown("state", first, states, f"{where}: first")
+        raise unknown("state", first, states, "first")
     rows = {}
     for name, given in states.items():
-        here = f"{where}: states.{name}"
+        here = f"states.{name}"
         if not isinstance(given, Mapping):
             raise TomevalError(f"{here} must be a table, is {given!r}")
         state: Any = read_table(_ForEach if each else _ForBoth, given, here)
@@ -119,10 +117,3 @@ def rows_of(first: str, states: Mapping[str, Any], each: bool, where: str) -> di
 
 def _draws(chances: Mapping[str, float]) -> Draws:
     return tuple((p, letter) for letter, p in chances.items() if p > 0)
-
-
-def probability(value: Any, where: str) -> float:
-    """Return a number if it is a probability."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise TomevalError(f"{where}: {value!r} is not a probability between 0 and 1")
-    return float(value)

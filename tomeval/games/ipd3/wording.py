@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from tomeval.games.arena.wording import Reading, Wording, whole
 from tomeval.games.game import Action, Ask, Broken
+from tomeval.games.ipd3.states import OPPONENTS
 
 _TOKEN = re.compile(r"\[\s*(\d+)\s+(cooperate|defect)\s*\]", re.IGNORECASE)
 
@@ -54,13 +55,12 @@ class Ipd3Wording(Wording):
         """Return the message, or both decisions."""
         if ask.kind == "talk":
             return str(action)
-        others = (seat for seat in range(3) if seat != ask.seat)
-        return " ".join(f"[{seat} {move}]" for seat, move in zip(others, action, strict=True))
+        pairs = zip(OPPONENTS[ask.seat], action, strict=True)
+        return " ".join(f"[{seat} {move}]" for seat, move in pairs)
 
     def read(self, view: Any, ask: Ask, text: str) -> Reading:
         """Read a message, or both decisions."""
         if ask.kind == "talk":
             return Reading(text)
-        others = tuple(seat for seat in range(3) if seat != ask.seat)
-        taken, broken = decisions(text, others)
-        return Reading(tuple(taken[seat] for seat in others), broken)
+        taken, broken = decisions(text, OPPONENTS[ask.seat])
+        return Reading(tuple(taken.values()), broken)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tomeval.games.game import (
     NOTHING,
@@ -46,7 +46,8 @@ or the detective (asked before a vote of all who are not); and, after a decision
 depends on it: who dies tonight (of all who decide at night; `NOBODY` is an answer), who is voted
 out (of all who vote)."""
 
-DEFAULT = ("mafia", "dies", "voted_out")
+Question = Literal["mafia", "doctor", "detective", "dies", "voted_out"]
+DEFAULT: tuple[Question, ...] = ("mafia", "dies", "voted_out")
 
 AFTER = ("dies", "voted_out")
 """Questions that are asked after a decision."""
@@ -102,9 +103,7 @@ class MafiaAnswers(ArenaGame[State]):
         if ask.kind == "talk" or action in self.options(view, ask):
             return super().fault(view, ask, action)
         if ask.kind == "act":
-            if action in acts(range(max(self.seats, *_seats_of(action), 0) + 1)):
-                return Broken("target", f"Player {action[1]} is not another living player")
-            return Broken("format", f"{action!r} is not a speech act")
+            return Broken("target", f"Player {action[1]} is not another living player")
         if not 0 <= action < self.seats:
             return Broken("target", f"there is no Player {action}")
         if action not in view.alive:
@@ -173,7 +172,7 @@ class MafiaAnswers(ArenaGame[State]):
         state: State,
         ask: Ask,
         done: Action = UNDECIDED,
-        said: Mapping[Probe, Action] = NOTHING,
+        said: Mapping[Probe, Any] = NOTHING,
     ) -> tuple[Probe, ...]:
         """Return the questions before a decision, in the order of `PROBES`, or the one after it."""
         night = ask.kind in NIGHT.values()
@@ -230,11 +229,6 @@ class MafiaAnswers(ArenaGame[State]):
         if probe.name == "mafia":
             return len(set(said) & set(truth)) / len(truth)
         return float(said == truth)
-
-
-def _seats_of(act: Action) -> tuple[int, ...]:
-    """Return whom a speech act is about."""
-    return tuple(part for part in act if type(part) is int)
 
 
 def _named(seats: Any) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
-from tomeval.core.errors import unknown
 from tomeval.games.mafia.scripts import (
     QUIET,
     Pick,
@@ -20,10 +20,9 @@ from tomeval.games.mafia.scripts import (
     most,
     strangers,
 )
-from tomeval.games.mafia.state import DETECTIVE, MAFIA, NOBODY, MafiaView
+from tomeval.games.mafia.state import DETECTIVE, MAFIA, MafiaView
 from tomeval.games.policy import Policy
 
-By = Literal["most", "last"]
 Seats = tuple[int, ...]
 
 
@@ -58,17 +57,15 @@ class Follower(Script):
         """Return strangers; for a detective new ones by night and guilty ones by day."""
         if kind != "vote":
             usual = fresh(view, targets) if kind == "investigate" else strangers(view, targets)
-            return self.by_night(view, kind, usual, targets) or usual
+            return self._by_night(view, kind, usual) or usual
         usual = strangers(view, targets)
-        return guilty(view) or self.by_day(view, usual) or usual
+        return guilty(view) or self._by_day(view, usual) or usual
 
-    def by_night(
-        self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
-    ) -> Sequence[int]:
+    def _by_night(self, view: MafiaView, kind: str, usual: Sequence[int]) -> Sequence[int]:
         """Return whom it has a reason to name at night; empty: it does as usual."""
         return ()
 
-    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
+    def _by_day(self, view: MafiaView, usual: Sequence[int]) -> Sequence[int]:
         """Return for whom it has a reason to vote, if it knows of no Mafia; empty: as usual."""
         return ()
 
@@ -81,35 +78,17 @@ class Follower(Script):
 
 @dataclass(frozen=True)
 class Bandwagon(Follower):
-    """Votes and speaks with the others: against the most or the last accused.
+    """Votes and speaks with the others: against the most accused."""
 
-    Attributes
-    ----------
-    by : str
-        ``most`` or ``last``: which accusations it follows.
-    """
+    about: ClassVar[str] = "votes for whoever is accused most often"
+    reads = frozenset({"against"})
 
-    about: ClassVar[str] = "votes for whoever is accused most often, or was accused last"
-
-    by: By = "most"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.by not in get_args(By):
-            raise unknown("rule", self.by, get_args(By), "policy bandwagon: by")
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Whom the others speak against."""
-        return frozenset({"against" if self.by == "most" else "last"})
-
-    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
-        """Return whom it follows the others against."""
-        return most(accused(view) if self.by == "most" else {view.last: 1}, open_to)
+    def _by_day(self, view: MafiaView, usual: Sequence[int]) -> Sequence[int]:
+        return most(accused(view), usual)
 
     def says(self, view: MafiaView) -> Said:
         """Return an accusation of a seat that others accuse; without any, as a `Follower`."""
-        if not accused(view) if self.by == "most" else view.last == NOBODY:
+        if not accused(view):
             return super().says(view)
         return self.act_on(view, "accuse", self.named(view, "vote", view.others))
 
@@ -123,21 +102,20 @@ class Reactive(Follower):
     """
 
     about: ClassVar[str] = "accuses its accusers; votes for whoever is accused most often"
-    listens = frozenset({"against"})
+    reads = frozenset({"against"})
 
-    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
-        """Return the most accused seats."""
-        against = self._against(view, open_to) if view.role == MAFIA else ()
-        return against or most(accused(view), open_to)
+    def _by_day(self, view: MafiaView, usual: Sequence[int]) -> Sequence[int]:
+        against = self._against(view, usual) if view.role == MAFIA else ()
+        return against or most(accused(view), usual)
 
     def says(self, view: MafiaView) -> Said:
         """Return an accusation of a guilty seat, of an accuser, or as a `Follower`."""
         against = guilty(view) or self._against(view, strangers(view, view.others))
         return self.act_on(view, "accuse", against) if against else super().says(view)
 
-    def _against(self, view: MafiaView, open_to: Sequence[int]) -> list[int]:
+    def _against(self, view: MafiaView, usual: Sequence[int]) -> list[int]:
         own = view.fellows or (view.seat,)
-        return [seat for seat in accusers(view, own) if seat in open_to]
+        return [seat for seat in accusers(view, own) if seat in usual]
 
 
 @dataclass(frozen=True)
@@ -146,48 +124,32 @@ class Believer(Follower):
 
     The village votes for a seat that was claimed to be Mafia, the true detective for who else
     claims to be one; the doctor protects, and the Mafia kill, those who claim.
-
-    Attributes
-    ----------
-    clears : bool
-        Whether a detective without a better finding reveals who is not Mafia.
     """
 
     about: ClassVar[str] = "a detective that reveals its findings; a village that believes claims"
-    listens = frozenset({"claims"})
+    reads = frozenset({"claims"})
 
-    clears: bool = False
+    def _by_night(self, view: MafiaView, kind: str, usual: Sequence[int]) -> Sequence[int]:
+        return () if kind == "investigate" else claiming(view, usual)
 
-    def by_night(
-        self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
-    ) -> Sequence[int]:
-        """Return claimants."""
-        return () if kind == "investigate" else claiming(view, strangers(view, targets))
-
-    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
+    def _by_day(self, view: MafiaView, usual: Sequence[int]) -> Sequence[int]:
         """Return those against whom a result was claimed, or who were not cleared."""
-        claimants = claiming(view, open_to)
+        claimants = claiming(view, usual)
         if view.role == DETECTIVE:
             return claimants
-        counts: dict[int, int] = {}
-        for _, about, verdict in view.claims:
-            counts[about] = counts.get(about, 0) + (verdict == "mafia")
+        counts = Counter(about for _, about, verdict in view.claims if verdict == "mafia")
         cleared = {about for _, about, verdict in view.claims if verdict == "not"}
-        doubtful = [seat for seat in open_to if seat not in cleared and seat not in claimants]
-        return most(counts, open_to) or doubtful
+        doubtful = [seat for seat in usual if seat not in cleared and seat not in claimants]
+        return most(counts, usual) or doubtful
 
     def says(self, view: MafiaView) -> Said:
         """Return a detective's finding, or as a `Follower`."""
-        if view.role == DETECTIVE:
-            if guilty(view):
-                return self._result(view, guilty(view), "mafia")
-            innocent = [seat for seat, mafia in view.findings if not mafia and seat in view.alive]
-            if self.clears and innocent:
-                return self._result(view, innocent, "not")
+        if view.role == DETECTIVE and guilty(view):
+            return self._result(view, guilty(view))
         return super().says(view)
 
-    def _result(self, view: MafiaView, seats: Sequence[int], verdict: str) -> Said:
-        return tuple((weight, ("result", s, verdict)) for weight, s in self.among(view, seats))
+    def _result(self, view: MafiaView, seats: Sequence[int]) -> Said:
+        return tuple((weight, ("result", s, "mafia")) for weight, s in self.among(view, seats))
 
 
 @dataclass(frozen=True)
@@ -200,7 +162,7 @@ class Liar(Believer):
         """Return a false result against a seat that others claim against, or another stranger."""
         if view.role != MAFIA:
             return super().says(view)
-        return self._result(view, self.named(view, "vote", view.others), "mafia")
+        return self._result(view, self.named(view, "vote", view.others))
 
 
 @dataclass(frozen=True)
@@ -211,18 +173,14 @@ class Protector(Follower):
     """
 
     about: ClassVar[str] = "protects and defends whoever claims to be the detective"
-    listens = frozenset({"against", "claims"})
+    reads = frozenset({"against", "claims"})
 
-    def by_night(
-        self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
-    ) -> Sequence[int]:
-        """Return whom the doctor protects."""
-        return [s for s in targets if s in self._wards(view)] if kind == "protect" else ()
+    def _by_night(self, view: MafiaView, kind: str, usual: Sequence[int]) -> Sequence[int]:
+        return claiming(view, usual) if kind == "protect" else ()
 
-    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
-        """Return who spoke against its wards."""
+    def _by_day(self, view: MafiaView, usual: Sequence[int]) -> Sequence[int]:
         against = accusers(view, self._wards(view))
-        return [seat for seat in open_to if seat in against]
+        return [seat for seat in usual if seat in against]
 
     def says(self, view: MafiaView) -> Said:
         """Return a defence of a claimant, or as a `Follower`."""
@@ -242,22 +200,16 @@ class Grudge(Follower):
     """
 
     about: ClassVar[str] = "turns against those who voted for it the day before"
-    listens = frozenset({"votes"})
+    reads = frozenset({"votes"})
 
-    def by_night(
-        self, view: MafiaView, kind: str, usual: Sequence[int], targets: Seats
-    ) -> Sequence[int]:
-        """Return those who voted for it, or others if it protects."""
-        against = self._against(view)
-        return [seat for seat in usual if (seat in against) != (kind == "protect")]
+    def _by_night(self, view: MafiaView, kind: str, usual: Sequence[int]) -> Sequence[int]:
+        against = self._by_day(view, usual)
+        return [seat for seat in usual if seat not in against] if kind == "protect" else against
 
-    def by_day(self, view: MafiaView, open_to: Sequence[int]) -> Sequence[int]:
-        """Return those who voted for it."""
-        return [seat for seat in open_to if seat in self._against(view)]
-
-    def _against(self, view: MafiaView) -> set[int]:
+    def _by_day(self, view: MafiaView, usual: Sequence[int]) -> Sequence[int]:
         own = view.fellows or (view.seat,)
-        return {voter for voter, target in view.votes if target in own}
+        against = {voter for voter, target in view.votes if target in own}
+        return [seat for seat in usual if seat in against]
 
 
 POLICIES: dict[str, type[Policy]] = {

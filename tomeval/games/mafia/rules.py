@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.games.arrangements import arrangements
 from tomeval.games.game import Action, Ask, Event, Form
-from tomeval.games.mafia.answers import DEFAULT, PROBES, MafiaAnswers
+from tomeval.games.mafia.answers import DEFAULT, MafiaAnswers, Question
 from tomeval.games.mafia.state import (
     DETECTIVE,
     DOCTOR,
@@ -31,9 +31,6 @@ ENDINGS = {
     "mafia_forfeits": "a Mafia seat broke the rules for good: the village won",
     "village_forfeits": "a village seat broke the rules for good: the Mafia won",
 }
-
-_NOTHING: dict[str, Any] = {"against": (), "last": NOBODY, "claims": (), "votes": ()}
-"""What scripts may listen to, when nothing was said or done."""
 
 Outcomes = list[tuple[float, State]]
 
@@ -72,7 +69,7 @@ class MafiaRules(BaseModel):
     order: Literal["seats", "rotating", "random"] = "seats"
     max_days: int = Field(default=15, ge=1, le=100)
     rules: Literal["own", "textarena-0.7.4"] = "own"
-    probes: list[str] | tuple[str, ...] = DEFAULT
+    probes: Sequence[Question] = DEFAULT
 
 
 class Mafia(MafiaAnswers):
@@ -102,11 +99,6 @@ class Mafia(MafiaAnswers):
     on_broken = ("eliminate", "forfeit", "default")
 
     def __init__(self, rules: MafiaRules) -> None:
-        for name in rules.probes:
-            if name not in PROBES:
-                raise unknown("probe", name, PROBES, "games.mafia: probes")
-        if len(set(rules.probes)) < len(rules.probes):
-            raise TomevalError(f"games.mafia: probes: a name is given twice: {list(rules.probes)}")
         self.rules = rules
         self.seats = n = rules.players
         self.mafia = round(n / 4)
@@ -121,7 +113,7 @@ class Mafia(MafiaAnswers):
         self._pack = (MAFIA,) * self.mafia + (DOCTOR, DETECTIVE)
         self._pack += (VILLAGER,) * (n - len(self._pack))
         self._mute = (NOBODY,) * n
-        self.reads = frozenset(_NOTHING)
+        self.reads = frozenset({"against", "claims", "votes"})
         limit = 0 if self.textarena else rules.message_limit
         self.forms: dict[str, Form] = {"talk": Form("message", str, limit=limit)}
         if self.mafia > 1:
@@ -134,13 +126,9 @@ class Mafia(MafiaAnswers):
         pack = self._pack
         return self.dealt(tuple(pack[i] for i in rng.permutation(self.seats).tolist()))
 
-    def deals(self) -> list[tuple[str, ...]]:
-        """Return all deals of roles, each as likely as any other, in a fixed order."""
-        return list(_arrangements(self._pack))
-
     def starts(self) -> list[tuple[float, State]]:
-        """Return the first states, by deals of roles."""
-        deals = self.deals()
+        """Return the first states, by deals of roles, each as likely as any other."""
+        deals = list(arrangements(self._pack))
         return [(1 / len(deals), self.dealt(roles)) for roles in deals]
 
     def dealt(self, roles: tuple[str, ...]) -> State:
@@ -152,7 +140,7 @@ class Mafia(MafiaAnswers):
             Event("night", None, 1),
         )
         alive = tuple(range(self.seats))
-        return State(roles, alive, "night", 1, (), self._mute, NOBODY, (), (), (), True, "", log)
+        return State(roles, alive, "night", 1, (), self._mute, (), (), (), True, "", log)
 
     def due(self, state: State) -> tuple[Ask, ...]:
         """Return who decides at once: the night's roles, one speaker, or all voters."""
@@ -196,14 +184,11 @@ class Mafia(MafiaAnswers):
         for victim in victims:
             # A seat that broke the rules in this stage may be dead already.
             died = victim != safe and victim in state.alive
+            told = Event("died", victim, None) if died else Event("peace", None, None)
             after = state._replace(
-                alive=tuple(s for s in state.alive if s != victim) if died else state.alive,
+                alive=tuple(s for s in state.alive if s != victim or not died),
                 findings=findings,
-                log=(
-                    *state.log,
-                    *events,
-                    Event("died", victim, None) if died else Event("peace", None, None),
-                ),
+                log=(*state.log, *events, told),
             )
             results += [(p / len(victims), s) for p, s in self._dawn(self._judged(after))]
         return results
@@ -212,34 +197,27 @@ class Mafia(MafiaAnswers):
         """Return the beginnings of the day after a night."""
         if state.ending:
             return [(1.0, state)]
-        state = state._replace(against=self._mute, last=NOBODY)
         if not self.talks:
             return [(1.0, state._replace(phase="vote"))]
-        alive, order = state.alive, self.rules.order
-        first = 0 if order == "seats" else (state.day - 1) % self.seats
+        alive, order, results = state.alive, self.rules.order, Outcomes()
+        first = 0 if order == "seats" else (state.round - 1) % self.seats
         firsts = alive if order == "random" else (first,)
-        speakers = [
-            (*(s for s in alive if s >= first), *(s for s in alive if s < first))
-            for first in firsts
-        ]
-        return [
-            (
-                1 / len(speakers),
-                state._replace(
-                    phase="talk",
-                    queue=queue * self.talks,
-                    log=(*state.log, Event("day", None, queue)),
-                ),
-            )
-            for queue in speakers
-        ]
+        for first in firsts:
+            queue = (*(s for s in alive if s >= first), *(s for s in alive if s < first))
+            log = (*state.log, Event("day", None, queue))
+            begun = state._replace(phase="talk", queue=queue * self.talks, log=log)
+            results.append((1 / len(firsts), begun))
+        return results
 
     def _talk(self, state: State, seat: int, said: Action) -> State:
         others = tuple(s for s in state.alive if s != seat)
         if self.talk_kind == "act":
             act: Act = said
         else:
-            said = self.displayed(said)
+            if self.textarena:
+                said = said[-self.rules.message_limit :]
+                for one in range(self.seats):
+                    said = said.replace(f"[Player {one}]", "")
             act = heard(said, others)
         queue = state.queue[1:]
         changes: dict[str, Any] = {
@@ -250,19 +228,9 @@ class Mafia(MafiaAnswers):
         if act != SILENT:
             target = act[1] if act[0] == "accuse" or act[-1] == "mafia" else NOBODY
             changes["against"] = (*state.against[:seat], target, *state.against[seat + 1 :])
-            if target != NOBODY:
-                changes["last"] = target
         if act[0] == "result":
             changes["claims"] = tuple(sorted({*state.claims, (seat, act[1], act[2])}))
         return state._replace(**changes)
-
-    def displayed(self, text: str) -> str:
-        """Return what the table hears of a message."""
-        if self.textarena:
-            text = text[-self.rules.message_limit :]
-            for seat in range(self.seats):
-                text = text.replace(f"[Player {seat}]", "")
-        return text
 
     def _vote(self, state: State, actions: Mapping[int, Action]) -> Outcomes:
         votes = tuple(sorted(actions.items()))
@@ -270,32 +238,29 @@ class Mafia(MafiaAnswers):
         outs = most_voted([target for _, target in votes])
         results: Outcomes = []
         for out in outs:
+            # A seat that broke the rules in this stage is dead already.
+            told = Event("out", out, None) if out in state.alive else Event("stay", None, None)
             after = state._replace(
                 alive=tuple(s for s in state.alive if s != out),
                 votes=votes,
                 against=self._mute,
-                last=NOBODY,
-                log=(*state.log, *shown, self._out(state, out)),
+                log=(*state.log, *shown, told),
             )
             results.append((1 / len(outs), self._dusk(self._judged(after))))
         return results
-
-    def _out(self, state: State, seat: int) -> Event:
-        """Return what a vote led to; a seat that broke the rules in this stage is dead already."""
-        return Event("out", seat, None) if seat in state.alive else Event("stay", None, None)
 
     def _dusk(self, state: State) -> State:
         """Return the beginning of the night after a vote."""
         if state.ending:
             return state
-        if state.day == self.rules.max_days:
+        if state.round == self.rules.max_days:
             return self._over(state, "days")
         living = {state.roles[seat] for seat in state.alive}
         return state._replace(
             phase="night",
-            day=state.day + 1,
+            round=state.round + 1,
             kills=not self.textarena or DOCTOR in living or DETECTIVE in living,
-            log=(*state.log, Event("night", None, state.day + 1)),
+            log=(*state.log, Event("night", None, state.round + 1)),
         )
 
     def _shown(self, kind: str, seat: int, target: int, to: tuple[int, ...] | None) -> list[Event]:
@@ -334,14 +299,15 @@ class Mafia(MafiaAnswers):
 
     def essence(self, state: State, seat: int) -> tuple[State, float]:
         """Return the state without its log and without what nobody at the table reads."""
-        unread: dict[str, Any] = {
-            name: _NOTHING[name] for name in _NOTHING if name not in self.reads
-        }
-        if "against" in unread:
-            unread["against"] = self._mute
-        if DETECTIVE not in {state.roles[seat] for seat in state.alive}:
-            unread["findings"] = ()
-        return state._replace(log=(), **unread), 0.0
+        found = state.roles.index(DETECTIVE) in state.alive
+        essence = state._replace(
+            against=state.against if "against" in self.reads else self._mute,
+            claims=state.claims if "claims" in self.reads else (),
+            votes=state.votes if "votes" in self.reads else (),
+            findings=state.findings if found else (),
+            log=(),
+        )
+        return essence, 0.0
 
     def distinct(self, view: MafiaView, ask: Ask) -> Sequence[Action]:
         """Return legal seats; of acts and messages those after which the table differs."""
@@ -377,10 +343,6 @@ class Mafia(MafiaAnswers):
         mafia = state.ending in ("mafia", "village_forfeits")
         return tuple(1.0 if (role == MAFIA) == mafia else -1.0 for role in state.roles)
 
-    def rounds(self, state: State) -> int:
-        """Return how many days were begun, each with its night first."""
-        return state.day
-
     def roles(self, state: State) -> tuple[str, ...]:
         """Return the roles by seat."""
         return state.roles
@@ -389,14 +351,3 @@ class Mafia(MafiaAnswers):
         """Return the Mafia, then the village."""
         mafia = tuple(seat for seat, role in enumerate(state.roles) if role == MAFIA)
         return mafia, tuple(seat for seat in range(self.seats) if seat not in mafia)
-
-
-def _arrangements(pack: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield every order of a pack once."""
-    if not pack:
-        yield ()
-    for first in dict.fromkeys(pack):
-        rest = list(pack)
-        rest.remove(first)
-        for others in _arrangements(tuple(rest)):
-            yield (first, *others)

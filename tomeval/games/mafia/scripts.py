@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -25,7 +26,7 @@ class Script(Policy):
     """A player that knows its role, and has an opinion of the others where it has a reason.
 
     A script decides from the view's role, fellows, findings, alive and targets, and from those of
-    ``against``, ``last``, ``claims`` and ``votes`` that `reads` names; never from the log, nor from
+    ``against``, ``claims`` and ``votes`` that `reads` names; never from the log, nor from
     a memory. Solvers forget the rest, so a script that reads more makes wrong values.
 
     Attributes
@@ -35,11 +36,13 @@ class Script(Policy):
         ``random``, each with the same probability.
     noise : float
         Probability, from 0 to 1, with which it names any seat that may be named instead.
+    reads : frozenset of str
+        What it listens to, besides what goes with its role.
     """
 
     pick: Pick = "lowest"
     noise: float = 0.0
-    listens: ClassVar[frozenset[str]] = frozenset()
+    reads: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         picks, where = get_args(Pick), f"policy {type(self).__name__.lower()}"
@@ -47,11 +50,6 @@ class Script(Policy):
             raise unknown("pick", self.pick, picks, where)
         if isinstance(self.noise, bool) or not 0 <= self.noise <= 1:
             raise TomevalError(f"{where}: noise must be from 0 to 1, is {self.noise!r}")
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """What it listens to, besides what goes with its role."""
-        return self.listens
 
     def choices(self, view: MafiaView, ask: Ask, memory: Memory) -> Choices:
         """Return what it does, by kind of decision."""
@@ -82,7 +80,7 @@ class Script(Policy):
         if probe.name != "mafia":
             return None
         first = self.named(view, "vote", view.targets("vote"))
-        order = dict.fromkeys((*guilty(view), *first, *view.others, *view.dead))
+        order = dict.fromkeys((*guilty(view), *first, *view.others, *range(view.game.seats)))
         order.pop(view.seat, None)
         return tuple(sorted([*order][: view.game.mafia]))
 
@@ -132,14 +130,10 @@ def fresh(view: MafiaView, targets: Sequence[int]) -> list[int]:
     return [seat for seat in targets if seat not in known and seat != view.seat] or list(targets)
 
 
-def accused(view: MafiaView) -> dict[int, int]:
+def accused(view: MafiaView) -> Counter[int]:
     """Return how many living seats speak against each seat today, `NOBODY` apart."""
-    counts: dict[int, int] = {}
-    for speaker in view.alive:
-        target = view.against[speaker]
-        if target != NOBODY:
-            counts[target] = counts.get(target, 0) + 1
-    return counts
+    against = (view.against[speaker] for speaker in view.alive)
+    return Counter(target for target in against if target != NOBODY)
 
 
 def accusers(view: MafiaView, of: Sequence[int]) -> list[int]:
@@ -147,10 +141,10 @@ def accusers(view: MafiaView, of: Sequence[int]) -> list[int]:
     return [speaker for speaker in view.alive if view.against[speaker] in of]
 
 
-def most(counts: Mapping[int, int], among: Sequence[int]) -> list[int]:
+def most(counts: Counter[int], among: Sequence[int]) -> list[int]:
     """Return those of `among` with the highest count; empty if none of them has any."""
-    top = max((counts.get(seat, 0) for seat in among), default=0)
-    return [seat for seat in among if top and counts.get(seat, 0) == top]
+    top = max((counts[seat] for seat in among), default=0)
+    return [seat for seat in among if top and counts[seat] == top]
 
 
 def claiming(view: MafiaView, among: Sequence[int]) -> list[int]:

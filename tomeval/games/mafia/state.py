@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tomeval.games.game import Event, Public, View
 
 if TYPE_CHECKING:
     from tomeval.games.mafia.rules import Mafia
-from collections.abc import Sequence
 
 MAFIA, DOCTOR, DETECTIVE, VILLAGER = "mafia", "doctor", "detective", "villager"
 ROLES = (MAFIA, DOCTOR, DETECTIVE, VILLAGER)
@@ -30,15 +31,13 @@ class State(NamedTuple):
         Ascending.
     phase : str
         ``night``, ``talk``, ``vote`` or ``over``.
-    day : int
+    round : int
         Counts nights, from 1.
     queue : tuple of int
         Who is still to speak today, in order.
     against : tuple of int
         Whom every seat's last act of the day was against: whom it accused, or claimed to be Mafia;
         `NOBODY` if it defended or cleared a seat, or has been silent.
-    last : int
-        Whom the last act of the day that was against a seat was against, or `NOBODY`.
     claims : tuple of (int, int, str)
         Who claimed which result about whom, in the whole game; ascending.
     findings : tuple of (int, bool)
@@ -55,10 +54,9 @@ class State(NamedTuple):
     roles: tuple[str, ...]
     alive: tuple[int, ...]
     phase: str
-    day: int
+    round: int
     queue: tuple[int, ...]
     against: tuple[int, ...]
-    last: int
     claims: tuple[tuple[int, int, str], ...]
     findings: tuple[tuple[int, bool], ...]
     votes: tuple[tuple[int, int], ...]
@@ -75,16 +73,10 @@ class MafiaView(View[State]):
 
     alive = Public[tuple[int, ...]]()
     """The seats that are alive, ascending."""
-    phase = Public[str]()
-    """``night``, ``talk``, ``vote`` or ``over``."""
-    day = Public[int]()
+    day = Public[int]("round")
     """Days that were begun, each with its night first."""
-    queue = Public[tuple[int, ...]]()
-    """The seats still to speak today, in order."""
     against = Public[tuple[int, ...]]()
     """Whom every seat's last act of the day was against, or `NOBODY`."""
-    last = Public[int]()
-    """Whom the last act of the day against a seat was against, or `NOBODY`."""
     claims = Public[tuple[tuple[int, int, str], ...]]()
     """Who claimed which result about whom, in the whole game."""
 
@@ -105,11 +97,6 @@ class MafiaView(View[State]):
     def findings(self) -> tuple[tuple[int, bool], ...]:
         """What the detective learned: seat, and whether it is Mafia; empty for everybody else."""
         return self._state.findings if self.role == DETECTIVE else ()
-
-    @property
-    def dead(self) -> tuple[int, ...]:
-        """The seats that are not, ascending."""
-        return tuple(seat for seat in range(self.game.seats) if seat not in self._state.alive)
 
     @property
     def others(self) -> tuple[int, ...]:
@@ -135,8 +122,6 @@ class MafiaView(View[State]):
 
 def most_voted(votes: Sequence[int]) -> list[int]:
     """Return the seats with the most votes, ascending."""
-    counts: dict[int, int] = {}
-    for target in votes:
-        counts[target] = counts.get(target, 0) + 1
+    counts = Counter(votes)
     top = max(counts.values())
     return sorted(target for target, count in counts.items() if count == top)

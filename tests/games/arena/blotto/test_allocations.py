@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.games.blotto import allocations, replies
-from tomeval.games.blotto.allocations import result
-from tomeval.games.blotto.replies import best_reply
+from tomeval.core.errors import TomevalError
+from tomeval.games.blotto import allocations
+from tomeval.games.blotto.allocations import best_reply, result
 
 BOARDS = [(2, 1), (2, 3), (3, 1), (3, 3), (3, 4), (3, 8), (4, 3), (4, 6), (5, 4), (6, 3)]
 
@@ -25,12 +25,7 @@ def test_all_allocations_are_listed_once(fields, units):
     expected = listed(fields, units)
     found = [tuple(row) for row in allocations.every(fields, units).tolist()]
     assert found == expected
-    assert [allocations.place(row) for row in found] == list(range(len(found)))
     assert allocations.count(fields, units) == len(expected)
-    rows, inverse = allocations.classes(fields, units)
-    ones = [tuple(row) for row in rows.tolist()]
-    assert ones == sorted({tuple(sorted(a, reverse=True)) for a in expected})
-    assert [ones[i] for i in inverse] == [tuple(sorted(a, reverse=True)) for a in expected]
 
 
 @pytest.mark.parametrize("allocation", [(3,), (1, 1, 1), (2, 0, 1), (4, 4, 0, 2), (1, 2, 3, 4)])
@@ -38,7 +33,7 @@ def test_orders_are_all_different_permutations(allocation):
     expected = sorted(set(itertools.permutations(allocation)))
     assert allocations.orders(allocation, 24) == expected
     if len(expected) > 1:
-        with pytest.raises(ValueError, match="more than"):
+        with pytest.raises(TomevalError, match="more than"):
             allocations.orders(allocation, len(expected) - 1)
 
 
@@ -71,11 +66,9 @@ def test_results_of_many_rows_are_those_of_each(pairs):
 @pytest.mark.parametrize(("fields", "units"), BOARDS)
 def test_replies_are_the_best_ones_by_enumeration(fields, units):
     every = listed(fields, units)
-    beaten = []
     for other in every:
         most = max(result(a, other) for a in every)
-        beaten.append(most == 1)
-        assert replies.best_result(other) == most
+        assert allocations.best_result(other) == most
 
         def kept(own, other=other, most=most):
             """Return how many units more on every field the reply stands."""
@@ -87,8 +80,6 @@ def test_replies_are_the_best_ones_by_enumeration(fields, units):
         best = [a for a in every if result(a, other) == most]
         expected = min(best, key=lambda a: (-kept(a), sum(u * u for u in a), a))
         assert best_reply(other) == expected
-    # What a sure win against plans rests on.
-    assert replies.best_result(allocations.even(fields, units)) == all(beaten)
 
 
 @pytest.mark.parametrize(("fields", "units"), [(3, 20), (5, 50), (7, 20)])

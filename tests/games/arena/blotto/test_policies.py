@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.blotto.allocations import every, result
+from tomeval.games.blotto.allocations import best_reply, every, result
 from tomeval.games.blotto.policies import POLICIES
-from tomeval.games.blotto.replies import best_reply
 from tomeval.games.blotto.rules import Blotto, BlottoRules, State
 from tomeval.games.game import Ask
+from tomeval.games.played import frozen
 
 GAME = Blotto(BlottoRules(fields=3, units=5, rounds=9))
 ASK = Ask(1, "allocate")
@@ -27,7 +27,7 @@ MANY = [
 
 
 def make(name, options):
-    policy = POLICIES[name](**options)
+    policy = POLICIES[name](**{key: frozen(value) for key, value in options.items()})
     policy.fits(GAME)
     return policy
 
@@ -178,7 +178,7 @@ def test_nothing_beats_the_equilibrium_on_average(fields, units):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("mixture", {"allocations": []}, "mixture: allocations: must be a list"),
+        ("mixture", {"allocations": []}, "allocations: must be a list"),
         ("mixture", {"allocations": [5, 0, 0]}, "a list of whole numbers, not 5"),
         (
             "mixture",
@@ -188,10 +188,10 @@ def test_nothing_beats_the_equilibrium_on_average(fields, units):
         ("mixture", {"allocations": [[5, 0, 0]], "weights": [-1]}, "must be positive numbers"),
         ("mixture", {"allocations": [[5, 0, 0]], "noise": 1.5}, "noise must be from 0 to 1"),
         ("mixture", {"allocations": [[4, 0, 0]]}, r"\[4, 0, 0\]: the units add up to 4, not to 5"),
-        ("mixture", {"allocations": [[5, 0]]}, "has 3 numbers, one for each field, not 2"),
-        ("by_result", {"won": [[5, 0, 0]], "lost": [[9, 9, 9]]}, "by_result: lost.*27, not to 5"),
-        ("copy", {"first": [4, 2, -1]}, "copy: first.*field C cannot get -1"),
-        ("shift", {"step": 0}, "shift: step must be 1 or more"),
+        ("mixture", {"allocations": [[5, 0]]}, "3 expected, 2 given"),
+        ("by_result", {"won": [[5, 0, 0]], "lost": [[9, 9, 9]]}, "lost.*27, not to 5"),
+        ("copy", {"first": [4, 2, -1]}, "first.*field C cannot get -1"),
+        ("shift", {"step": 0}, "step must be 1 or more"),
     ],
 )
 def test_options_that_make_no_sense_are_one_error(name, options, message):

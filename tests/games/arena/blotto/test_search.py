@@ -5,7 +5,7 @@ import pytest
 
 from tomeval.games.blotto import solver
 from tomeval.games.blotto.allocations import drawn, every, result
-from tomeval.games.blotto.mixes import Mix, corners
+from tomeval.games.blotto.mixes import Mix
 from tomeval.games.blotto.policies import POLICIES
 from tomeval.games.blotto.rules import PRESETS, Blotto, BlottoRules, State
 from tomeval.games.game import Ask, Probe
@@ -35,28 +35,18 @@ def test_chances_are_those_of_enumeration(fields, units):
         assert mix.chances == pytest.approx(chances, abs=1e-13)
 
 
-@pytest.mark.parametrize("board", [(3, 20), (4, 12), (5, 14), (2, 9), (5, 9)])
-def test_corners_hold_the_best_for_any_worth(board):
-    rng = np.random.default_rng(board)
-    chances = mix_of(rng, *board, 6).chances
-    kept = chances[corners(chances)]
-    for worth in rng.normal(size=(50, 3)):
-        assert (kept @ worth).max() == pytest.approx((chances @ worth).max(), abs=1e-12)
-
-
 def games(name, rounds):
     return Blotto(BlottoRules(**PRESETS[name] | {"rounds": rounds}))
 
 
 @pytest.mark.parametrize("name", ["copy", "reply", "shift"])
-@pytest.mark.parametrize("board", ["large", "small"])
-def test_plans_without_slips_are_exact_on_every_board(name, board):
+def test_plans_without_slips_can_be_beaten(name):
     """Every allocation can be beaten there, so the match is won, and the third mistake loses it."""
-    game = games(board, 5)
+    game = games("small", 5)
     found = solver(game, 0, {1: POLICIES[name]()})
     assert found.value() == (1, 1)
     follower = found.follow(game.view(State(), 0))
-    state, memory = State(), POLICIES[name]().begin(game)
+    state, memory = State(), game.evenly
     rng = np.random.default_rng(0)
     for lost in range(3):
         values = follower.values(game.view(state, 0), Ask(0, "allocate"))
@@ -74,10 +64,8 @@ def test_plans_without_slips_are_exact_on_every_board(name, board):
             follower.observe(game.view(state, 0))
 
 
-def test_plans_that_may_slip_on_large_boards_have_no_values():
-    for board, noise in (("large", 0.1), ((2, 600), 0.0)):  # where some plans cannot be beaten
-        game = games(board, 2) if board == "large" else Blotto(BlottoRules(fields=2, units=600))
-        assert solver(game, 0, {1: POLICIES["shift"](noise=noise)}) is None
+def test_plans_on_large_boards_have_no_values():
+    assert solver(games("large", 2), 0, {1: POLICIES["shift"]()}) is None
 
 
 def test_a_posterior_over_many_allocations_is_looked_up_and_not_listed():

@@ -7,9 +7,9 @@ import pytest
 from games.arena.brute_force import BruteForce
 from games.arena.codenames.cases import every_action, small_game
 
-from tomeval.games.codenames import solver, spymaster
-from tomeval.games.codenames.operative import colourings
-from tomeval.games.codenames.policies import EmbeddingPlayer, Uniform
+from tomeval.games.codenames import search
+from tomeval.games.codenames.policies import EmbeddingPlayer
+from tomeval.games.codenames.values import CodenamesSolver, colourings
 
 
 def line_up(paths, seat, mate=0.0, foe=0.0, extra=False, breadth=2):
@@ -41,7 +41,7 @@ def compared(game, seat, policies, seed, moves):
         deals = [(1.0, state)]
     beliefs = oracle.begin(deals)
     belief = beliefs[view.events]
-    follower = solver(game, seat, policies).follow(view)
+    follower = CodenamesSolver(game, seat, policies).follow(view)
     while due := game.due(state):
         (ask,) = due
         view = game.view(state, ask.seat)
@@ -108,19 +108,13 @@ def test_values_are_those_of_enumeration(tmp_path, seat, seed, counts, bank, pla
     check(game, seat, line_up(paths, seat, **players), seed, moves)
 
 
-def test_spymaster_with_players_at_random(tmp_path):
-    game, paths = small_game(tmp_path, (1, 1, 1, 1), 0, clues=2, number=1, turns=5)
-    policies = line_up(paths, 0) | {1: Uniform()}
-    check(game, 0, policies, 0, moves=1)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_bounds_hold_where_the_search_is_cut_off(tmp_path, monkeypatch, seed):
     """With hardly any budget, and with few outcomes tried, bounds are wide and right."""
-    monkeypatch.setattr(spymaster, "WHOLE", 0)
-    monkeypatch.setattr(spymaster, "WIDTHS", (1,))
+    monkeypatch.setattr(search, "WHOLE", 0)
+    monkeypatch.setattr(search, "WIDTHS", (1,))
     for played, temperature in ((0, 0.0), (60, 0.0), (60, 0.3)):
-        monkeypatch.setattr(spymaster, "PLAYED", played)
+        monkeypatch.setattr(search, "PLAYED", played)
         game, paths = small_game(tmp_path, (2, 2, 0, 1), seed, clues=2, number=2)
         policies = line_up(paths, 0, mate=temperature)
         rng = np.random.default_rng(seed)
@@ -128,7 +122,7 @@ def test_bounds_hold_where_the_search_is_cut_off(tmp_path, monkeypatch, seed):
         view, (ask,) = game.view(state, 0), game.due(state)
         oracle = BruteForce(game, 0, policies, every_action)
         belief = oracle.begin([(1.0, state)])[view.events]
-        values = solver(game, 0, policies).follow(view).values(view, ask)
+        values = CodenamesSolver(game, 0, policies).follow(view).values(view, ask)
         truth = oracle.value(belief)
         assert values.best.low - 1e-9 <= truth <= values.best.high + 1e-9
         for action in every_action(view, ask):
@@ -139,12 +133,10 @@ def test_bounds_hold_where_the_search_is_cut_off(tmp_path, monkeypatch, seed):
 
 
 def test_bounds_of_an_operative_hold_where_the_search_is_cut_off(tmp_path, monkeypatch):
-    from tomeval.games.codenames import operative
-
     game, paths = small_game(tmp_path, (2, 1, 1, 1), 0, clues=4, number=2)
     policies = line_up(paths, 1)
-    monkeypatch.setattr(operative, "PLAYED", 300)
-    monkeypatch.setattr(operative, "PLAYED_LATER", 300)
+    monkeypatch.setattr(search, "GUESSED", 300)
+    monkeypatch.setattr(search, "GUESSED_LATER", 300)
     pairs = list(compared_bounds(game, 1, policies))
     assert any(not bound.exact for bound, _ in pairs)
     for bound, truth in pairs:
@@ -158,7 +150,7 @@ def compared_bounds(game, seat, policies):
     view = game.view(state, seat)
     boards = list(colourings(view.words, {}, view.left))
     belief = oracle.begin([(1 / len(boards), game.begin(b)) for b in boards])[view.events]
-    follower = solver(game, seat, policies).follow(view)
+    follower = CodenamesSolver(game, seat, policies).follow(view)
     (ask,) = game.due(state)
     action = policies[0].act(game.view(state, 0), ask, None, rng)
     after = oracle.successors(belief, None)
@@ -178,7 +170,7 @@ def test_posteriors_by_enumeration(tmp_path):
     policies = line_up(paths, 1, mate=0.2, breadth=4)
     rng = np.random.default_rng(1)
     state = game.deal(rng)
-    follower = solver(game, 1, policies).follow(game.view(state, 1))
+    follower = CodenamesSolver(game, 1, policies).follow(game.view(state, 1))
     boards = list(colourings(state.board.words, {}, game.view(state, 1).left))
     assert len(boards) == 180
     clue = policies[0].act(game.view(state, 0), game.due(state)[0], None, rng)
@@ -207,7 +199,7 @@ def test_posteriors_by_enumeration(tmp_path):
 
 def paths_of(game, policy, state, seat):
     """Return the chance of every sequence of words that an operative takes, by walking the game."""
-    if state.ended or state.seat != seat:
+    if state.ending or state.seat != seat:
         return {(): 1.0}
     found = {}
     (ask,) = game.due(state)
@@ -226,7 +218,7 @@ def test_sequences_that_an_operative_may_take(tmp_path, heat, extra):
     policies = line_up(paths, 0, mate=heat, extra=extra)
     state = game.deal(np.random.default_rng(1))
     view, (ask,) = game.view(state, 0), game.due(state)
-    values = solver(game, 0, policies).follow(view).values(view, ask)
+    values = CodenamesSolver(game, 0, policies).follow(view).values(view, ask)
     for number in (1, 2, 3):
         clue = (game.bank.clues[0], number)
         (probe,) = game.probes(view._state, ask, clue)
@@ -249,7 +241,7 @@ def test_acting_on_what_a_spymaster_expects(tmp_path):
         policies = line_up(paths, 0)
         state = game.deal(np.random.default_rng(seed))
         view, (ask,) = game.view(state, 0), game.due(state)
-        values = solver(game, 0, policies).follow(view).values(view, ask)
+        values = CodenamesSolver(game, 0, policies).follow(view).values(view, ask)
         clue = (game.bank.clues[0], 2)
         (probe,) = game.probes(view._state, ask, clue)
         colour = view.key
@@ -270,7 +262,7 @@ def test_acting_on_what_an_operative_believes(tmp_path):
     policies = line_up(paths, 1)
     rng = np.random.default_rng(0)
     state = game.deal(rng)
-    follower = solver(game, 1, policies).follow(game.view(state, 1))
+    follower = CodenamesSolver(game, 1, policies).follow(game.view(state, 1))
     action = policies[0].act(game.view(state, 0), game.due(state)[0], None, rng)
     state = game.after(state, {0: action}, rng)[1]
     view, (ask,) = game.view(state, 1), game.due(state)
@@ -286,8 +278,8 @@ def test_acting_on_what_an_operative_believes(tmp_path):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_search_that_widens_ends_with_the_exact_value(tmp_path, monkeypatch, seed):
     """Losses too, which only the whole width can tell."""
-    monkeypatch.setattr(spymaster, "WHOLE", 0)
-    monkeypatch.setattr(spymaster, "WIDTHS", (1, 2, spymaster.ALL))
+    monkeypatch.setattr(search, "WHOLE", 0)
+    monkeypatch.setattr(search, "WIDTHS", (1, 2, 10**9))
     game, paths = small_game(tmp_path, (2, 2, 1, 1), seed, clues=3, number=2)
     for seat in (0, 2):
         check(game, seat, line_up(paths, seat), seed)

@@ -1,29 +1,27 @@
 """Scripted players of Codenames against plain loops, and what answers are worth at most."""
 
 import itertools
+import json
 import math
 
 import numpy as np
 import pytest
+from asking import query
 from games.arena.codenames.cases import WORDS, small_game
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.codenames import policies
-from tomeval.games.codenames import worths as weighing
-from tomeval.games.codenames.board import Board
-from tomeval.games.codenames.policies import EmbeddingPlayer, Uniform
+from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.probes import (
     best_sequence,
     best_set,
     common_start,
     overlap,
 )
-from tomeval.games.codenames.rules import Codenames
-from tomeval.games.codenames.state import CodenamesRules
-from tomeval.games.codenames.worths import _sorted_rows
+from tomeval.games.codenames.state import Board
 from tomeval.lexicon.embedding_files import open_embedding
+from tomeval.runs.experiment import make_experiment
 
 
 def worths(game, path, board, covered, risk, caution):
@@ -64,30 +62,6 @@ def test_spymaster_from_the_definition(tmp_path, seed, risk):
     weights = [math.exp(worth / 0.2) for worth in top]
     assert [expected[said[:2]] for _, said in choices] == pytest.approx(top)
     assert [chance for chance, _ in choices] == pytest.approx([w / sum(weights) for w in weights])
-
-
-@pytest.mark.parametrize("risk", [0.0, 0.08, 0.15])
-def test_rounded_cosines_leave_the_best_clue_in(monkeypatch, risk):
-    """The clue found by way of rounded cosines is that of the table of all exact ones."""
-    monkeypatch.setattr(weighing, "_KEPT", 2 * 5362 * 60)  # so that rows are thrown away
-    game, player = Codenames(CodenamesRules(number=8)), EmbeddingPlayer(risk=risk)
-    for seed in range(6):
-        state = game.deal(np.random.default_rng(seed))
-        state = state._replace(covered=state.covered & ~(seed * 0x24924), seat=2 * (seed % 2))
-        view, (ask,) = game.view(state, state.seat), game.due(state)
-        policies._clues.cache_clear()
-        short = player.choices(view, ask, None)
-        policies._clues.cache_clear()
-        with monkeypatch.context() as all_of_them:
-            all_of_them.setattr(policies, "FEW", 0)
-            assert player.choices(view, ask, None) == short
-
-
-@pytest.mark.parametrize("count", range(1, 13))
-def test_comparisons_sort(count):
-    """What sorts all columns of zeros and ones sorts all columns."""
-    columns = np.array(list(itertools.product((0, 1), repeat=count))).T
-    assert (np.array(_sorted_rows(list(columns))) == np.sort(columns, axis=0)[::-1]).all()
 
 
 def test_words_meant_are_the_nearest_own_ones(tmp_path):
@@ -147,34 +121,17 @@ def test_relabelled_words_change_nothing(tmp_path):
     assert len(seen) == 1
 
 
-def test_uniform_players_list_what_they_draw(tmp_path):
-    game, _ = small_game(tmp_path, (2, 1, 1, 1), 0)
-    state, policy, rng = game.deal(np.random.default_rng(0)), Uniform(), np.random.default_rng(1)
-    for _ in range(2):
-        (ask,) = game.due(state)
-        view = game.view(state, ask.seat)
-        choices = {action: p for p, action in policy.choices(view, ask, None)}
-        assert sum(choices.values()) == pytest.approx(1)
-        drawn = [policy.act(view, ask, None, rng) for _ in range(4000)]
-        for action, chance in choices.items():
-            error = math.sqrt(chance * (1 - chance) / 4000)
-            assert drawn.count(action) / 4000 == pytest.approx(chance, abs=5 * error)
-        assert set(drawn) <= set(choices)
-        state = game.outcomes(state, {ask.seat: drawn[0]})[0][1]
-
-
 @pytest.mark.parametrize(
-    ("cls", "options", "message"),
+    ("options", "message"),
     [
-        (EmbeddingPlayer, {"temperature": -1}, "temperature must be a number of at least 0, is -1"),
-        (EmbeddingPlayer, {"risk": "high"}, "risk must be a number of at least 0, is 'high'"),
-        (EmbeddingPlayer, {"breadth": 0}, "breadth must be a whole number of at least 1, is 0"),
-        (EmbeddingPlayer, {"extra": 1}, "extra must be true or false, is 1"),
+        ({"temperature": -1}, "temperature must be a number of at least 0, is -1"),
+        ({"caution": float("nan")}, "caution must be a number of at least 0, is nan"),
+        ({"breadth": 0}, "breadth must be a number of at least 1, is 0"),
     ],
 )
-def test_bad_options_are_named(cls, options, message):
+def test_bad_options_are_named(options, message):
     with pytest.raises(TomevalError, match=message):
-        cls(**options)
+        EmbeddingPlayer(**options)
 
 
 def test_unknown_embeddings_are_named(tmp_path):
@@ -211,3 +168,39 @@ def test_of_equally_good_sequences_the_first_in_alphabetical_order_is_taken():
         assert best_sequence({(word,): 1 / 3 for word in words}) == (("oak",), 1 / 3)
         pairs = {(word, "end"): 1 / 3 for word in words}
         assert best_sequence(pairs) == (("oak", "end"), 1 / 3)
+
+
+def experiment(subject, others, **more):
+    return make_experiment(
+        {
+            "domain": "arena",
+            "episodes": 4,
+            "seed": 1,
+            "games": {"g": {"game": "codenames", "preset": "small"}},
+            "players": {
+                "one": {"kind": "embedding"},
+                "two": {"kind": "embedding", "embedding": "wordnet"},
+                "model": {"model": "scripted:arena"},
+            },
+            "lineups": [{"game": "g", "subject": subject, "others": others}],
+            **more,
+        },
+        where="x.toml",
+    )
+
+
+@pytest.fixture
+def table(playing):
+    return playing(experiment)
+
+
+def test_a_spymaster_is_asked_what_the_operative_takes(table):
+    """With equal embeddings every prediction of it comes true, with others some fail."""
+    hits = {}
+    for mate in ("one", "two"):
+        run = table("one", [mate, "two", "two"], values=False)
+        rows = query(run, "SELECT question, value FROM answers WHERE question LIKE 'takes%'")
+        assert {question for question, _ in rows} == {"takes_1", "takes_3"}
+        hits[mate] = sum(json.loads(value)["hit"] for _, value in rows) / len(rows)
+    assert hits["one"] == 1
+    assert hits["two"] < 1

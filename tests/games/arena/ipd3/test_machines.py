@@ -223,9 +223,12 @@ def test_a_drawn_player_is_a_mixture(data, seat, weight, talk):
         ({}, "at least one table"),
         ({"players": ({"kind": "grimm"},)}, "did you mean 'grim'"),
         ({"players": ({"kind": "grim", "nois": 0.1},)}, "did you mean 'noise'"),
-        ({"players": ({"kind": "grim", "noise": 7},)}, "7 is not a probability"),
-        ({"players": ({"kind": "grim"},), "weights": (0.5, 0.5)}, "must be 1 numbers"),
-        ({"players": ({"kind": "grim"},) * 2, "weights": (0.5, 0.6)}, "do not sum to 1"),
+        ({"players": ({"kind": "grim", "noise": 7},)}, "noise: 7 is not between"),
+        ({"players": ({"kind": "grim"},), "weights": (0.5, 0.5)}, "must be 1 probabilities"),
+        (
+            {"players": ({"kind": "grim"},) * 2, "weights": (0.5, 0.6)},
+            "must be 2 probabilities, summing to 1",
+        ),
     ],
 )
 def test_bad_drawn_players(options, message):

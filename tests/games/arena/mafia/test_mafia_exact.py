@@ -36,8 +36,7 @@ def table(game, seat, *names, **options):
 
 def enumerated(game, seat, policies):
     brute = BruteForce(game, seat, policies, messages)
-    deals = [(1 / len(game.deals()), game.dealt(roles)) for roles in game.deals()]
-    return brute, brute.begin(deals)
+    return brute, brute.begin(game.starts())
 
 
 def check_path(game, seat, policies, rng, solver=None, depth=99, probes=True):

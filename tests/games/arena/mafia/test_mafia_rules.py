@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.game import Ask, Event, Probe, Stage
@@ -43,10 +44,10 @@ def play(game, policies, rng):
 
 
 def test_numbers_of_roles():
-    counts = [sum(r == "mafia" for r in make(players=n).deals()[0]) for n in range(4, 11)]
+    counts = [sum(r == "mafia" for r in make(players=n).starts()[0][1].roles) for n in range(4, 11)]
     assert counts == [1, 1, 2, 2, 2, 2, 2]
     assert [make(players=n).mafia for n in (11, 14, 15)] == [3, 4, 4]
-    assert len(make().deals()) == len(set(make().deals())) == 6 * 5 * 4 * 3 // 2
+    assert len(make().starts()) == len(set(make().starts())) == 6 * 5 * 4 * 3 // 2
 
 
 def test_a_night_kills_who_is_not_protected():
@@ -122,7 +123,6 @@ def test_what_counts_as_said_of_the_day():
     for act in (("accuse", 4), ("result", 4, "mafia"), ("defend", 4), SILENT):
         state = after(game, state, {state.queue[0]: act})
     assert state.against == (4, 4, -1, -1, -1, -1)
-    assert state.last == 4
     assert state.claims == ((1, 4, "mafia"),)
     state = after(game, state, {4: ("result", 0, "not")})
     assert state.phase == "vote"
@@ -248,7 +248,7 @@ def test_scripts_by_hand():
     assert says(believer, 3, knows) == ((1.0, ("result", 1, "mafia")),)
     assert says(believer, 3, state) == ((1.0, SILENT),)
     assert says(liar, 0, state) == ((1.0, ("result", 2, "mafia")),)
-    claimed = state._replace(claims=((3, 1, "mafia"),), against=(-1, -1, -1, 1, -1, -1), last=1)
+    claimed = state._replace(claims=((3, 1, "mafia"),), against=(-1, -1, -1, 1, -1, -1))
     assert votes(believer, 4, claimed) == ((1.0, 1),)
     assert votes(believer, 0, claimed) == ((1.0, 2),)  # not a fellow
     assert votes(bandwagon, 4, claimed) == ((1.0, 1),)
@@ -271,11 +271,10 @@ def test_options_that_make_no_sense():
     for name, options, text in (
         ("follower", {"pick": "lowes"}, "did you mean 'lowest'"),
         ("follower", {"noise": 2}, "noise must be from 0 to 1, is 2"),
-        ("bandwagon", {"by": "mots"}, "did you mean 'most'"),
     ):
         with pytest.raises(TomevalError, match=text):
             POLICIES[name](**options)
-    with pytest.raises(TomevalError, match=r"unknown probe 'mafa' .did you mean 'mafia'"):
+    with pytest.raises(ValidationError, match="'mafia', 'doctor'"):
         make(probes=("mafa",))
 
 
