@@ -55,11 +55,11 @@ def test_a_game_reads_as_it_was_played(tmp_path):
         "",
         "==== Round 1",
         "",
-        "== step 1: Player 0 (tft) says nothing",
+        "== step 1: Player 0 (tft): (nothing)",
         # Nothing that is said matters to them: what can be had is 10.
         "   [V* 10, Q* 10, regret 0]",
         "",
-        "== step 2: Player 1 (tft) says nothing",
+        "== step 2: Player 1 (tft): (nothing)",
     ]
     moves = lines.index("== step 4: Player 0 (tft), moves: cooperate, cooperate")
     # Best: cooperate with who repays (3 + 5), defect on the other (1 + 1).
