@@ -17,7 +17,7 @@ help:
 	@echo "make ray         Ray itself: two nodes on this machine, one of which is lost; a minute"
 	@echo "make docs        the manual as a site, into site/; built in the tests too"
 	@echo "make bench       the benchmarks behind docs/calibration.md"
-	@echo "make versions    what constraints.txt resolves; the tests under every Python and with the lowest versions"
+	@echo "make versions    the tests under every Python and with the lowest versions"
 	@echo "make clean       remove .venv and caches"
 
 # A stamp is newer than what was installed from, so an up-to-date environment is used as it is.
@@ -71,7 +71,6 @@ docs: $(VENV)/.installed-dev
 	@echo "docs: site/index.html, which needs neither a server nor a network"
 
 versions: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/constraints.py
 	$(BIN)/python benchmarks/versions.py
 
 clean:

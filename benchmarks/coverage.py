@@ -31,8 +31,7 @@ GAMES = ("RPS", "IBS", "IPD")
 PARTNERS = ("single_action", "tit_for_tat", "noisy_tit_for_tat")
 DIALS = ((0.5, 0.5), (0.9, 0.2), (0.9, 1.0), (0.99, 0.9), (1.0, 0.0))
 EPISODES = (30, 100)
-KINDS = ("normal", "t", "bca")
-RESAMPLES = 1_999
+KINDS = ("normal", "t")
 PER_BLOCK = 50  # repetitions simulated at a time
 
 
@@ -65,13 +64,7 @@ def shares_held(setup: Setup, episodes: int, repetitions: int) -> tuple[dict[str
             part = slice(number * episodes, (number + 1) * episodes)
             ranges = np.maximum(ranges, np.ptp(values[part], axis=0))
             for kind in KINDS:
-                found = estimate(
-                    values[part],
-                    kind,
-                    bounds=limits,
-                    rng=np.random.default_rng(first + number),
-                    resamples=RESAMPLES,
-                )
+                found = estimate(values[part], kind, bounds=limits)
                 inside[kind] += held(found.low, found.high, truth)
     return {kind: hits / repetitions for kind, hits in inside.items()}, ranges
 

@@ -19,10 +19,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 from one_thread import use_one_thread
@@ -49,67 +49,34 @@ PROMPT = 200
 """Characters that are kept of a prompt."""
 
 
-class Size(NamedTuple):
-    """A run folder to make: keys of its experiment, and whether calls are kept."""
-
-    keys: Mapping[str, Any]
-    calls: bool = True
-
-
 def _models(count: int) -> list[str]:
     """Return names of files with the scripts of models."""
     return [f"m{number}.json" for number in range(count)]
 
 
-SIZES: dict[str, Size] = {
+SIZES: dict[str, dict[str, Any]] = {
     # 8 games x 4 partners x 8 strategies x 20 models = 5,120 cells
-    "cells": Size(
-        {
-            "games": GAMES,
-            "partners": PARTNERS,
-            "subjects": [{"strategy": name} for name in STRATEGIES],
-            "model": _models(20),
-            "horizon": 10,
-            "episodes": 40,
-        }
-    ),
-    "episodes": Size(
-        {
-            "games": ["RPS", "IPD"],
-            "partners": ["tit_for_tat"],
-            "subjects": [{"strategy": "QA"}, {"strategy": "LM"}],
-            "model": _models(1),
-            "horizon": 20,
-            "episodes": 50_000,
-        },
-        calls=False,
-    ),
+    "cells": {
+        "games": GAMES,
+        "partners": PARTNERS,
+        "subjects": [{"strategy": name} for name in STRATEGIES],
+        "model": _models(20),
+        "horizon": 10,
+        "episodes": 40,
+    },
     # 16 simulated subjects x 3 games x 2 partner sets = 96 cells
-    "simulated": Size(
-        {
-            "games": ["RPS", "IBS", "IPD"],
-            "partners": ["single_action", "tit_for_tat"],
-            "subjects": [
-                {"kind": "simulated", "name": f"p = {p}, q = {q}", "p": p, "q": q}
-                for p in (0.6, 0.8, 0.9, 1.0)
-                for q in (0.2, 0.5, 0.8, 1.0)
-            ],
-            "horizon": 100,
-            "episodes": 105,
-            "seed": 1,
-        }
-    ),
-    "scored": Size(
-        {
-            "games": ["RPS", "IPD"],
-            "partners": ["single_action", "tit_for_tat"],
-            "subjects": [{"strategy": "LM"}, {"strategy": "LM -Payoffs"}],
-            "model": _models(5),
-            "horizon": 100,
-            "episodes": 250,
-        },
-        calls=False,
-    ),
+    "simulated": {
+        "games": ["RPS", "IBS", "IPD"],
+        "partners": ["single_action", "tit_for_tat"],
+        "subjects": [
+            {"kind": "simulated", "name": f"p = {p}, q = {q}", "p": p, "q": q}
+            for p in (0.6, 0.8, 0.9, 1.0)
+            for q in (0.2, 0.5, 0.8, 1.0)
+        ],
+        "horizon": 100,
+        "episodes": 105,
+        "seed": 1,
+    },
 }
 
 
@@ -123,9 +90,9 @@ def says(request: GenerateRequest | ScoreRequest) -> Reply | Scores:
     return Reply(f"I think so.\nFinal answer: {label}", usage=Usage(400, 12, 350))
 
 
-def make(folder: Path, size: Size, share: float = 1.0) -> None:
+def make(folder: Path, size: dict[str, Any], share: float = 1.0) -> None:
     """Make a run folder with a `share` of the episodes."""
-    keys = {**size.keys, "episodes": max(1, round(share * size.keys["episodes"]))}
+    keys = {**size, "episodes": max(1, round(share * size["episodes"]))}
     if "model" not in keys:
         start = time.process_time()
         with tomeval.run(keys, folder) as run:
@@ -150,7 +117,7 @@ def make(folder: Path, size: Size, share: float = 1.0) -> None:
     for number, cell in enumerate(experiment.cells):
         key = json.dumps([word for word in cell.key if word not in names])
         if key not in played:
-            played[key] = [_played(domain, cell, episode, size.calls) for episode in range(PLAYED)]
+            played[key] = [_played(domain, cell, episode) for episode in range(PLAYED)]
         count = cell.wanted(experiment.per_cell)
         for first in range(0, count, 1000):
             numbers = range(first, min(count, first + 1000))
@@ -158,11 +125,11 @@ def make(folder: Path, size: Size, share: float = 1.0) -> None:
     store.close()
 
 
-def _played(domain: Any, cell: Cell, episode: int, calls: bool) -> Record:
+def _played(domain: Any, cell: Cell, episode: int) -> Record:
     """Play an episode; prompts are cut."""
     models = {seat: ScriptedModel(says) for seat in cell.models}
     record: Record = asyncio.run(domain.play.episode(cell, episode, models, lambda: None))
-    record.calls = [(*place, _cut(call)) for *place, call in record.calls] if calls else []
+    record.calls = [(*place, _cut(call)) for *place, call in record.calls]
     return record
 
 

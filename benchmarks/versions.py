@@ -2,8 +2,8 @@
 
 Each environment is made afresh from the index that pip uses, in a folder of its own. What cannot be
 tested here is reported as not tested, with the reason, and never as passed: an interpreter that is
-missing, and PyTorch where only builds for CUDA are to be had (several gigabytes; ``--cuda`` takes
-them). Exit code 1 if a test failed.
+missing, and PyTorch where only builds for CUDA are to be had (several gigabytes). Exit code 1 if a
+test failed.
 
     python benchmarks/versions.py                # all of them
     python benchmarks/versions.py lowest 3.13 --tests tests/core
@@ -71,17 +71,15 @@ def interpreter(version: str) -> str | None:
 class Maker:
     """Makes environments in a folder, with uv, which is installed there too."""
 
-    def __init__(self, work: Path, cuda: bool) -> None:
-        self.work, self.cuda = work, cuda
+    def __init__(self, work: Path) -> None:
+        self.work = work
         _run([sys.executable, "-m", "venv", str(work / "uv")])
         _run([str(work / "uv/bin/python"), "-m", "pip", "install", "--quiet", "uv"])
         self._uv = str(work / "uv/bin/uv")
         # uv does not read what pip is told.
         asked = [sys.executable, "-m", "pip", "config", "get", "global.find-links"]
-        self._folders = subprocess.run(
-            asked, capture_output=True, text=True, check=False
-        ).stdout.split()
-        self._links = [part for link in self._folders for part in ("--find-links", link)]
+        said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+        self._links = [part for link in said.split() for part in ("--find-links", link)]
 
     def make(self, name: str, python: str) -> tuple[Path, dict[str, str], str]:
         """Make an environment; return its interpreter, its packages and a note on what it lacks."""
@@ -99,28 +97,10 @@ class Maker:
 
     def _resolve(self, version: str, wanted: list[str]) -> tuple[dict[str, str], str]:
         found = self._compile(version, wanted)
-        if self.cuda or not _names_cuda(found):
+        if not any(map(_CUDA.match, found)):
             return found, ""
-        for build in self._cpu_builds(version):
-            override = self.work / "torch.txt"
-            override.write_text(f"torch=={build}\n")
-            other = self._compile(version, [*wanted, "--override", str(override)])
-            if not _names_cuda(other):
-                same = build.partition("+")[0] == found["torch"]
-                note = f"PyTorch {found['torch']} not tested: its build is for CUDA"
-                return other, "" if same else note
         kept = {k: v for k, v in found.items() if not (_CUDA.match(k) or _NEED_TORCH.match(k))}
         return kept, "no PyTorch, whose build is for CUDA: tests that need it are skipped"
-
-    def _cpu_builds(self, version: str) -> list[str]:
-        """Return the versions of PyTorch for CPUs in the folders that pip looks into."""
-        tag = f"cp{version.replace('.', '')}"
-        files = [
-            file
-            for folder in self._folders
-            for file in Path(folder).glob(f"torch-*+cpu-{tag}-*.whl")
-        ]
-        return sorted({file.name.split("-")[1] for file in files})
 
     def _compile(self, version: str, wanted: list[str]) -> dict[str, str]:
         command = [self._uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate"]
@@ -128,10 +108,6 @@ class Maker:
         said = _run([*command, *self._links, *wanted])
         pins = (line.partition(" ")[0] for line in said.splitlines() if "==" in line)
         return {name: version for name, _, version in (pin.partition("==") for pin in pins)}
-
-
-def _names_cuda(packages: dict[str, str]) -> bool:
-    return any(_CUDA.match(name) for name in packages)
 
 
 def _run(command: list[str]) -> str:
@@ -188,7 +164,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     known = (*PYTHONS, LOWEST)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(known)}; all by default")
-    parser.add_argument("--cuda", action="store_true", help="take builds of PyTorch for CUDA too")
     parser.add_argument("--tests", nargs="+", default=[], help="paths; all tests by default")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--work", type=Path, help="a folder to keep environments and logs in")
@@ -198,7 +173,7 @@ def main() -> int:
     start = time.monotonic()
     work = options.work or Path(tempfile.mkdtemp(prefix="versions-"))
     work.mkdir(parents=True, exist_ok=True)
-    maker = Maker(work.resolve(), options.cuda)
+    maker = Maker(work.resolve())
     outcomes = []
     for name in options.names or known:
         outcomes.append(play(name, maker, options.tests, options.processes))

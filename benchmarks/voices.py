@@ -1,8 +1,7 @@
-"""Every strategy in every voice: complete episodes, calls per step, unreadable replies.
+"""Every strategy in every voice: how many episodes are complete.
 
 A server plays a known policy in one voice after the other (`voice_server`, `voice_styles`), and the
-strategies play with default settings, matrix games and Decrypto. Prints the tables of
-docs/calibration.md.
+strategies play with default settings, matrix games and Decrypto.
 
     python benchmarks/voices.py                     # all of them, some minutes
     python benchmarks/voices.py --voice chatty --strategy QA --episodes 2
@@ -14,10 +13,10 @@ import argparse
 import os
 import sys
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from voice_server import VoiceServer
 from voice_styles import VOICES
@@ -39,18 +38,6 @@ DECRYPTO: dict[str, dict[str, Any]] = {
     "Decrypto: Oracle, QA, QA": {"strategy": {"encoder": "Oracle"}},
     "Decrypto: conversation": {"strategy": "QA", "memory": "conversation"},
 }
-
-
-class Found(NamedTuple):
-    """What became of one strategy in one voice.
-
-    `complete` and `unreadable` are shares, of episodes and of replies that should hold an answer;
-    `calls` are model calls per step.
-    """
-
-    complete: float
-    calls: float
-    unreadable: float
 
 
 def matrix_games(strategies: list[str], model: str, episodes: int, horizon: int) -> dict[str, Any]:
@@ -81,53 +68,28 @@ def decrypto(name: str, model: str, episodes: int) -> dict[str, Any]:
     }
 
 
-def measure(data: dict[str, Any], folder: Path, whole: str = "") -> dict[str, Found]:
-    """Run an experiment and count by strategy; `whole` names one that all cells belong to."""
+def measure(data: dict[str, Any], folder: Path, whole: str = "") -> dict[str, float]:
+    """Return the share of complete episodes by strategy; `whole` names one that all belong to."""
     run_experiment(make_experiment(data), folder, concurrency=16)
+    ended: dict[str, list[str]] = defaultdict(list)
     with Run(folder) as run:
-        statuses: dict[str, list[str]] = {}
-        calls: dict[str, list[Call]] = {}
         for cell in run.cells:
             name = whole or str(cell.columns["strategy"])
-            for episode, status in run.store.statuses(cell.number).items():
-                statuses.setdefault(name, []).append(status)
-                said = run.store.calls(cell.number, episode)
-                mine = [((cell.number, episode, step), record) for step, _, _, record in said]
-                calls.setdefault(name, []).extend(mine)
-    return {name: _counted(ended, calls[name]) for name, ended in statuses.items()}
+            ended[name] += run.store.statuses(cell.number).values()
+    return {name: of.count("complete") / len(of) for name, of in ended.items()}
 
 
-Call = tuple[tuple[int, int, int], dict[str, Any]]
-"""Cell, episode and step, and the record."""
-
-
-def _counted(statuses: list[str], calls: list[Call]) -> Found:
-    """Count the statuses of episodes, and calls."""
-    steps = {step for step, _ in calls}
-    outcomes = Counter(str(record.get("outcome", "")) for _, record in calls)
-    read = outcomes.total() - outcomes[""]  # summaries and the like are not read for an answer
-    unreadable = 1 - outcomes["valid"] / read if read else 0.0
-    return Found(statuses.count("complete") / len(statuses), len(calls) / len(steps), unreadable)
-
-
-def rows(table: dict[str, dict[str, Found]]) -> Iterator[dict[str, str]]:
-    """Yield a row per strategy and kind of voices, with the least and the most over its voices."""
+def rows(table: dict[str, dict[str, float]]) -> Iterator[dict[str, str]]:
+    """Yield a row per strategy: the least and the most over each kind of voices."""
     for strategy, of in table.items():
+        row = {"strategy": strategy}
         for name, kind in (("cooperative", True), ("do not answer", False)):
-            found = [one for voice, one in of.items() if VOICES[voice].cooperative == kind]
-            if found:
-                yield {
-                    "strategy": strategy,
-                    "voices": name,
-                    "complete, %": _span([100 * one.complete for one in found], 0),
-                    "calls per step": _span([one.calls for one in found], 1),
-                    "unreadable, %": _span([100 * one.unreadable for one in found], 0),
-                }
-
-
-def _span(values: list[float], digits: int) -> str:
-    low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"
+            shares = [100 * x for voice, x in of.items() if VOICES[voice].cooperative == kind]
+            ends = sorted(
+                {f"{share:.0f}" for share in (min(shares), max(shares))} if shares else {}
+            )
+            row[f"complete, %: {name}"] = " to ".join(ends)
+        yield row
 
 
 def main() -> None:
@@ -140,12 +102,12 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ.setdefault("NO_PROXY", "127.0.0.1")
     strategies = arguments.strategy or [*(point.name for point in NAMED), *DECRYPTO]
-    table: dict[str, dict[str, Found]] = defaultdict(dict)
+    table: dict[str, dict[str, float]] = defaultdict(dict)
     for voice in arguments.voice or VOICES:
         with VoiceServer(voice) as server, tempfile.TemporaryDirectory() as folder:
             where, episodes = Path(folder), arguments.episodes
             matrix = [name for name in strategies if name not in DECRYPTO]
-            found: dict[str, Found] = {}
+            found: dict[str, float] = {}
             if matrix:
                 data = matrix_games(matrix, server.model, episodes, arguments.horizon)
                 found |= measure(data, where / "matrix")

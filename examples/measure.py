@@ -1,6 +1,6 @@
 """A measure of matrix games for tomeval: how often a player does what it did before.
 
-    tomeval --plugin example_name.py list metrics example_name
+    tomeval --plugin example_name.py list measures example_name
     tomeval --plugin example_name.py table RUN --metric example_name_percent
 
 In a package with an entry point, as `tomeval init strategy` makes one, it needs no --plugin.

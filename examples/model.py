@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import tomeval
 from tomeval.models.base import (
-    Capabilities,
     GenerateRequest,
     Model,
     Opening,
@@ -26,8 +25,6 @@ class ExampleName(Model):
     A `Model` answers one request at a time and may wait; a `tomeval.models.base.LocalModel` answers
     many in a batch.
     """
-
-    capabilities = Capabilities(score=False)
 
     def __init__(self, name: str, word: str) -> None:
         self.name, self.word = name, word

@@ -8,16 +8,15 @@ from __future__ import annotations
 import asyncio
 import pickle
 import threading
-import time
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster.driver import Lost
 from tomeval.extensions.cluster.engine import Replicated
 from tomeval.extensions.cluster.player import Player, Setting
+from tomeval.extensions.cluster.ray_cluster import Lost
 
 Change = Callable[["FakeReplica", str, Any], Any]
 """What may change an answer on its way, given the method that was called."""
@@ -29,10 +28,10 @@ def carried(what):
 
 
 class FakeReplica:
-    """A player in a thread with a loop; `number` is that of its place."""
+    """A player in a thread with a loop; `number` counts those that were started."""
 
-    def __init__(self, cluster: FakeCluster, number: int, setting: Setting) -> None:
-        self.cluster, self.number = cluster, number
+    def __init__(self, number: int, setting: Setting) -> None:
+        self.number = number
         self.lost = False
         self.player = Player(carried(setting))
         self.loop = asyncio.new_event_loop()
@@ -46,12 +45,6 @@ class FakeReplica:
         if rest:
             self.loop.run_until_complete(asyncio.wait(rest))
         self.loop.close()
-
-    def ask(self, method: str, *arguments: Any) -> Future[Any]:
-        call = getattr(self.player, method)(*carried(arguments))
-        asked = asyncio.run_coroutine_threadsafe(call, self.loop)
-        self.cluster.asked[asked] = self, method
-        return asked
 
     def stop(self) -> None:
         self.lost = True
@@ -86,27 +79,25 @@ class FakeCluster:
         self.kills, self.change = set(kills), change
         self.said = 0
         self.replicas: list[FakeReplica] = []
-        self.asked: dict[Future[Any], tuple[FakeReplica, str]] = {}
         self.closed = False
 
     def check(self) -> None:
         """Refuse nothing."""
 
-    def start(self, number: int, setting: Setting) -> FakeReplica:
-        self.replicas.append(FakeReplica(self, number, setting))
+    def start(self, setting: Setting) -> FakeReplica:
+        self.replicas.append(FakeReplica(len(self.replicas), setting))
         return self.replicas[-1]
 
-    def wait(self, asked: Sequence[Future[Any]], seconds: float) -> list[Future[Any]]:
-        if gone := [one for one in asked if self.asked[one][0].lost]:
-            return gone
-        if not asked:
-            time.sleep(seconds)
-            return []
-        done = wait(asked, seconds, return_when=FIRST_COMPLETED).done
-        return [one for one in asked if one in done]
+    def stop(self, who: FakeReplica) -> None:
+        who.stop()
 
-    def result(self, asked: Future[Any]) -> Any:
-        who, method = self.asked[asked]
+    async def call(self, who: FakeReplica, method: str, *arguments: Any) -> Any:
+        if who.lost:
+            raise Lost("killed before")
+        call = getattr(who.player, method)(*carried(arguments))
+        asked = asyncio.run_coroutine_threadsafe(call, who.loop)
+        while not (asked.done() or who.lost):
+            await asyncio.sleep(0.002)
         if not who.lost:
             self.said += 1
             if self.said in self.kills:

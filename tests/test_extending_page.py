@@ -10,14 +10,9 @@ from support import ROOT
 
 import tomeval
 from tomeval.cli.starting import KINDS, write_example
-from tomeval.core.extensions import ADDED
-from tomeval.strategies import parse_strategy
-from tomeval.strategies.outside import _MAKERS
-from tomeval.strategies.parts import forget
 
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-CAREFUL = next(block for block in BLOCKS if "Careful" in block)
 
 
 @pytest.fixture(scope="module")
@@ -31,25 +26,12 @@ def written(tmp_path_factory) -> str:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split("\n")[0][:40])
 def test_code_on_the_page_is_that_of_the_examples(written, block) -> None:
-    if block != CAREFUL:
-        assert block in written
-
-
-def test_a_combination_gets_a_name() -> None:
-    try:
-        exec(CAREFUL, {"tomeval": tomeval, "__name__": "page"})
-        assert parse_strategy("careful").name == "S2A + Social QA + CoT"
-    finally:
-        forget("Careful")
-        _MAKERS.clear()
-        ADDED.pop("page", None)
-    with pytest.raises(tomeval.TomevalError, match="cannot be read"):
-        parse_strategy("careful")
+    assert block in written
 
 
 def test_every_kind_has_its_place_on_the_page() -> None:
     for kind in KINDS:
         assert re.search(rf"tomeval init [^|]*`?{kind}", PAGE), kind
     decorators = {name for name in tomeval.__all__ if name.startswith("register_")}
-    assert len(decorators) == 6
+    assert len(decorators) == 5
     assert [name for name in decorators if name not in PAGE] == []

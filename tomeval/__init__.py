@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from tomeval.strategies.compose import ANSWERS as ANSWERS
     from tomeval.strategies.compose import CONTEXTS as CONTEXTS
     from tomeval.strategies.outside import register_advice as register_advice
-    from tomeval.strategies.outside import register_strategy as register_strategy
 
 _HOME = {
     "api.opened": ("Run",),
@@ -65,7 +64,7 @@ _HOME = {
     "runs.outside": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
     "strategies.compose": ("ADVICE", "ANSWERS", "CONTEXTS"),
-    "strategies.outside": ("register_advice", "register_strategy"),
+    "strategies.outside": ("register_advice",),
 }
 _MODULES = {name: f"tomeval.{module}" for module, names in _HOME.items() for name in names}
 __all__ = [*_MODULES, "__version__"]

@@ -106,7 +106,7 @@ def train(work: Path, minutes: float, seed: int) -> None:
     """Train for some minutes of processor time, and write the model."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    model = TransformersModel(str(SHIPPED), prefix_reuse=False, dtype="float32", threads=1)
+    model = TransformersModel(str(SHIPPED), prefix_reuse=False, dtype="float32")
     optimizer = torch.optim.Adam(model.model.parameters(), RATE)
     envs, batch, start = environments(), 0, time.process_time()
     while (used := time.process_time() - start) < 60 * minutes:

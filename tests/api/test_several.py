@@ -1,9 +1,6 @@
-"""Several runs as one, in Python and as a page."""
+"""Several runs as one."""
 
 from __future__ import annotations
-
-import html
-import re
 
 import pytest
 
@@ -68,7 +65,7 @@ def test_people_and_models_have_the_columns_and_measures_of_both(with_people, tu
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_commands_read_people_and_models_together(with_people, turned, request, tmp_path) -> None:
+def test_commands_read_people_and_models_together(with_people, turned, request) -> None:
     run_tomeval = request.getfixturevalue("tomeval")
     names = [str(folder) for folder in (reversed(with_people) if turned else with_people)]
     code, said, errors = run_tomeval("table", *names)
@@ -80,26 +77,6 @@ def test_commands_read_people_and_models_together(with_people, turned, request, 
     head, *lines = said.splitlines()
     assert head.startswith("subject,run,condition,model,")
     assert {line.split(",")[2] for line in lines} == {"", "calm", "hurried"}
-    page = tmp_path / "page.html"
-    code, _, errors = run_tomeval("report", *names, "--metric", "hindsight_con", "-o", str(page))
-    assert code == 0, errors
-    assert "hurried" in page.read_text()
     code, said, errors = run_tomeval("compare", *names, "--by", "condition")
     assert code == 0, errors
     assert "hurried" in said
-
-
-def test_a_report_of_several_runs_is_one_page_that_says_what_cannot_be_compared(
-    folders, request, tmp_path
-) -> None:
-    run_tomeval = request.getfixturevalue("tomeval")  # the module has the name
-    names, out = [str(folders / name) for name in ("one", "two")], tmp_path / "page.html"
-    code, _, errors = run_tomeval("report", *names, "-o", str(out))
-    assert code == 0, errors
-    page = html.unescape(out.read_text())
-    targets = re.findall(r'href="#([\w-]+)"', page)
-    assert targets
-    assert all(f'id="{one}"' in page for one in targets)
-    code, _, errors = run_tomeval("report", names[0], str(folders / "other"), "-o", str(out))
-    assert code == 2
-    assert "they have no table in common" in errors or "different domains" in errors

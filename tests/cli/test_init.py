@@ -48,7 +48,7 @@ def experiment(**keys: object) -> str:
 def test_an_experiment_runs_with_rows(tomeval, here, domain) -> None:
     code, out, errors = tomeval("init", "experiment", "first", "--domain", domain)
     assert (code, out) == (0, "first.toml\n"), errors
-    assert "next: tomeval run first.toml" in errors
+    assert "tomeval run first.toml" in Path("first.toml").read_text()
     assert "example" not in Path("first.toml").read_text().lower()
     code, _, errors = tomeval("run", "first.toml")
     assert code == 0, errors
@@ -76,9 +76,7 @@ def test_a_game_and_a_partner_go_into_an_experiment(tomeval, here) -> None:
 
 
 def test_a_strategy_is_asked_in_every_domain(tomeval, here) -> None:
-    code, _, errors = tomeval("init", "strategy", "my_other_side")
-    assert code == 0
-    assert 'prompt "My Other Side + CoT"' in errors
+    assert tomeval("init", "strategy", "my_other_side")[0] == 0
     seen = "Before you decide: in at most three sentences"
     for domain in ("matrix", "decrypto", "arena"):
         code, out, errors = tomeval(

@@ -99,8 +99,6 @@ MISTAKES = [
     ("table runs/mine --metric regrets", "unknown metric 'regrets' (did you mean 'regret'?)"),
     ("table runs/mine --where game=RSP", "unknown game 'RSP' (did you mean 'RPS'?)"),
     ("plot runs/mine", "missing option '--out'"),
-    ("plot runs/mine --out p --only scatter", "--only literal_against_functional?"),
-    ("export runs/mine --what hub", "--format hub --out FOLDER"),
     ("table runs/mine --what cell", "unknown table 'cell' (did you mean 'cells'?)"),
     ("report runs/mine -o x.pdf", "-o x.pdf: a report is one HTML file: x.html"),
     ("compare runs/mine --what power --difference 0.1", "give one --metric and the --difference"),

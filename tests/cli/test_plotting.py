@@ -37,7 +37,7 @@ def test_a_handful_of_files_and_how_to_get_the_others(tomeval, run, tmp_path) ->
         "captions.md",
     ]
     assert err.splitlines() == [
-        "note: more figures: differences, regret, tom (--all, or --only NAME)",
+        "note: not drawn: differences, regret, tom (--all, or --only NAME)",
     ]
 
 

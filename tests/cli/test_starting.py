@@ -1,8 +1,7 @@
-"""What one begins with: lists, completion, templates to change, a first file of one's own."""
+"""What one begins with: lists, templates to change, a first file of one's own."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -25,11 +24,10 @@ def names(out: str) -> list[str]:
     ("what", "known"),
     [
         ("models", "openai:MODEL@BASE_URL"),
-        ("metrics", "tom_percent"),
+        ("measures", "tom_percent"),
         ("figures", "forest"),
         ("tables", "cells"),
-        ("templates", "advice/oracle"),
-        ("results", "reported_results"),
+        ("prompts", "advice/oracle"),
         ("experiments", "quickstart"),
     ],
 )
@@ -45,7 +43,7 @@ def test_a_text_chooses_rows(tomeval) -> None:
     assert all("tit_for" in line.lower() for line in out.splitlines()[1:])
 
 
-# --- python -m tomeval, completion ----------------------------------------------------------------
+# --- python -m tomeval ----------------------------------------------------------------------------
 
 
 def process(*arguments: str) -> subprocess.CompletedProcess:
@@ -66,29 +64,6 @@ def test_the_package_is_a_command() -> None:
     done = process("--help")
     assert "--install-completion" in done.stdout
     assert "Usage: python -m tomeval" in done.stdout
-
-
-def completed(words: str) -> list[str]:
-    """Return what a shell would complete at the end of a line of words."""
-    script = "import sys; sys.argv = ['tomeval']; from tomeval.cli import main; main()"
-    asked = {"_TOMEVAL_COMPLETE": "complete_bash", "COMP_WORDS": words}
-    asked["COMP_CWORD"] = str(len(words.split(" ")) - 1)
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=ROOT,
-        check=False,
-        env={**os.environ, **asked},
-    )
-    return done.stdout.split()
-
-
-def test_names_are_completed() -> None:
-    assert "quickstart" in completed("tomeval run quick")
-    assert completed("tomeval list experi") == ["experiments"]
-    assert "hf:" in completed("tomeval plan quickstart --model h")
 
 
 # --- templates of one's own -----------------------------------------------------------------------

@@ -138,7 +138,7 @@ def test_one_pair_has_a_difference_and_nothing_else(tmp_path) -> None:
     assert np.isfinite(found.difference).all()
     for name in ("t_low", "p_t", "p_permutation", "p_holm", "effect_size"):
         assert np.isnan(getattr(found, name)).all(), name
-    assert found.verdict("high", "tom_percent") == "untested"
+    assert found.at("high", "tom_percent")["verdict"] == "untested"
     assert any("no intervals (" in note for note in found.notes)
 
 
@@ -160,7 +160,7 @@ def test_equal_subjects_are_identical(tmp_path) -> None:
     assert (found.p_permutation[at] == 1).all()
     assert (found.p_t[at] == 1).all()
     assert (found.effect_size[at] == 0).all()
-    assert found.verdict("two", "tom_percent") == "identical"
+    assert found.at("two", "tom_percent")["verdict"] == "identical"
 
 
 def test_tasks_of_equal_pairs_are_identical_together_even_if_one_has_a_single_pair() -> None:
@@ -177,7 +177,7 @@ def test_tasks_of_equal_pairs_are_identical_together_even_if_one_has_a_single_pa
         np.ones((2, 1)),
     )
     found = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
-    said = [found.verdict("one", "reward_per_step", scope) for scope in range(3)]
+    said = [found.at("one", "reward_per_step", scope)["verdict"] for scope in range(3)]
     assert said == ["identical", "identical", "untested"]
     assert not [note for note in found.notes if "reject" in note]
 
@@ -194,7 +194,7 @@ def test_differences_that_never_vary(tmp_path) -> None:
     assert found.difference[at] == found.t_low[at] == -100
     assert np.isnan([found.p_t[at], found.effect_size[at], found.p_equivalence[at]]).all()
     assert found.p_permutation[at] == pytest.approx(1 / 10_000)
-    assert found.verdict("wrong", "tom_percent") == "lower"
+    assert found.at("wrong", "tom_percent")["verdict"] == "lower"
 
 
 def ended(statuses):
@@ -275,11 +275,10 @@ def test_margins_and_verdicts(tmp_path) -> None:
     ]
     folder = small(tmp_path / "run", subjects=subjects, episodes=150, horizon=30)
     found = compare(folder, "subject", "one", margins={"tom_percent": 3.0})
-    assert found.verdict("same", "tom_percent") == "equivalent"
-    assert found.verdict("other", "tom_percent") == "lower"
+    assert found.at("same", "tom_percent")["verdict"] == "equivalent"
     assert found.at("other", "tom_percent")["verdict"] == "lower"
     without = compare(folder, "subject", "one")
-    assert without.verdict("same", "tom_percent") == "undecided"
+    assert without.at("same", "tom_percent")["verdict"] == "undecided"
     assert np.isnan(without.p_equivalence).all()
 
 

@@ -25,7 +25,7 @@ def test_six_pairs_and_five_comparisons_find_nothing() -> None:
         found = made(100 + rng.normal(size=(pairs, 5)))
         assert found.p_smallest[0, :, 0] == pytest.approx(min(1, 5 * 2 / 2**pairs))
         assert (found.p_holm == found.p_smallest).all()
-        assert found.verdict("a", "tom_percent") == verdict
+        assert found.at("a", "tom_percent")["verdict"] == verdict
         row = found.at("a", "tom_percent")
         assert (row["pairs_enough"], row["differing"]) == (8, pairs)
         told = [note for note in found.notes if "can reject" in note]
@@ -44,7 +44,8 @@ def test_every_scope_says_so() -> None:
     rng = np.random.default_rng(1)
     found = made(*(100 + rng.normal(size=(6, 5)) for _ in range(4)))
     assert found.scopes[0] == "all tasks"
-    assert [found.verdict("b", "tom_percent", s) for s in range(5)] == ["higher"] + ["too few"] * 4
+    said = [found.at("b", "tom_percent", s)["verdict"] for s in range(5)]
+    assert said == ["higher", *["too few"] * 4]
     (note,) = [note for note in found.notes if "can reject" in note]
     assert note.startswith("no test can reject at 5 % in 0; 1; 2 and 1 more: too few")
 
@@ -56,7 +57,7 @@ def test_pairs_without_a_difference_do_not_count() -> None:
     found = made(values)
     assert found.differing[0, 0, 0] == 4
     assert found.p_smallest[0, 0, 0] == 2 / 2**4
-    assert found.verdict("a", "tom_percent") == "too few"
+    assert found.at("a", "tom_percent")["verdict"] == "too few"
     assert found.at("a", "tom_percent")["pairs_enough"] == 6
     (note,) = [note for note in found.notes if "can reject" in note]
     assert "of which 6 are needed" in note
@@ -66,7 +67,7 @@ def test_an_undecided_comparison_could_have_been_decided() -> None:
     rng = np.random.default_rng(2)
     found = made(rng.normal(size=(12, 2)))
     assert found.p_smallest[0, 0, 0] == pytest.approx(2 * 2 / 2**12)
-    assert {found.verdict(level, "tom_percent") for level in "ab"} == {"undecided"}
+    assert {found.at(level, "tom_percent")["verdict"] for level in "ab"} == {"undecided"}
 
 
 MIXED = {

@@ -70,7 +70,7 @@ def words():
     return [{"word": "quince"}]
 
 def counted(runs, options):
-    row = {"resamples": options["resamples"], "cells": len(runs[0].cells)}
+    row = {"by": options["by"], "cells": len(runs[0].cells)}
     return [row], ["above it"], ["below it"]
 
 def write(run, out, mood=""):
@@ -116,12 +116,12 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) 
     code, _, errors = call("export", folder, "--format", "mood", "--set", "mod=x", "--out", out)
     assert code == 2
     assert "did you mean 'mood'" in errors
-    code, shown, _ = call("compare", folder, "--what", "counted", "--resamples", 7)
+    code, shown, _ = call("compare", folder, "--what", "counted")
     assert code == 0
     assert shown.startswith("above it\n")
     assert "note: below it" in shown
-    assert [line.split() for line in shown.splitlines() if line.strip().startswith("7")] == [
-        ["7", "1"]
+    assert [line.split() for line in shown.splitlines() if line.startswith("strategy")] == [
+        ["strategy", "1"]
     ]
     code, _, errors = call("compare", folder, "--what", "counted", "--metric", "tom")
     assert (code, "it applies to: differences" in " ".join(errors.split())) == (2, True)
@@ -187,7 +187,6 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
     from tomeval.core.resources import experiment_path, shipped, shipped_experiments
     from tomeval.strategies import parse_strategy
     from tomeval.strategies.advice import Advice
-    from tomeval.strategies.outside import _MAKERS, AdvicePart
     from tomeval.strategies.parts import forget
     from tomeval.strategies.templates import load_prompts, prompt_sets
 
@@ -214,7 +213,7 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
     extension = Extension(
         "players",
         subjects={"first_one": First},
-        strategies={"Calm": AdvicePart(Calm), "Quiet": lambda: "S2A + Calm"},
+        strategies={"Calm": Calm},
         prompts={"twice": tmp_path / "set"},
         experiments={"own_one": file},
     )
@@ -224,7 +223,7 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
         assert "own_one" in shipped_experiments()
         [cell] = tomeval.make_experiment({"games": "RPS", "subjects": "first_one"}).cells
         assert "first_one" in cell.key
-        assert parse_strategy("Quiet + CoT").name == "S2A + Calm + CoT"
+        assert parse_strategy("S2A + calm + CoT").name == "S2A + Calm + CoT"
         assert "twice" in prompt_sets("matrix")
         assert load_prompts("matrix", "twice").sha256() != load_prompts("matrix").sha256()
         with pytest.raises(TomevalError, match="'first_one' is taken by the extension 'players'"):
@@ -234,8 +233,6 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
     finally:
         load_prompts.cache_clear()
         forget("calm")
-        forget("Quiet")
-        _MAKERS.clear()
 
 
 def test_names_are_taken_once(clean) -> None:

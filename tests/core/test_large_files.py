@@ -1,4 +1,4 @@
-"""Files from elsewhere that pack gigabytes into little: one error, and little memory."""
+"""Stores of strangers whose records are nested deeply: at most one error."""
 
 from __future__ import annotations
 
@@ -11,24 +11,6 @@ from support import scripts
 
 import tomeval
 from tomeval.runs import writing
-
-SAID = "needs more than the memory limit of {} MB for one imported file"
-
-
-def test_the_steps_of_a_log_are_counted(tmp_path):
-    lines = [f"1,{i},0,0" for i in range(1, 3001)]
-    path = tmp_path / "log.csv"
-    path.write_text("\n".join(["episode,step,own_action,partner_action", *lines]))
-    command = ("import", path, "--game", "IPD", "--partner", "unknown", "--out", tmp_path / "run")
-    assert call("--max-mb", "0", *command).code == 2
-    told = call("--max-mb", "1", *command)
-    assert told.is_one_error
-    # 604 to 607 bytes each
-    assert f"line 1,651: {SAID.format(1)}" in told.errors.replace("\n  ", " ")
-    assert call("--max-mb", "2", *command).code == 0
-
-
-# --- stores of strangers --------------------------------------------------------------------------
 
 DEEP = '{"purpose": "act", "prompt": ' + "[" * 100_000 + "]" * 100_000 + "}"
 

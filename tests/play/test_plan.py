@@ -123,33 +123,25 @@ def test_tokens_written_and_retries_by_hand():
     assert greedy["completion_tokens"] == NOTE * notes + TYPICAL["qa"] * answers
 
 
-def prices(folder, **cached):
-    lines = [
-        "[big]",
-        "prompt = 2.0",
-        "completion = 8.0",
-        *(f"{k} = {v}" for k, v in cached.items()),
-    ]
-    (folder / "prices.toml").write_text("\n".join(lines))
-    return {"name": SERVED, "prices": "prices.toml"}
+def priced(**cached):
+    return {"name": SERVED, "price": {"prompt": 2.0, "completion": 8.0, **cached}}
 
 
-def test_money(tmp_path):
+def test_money():
     subjects = {"strategy": "QA"}, "rmax"
-    model = prices(tmp_path)
-    row, tabular = plan_rows(experiment(*subjects, model=model, base=tmp_path, horizon=100))
+    model = priced()
+    row, tabular = plan_rows(experiment(*subjects, model=model, horizon=100))
     by_hand = (2 * row["prompt_tokens"] + 8 * row["completion_tokens"]) / 1e6
     assert row["cost"] == pytest.approx(by_hand)
     most = (2 * row["prompt_tokens_most"] + 8 * row["completion_tokens_most"]) / 1e6
     assert row["cost_most"] == pytest.approx(most)
     assert tabular["cost"] == 0
-    prices(tmp_path, cached=0.5)
-    cheaper = plan_rows(experiment(*subjects, model=model, base=tmp_path, horizon=100))[0]
+    cheaper = plan_rows(experiment(*subjects, model=priced(cached=0.5), horizon=100))[0]
     saved = 1.5 * cheaper["prompt_tokens"] * cheaper["cached_percent"] / 100 / 1e6
     assert row["cost"] - cheaper["cost"] == pytest.approx(saved, rel=0.02)
     assert cheaper["cached_percent"] > 50
     other = [model, "openai:other@http://127.0.0.1:9/v1"]
-    rows = plan_rows(experiment({"strategy": "QA"}, model=other, base=tmp_path))
+    rows = plan_rows(experiment({"strategy": "QA"}, model=other))
     assert math.isnan(rows[1]["cost"])
     assert any("not counting cells without a price: 1" in t for t in plan_totals(rows))
     assert "cost" not in plan_rows(experiment({"strategy": "QA"}, model=SERVED))[0]
@@ -199,7 +191,7 @@ def test_a_context_ends_at_the_first_step_that_does_not_fit(strategy):
         "hf:./nowhere",
         "openai:model",
         {"name": SERVED, "concurency": 3},
-        {"name": SERVED, "prices": "nowhere.toml"},
+        {"name": SERVED, "price": {"prompt": 1.0}},
         "scripted:nobody",
         {"name": "scripted:decrypto", "seed": 1},
     ],

@@ -13,8 +13,6 @@ from toy_domain import TOY
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.plots import Drawing, draw, figures_of
-from tomeval.plots.overlays import comparisons
-from tomeval.runs.capabilities import Compare
 from tomeval.runs.domain import register_domain
 
 EXPERIMENT = {"domain": "toy", "guessers": ["one", "next"], "size": [3, 5], "episodes": 6}
@@ -76,20 +74,6 @@ def test_a_domain_draws_figures_of_its_own(changed) -> None:
     assert [d.name for d in draw(run, every=True)] == ["forest", "forest", "differences", "own"]
     with pytest.raises(TomevalError, match="did you mean 'own'"):
         draw(run, ["oown"])
-
-
-def test_seats_are_compared_one_at_a_time(changed) -> None:
-    """Columns that hold different things are different comparisons; of a task's, the first."""
-    assert comparisons(changed(compare=Compare(("guesser", "size"), ("size",)))) == ["guesser"]
-    by = ("guesser", "size")
-
-    def other(cell, by):
-        return str(cell.columns["size" if by == "guesser" else "guesser"])
-
-    held = Compare(by, (), held=other)
-    assert comparisons(changed(compare=held)) == ["guesser", "size"]
-    same = Compare(by, (), held=lambda cell, by: "")
-    assert comparisons(changed(compare=same)) == []  # nothing tells what may be paired
 
 
 def test_a_measure_without_values_in_some_tasks_has_no_figure_there(tmp_path) -> None:

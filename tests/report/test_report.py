@@ -19,9 +19,7 @@ from support import scripts
 from toy_domain import TOY
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
-from tomeval.plots import plot_run
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.compared import comparisons
 from tomeval.report.facts import headline
@@ -33,8 +31,8 @@ from tomeval.runs.results import Run
 PLAIN = ReportOptions(figures=False)
 
 
-def written(runs, place, options=PLAIN):
-    return write_report(runs, place / "r.html", options).read_text(encoding="utf-8")
+def written(run, place, options=PLAIN):
+    return write_report(run, place / "r.html", options).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +257,7 @@ def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
         model="scripted:rule",
     )
     with Run(folder) as opened:
-        texts = [notice.text for notice in notices(opened, "t")]
+        texts = [notice.text for notice in notices(opened)]
     assert any("replaced by random legal actions" in text for text in texts)
     # An Oracle's literal question is not told (docs/strategies.md); a player by rule predicts with
     # what it is shown.
@@ -291,7 +289,7 @@ def test_strategies_are_compared_within_each_model(tmp_path) -> None:
     with scripts(first=says, second=says):
         folder = model_run(tmp_path / "run", **spec)
     with Run(folder) as models:
-        groups = comparisons([models], models.headline, PLAIN)
+        groups = comparisons(models, models.headline, PLAIN)
         count = len(models.headline)
     titles = ["model scripted:first", "model scripted:second"]
     assert [group["title"] for group in groups] == titles
@@ -314,7 +312,7 @@ def mean(run, player, game):
 
 
 def test_pooled_games_are_in_what_is_attainable(two) -> None:
-    [group] = comparisons([two], ["delta_functional_per_step"], PLAIN)
+    [group] = comparisons(two, ["delta_functional_per_step"], PLAIN)
     grid = group["table"]
     [row] = [row for row in grid.body if row[0] == "blunt"]
     assert {"scope all tasks", "metric ΔFunctional/T / attainable range"} <= {*grid.above}
@@ -327,51 +325,7 @@ def test_pooled_games_are_in_what_is_attainable(two) -> None:
     assert not [note for note in group["notes"] if "dominated" in note]
 
 
-def test_several_runs_are_beside_each_other(two, tmp_path) -> None:
-    grid = {"games": "RPS", "partners": "single_action", "horizon": 10, "episodes": 8}
-    tomeval.run(grid | {"subjects": ["random", "rmax"]}, tmp_path / "other").close()
-    with Run(two.folder, ["game=RPS"]) as first, Run(tmp_path / "other") as second:
-        text = written([first, second], tmp_path)
-        [group] = comparisons([first, second], ["tom_percent"], PLAIN)
-        cells = first.cells[2], second.cells[0]
-        values = [np.mean(cell.metrics()["tom_percent"]) for cell in cells]
-        with pytest.raises(TomevalError, match="twice"):
-            written([first, first], tmp_path)
-    assert "run: 3 players in 1 task; 24 complete" in text
-    assert "other: 2 players in 1 task; 16 complete" in text
-    assert "<pre" not in text
-    [row] = group["table"].body
-    told = dict(zip(group["table"].heads, row, strict=True))
-    assert told["run"] == "other"
-    difference = float(told["difference"].partition(" ")[0])
-    assert difference == pytest.approx(values[1] - values[0], abs=5e-3)
-
-
-# --- figures, the command -------------------------------------------------------------------------
-
-
-def drawn(text):
-    return [
-        base64.b64decode(data).decode()
-        for data in re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', text)
-    ]
-
-
-def test_a_figure_of_the_page_has_its_title_once(tmp_path) -> None:
-    """It is the heading above it, and in a file of its own the picture's."""
-    data = {"games": ["RPS", "IPD"], "subjects": ["rmax", "random"], "episodes": 6, "horizon": 4}
-    with tomeval.run(data, tmp_path / "run") as run:
-        page = written(run, tmp_path, ReportOptions())
-        files = plot_run(run, tmp_path / "plots", formats=["svg"])
-    titles = re.findall(r"<figure>\s*<h3>(.*?)</h3>", page)
-    alone = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".svg"]
-    assert len(titles) == len(drawn(page)) == len(alone) > 2
-    for title, shown, own in zip(titles, drawn(page), alone, strict=True):
-        # Matplotlib leaves the text of its shapes in comments; titles end in the horizon.
-        assert title.endswith("T = 4")
-        assert re.search("<!-- .*T = 4 -->", own)
-        assert "T = 4 -->" not in shown
-        assert "<image" not in shown
+# --- the command - -------------------------------------------------------------------------
 
 
 def test_the_command_writes_the_page(folder, tmp_path, tomeval) -> None:

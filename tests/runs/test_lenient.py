@@ -11,8 +11,8 @@ from support import calls_in, scripts, stored
 from tomeval.models.base import Reply
 from tomeval.play.closing import closing
 from tomeval.play.runner import run_experiment
-from tomeval.report.notices import invalid_rows, lenient_rows
 from tomeval.report.transcripts import transcript_lines
+from tomeval.runs import tallies
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 
@@ -32,8 +32,8 @@ def test_polite_replies_are_read_and_counted_as_lenient(domain, rates, tmp_path)
         assert {row["invalid_rate"] for row in rows} == {0.0}
         # Random seats write nothing: the second subject, and two of the three in Decrypto.
         assert {round(row["lenient_rate"], 2) for row in rows} == rates
-        examples = lenient_rows(run)
-        assert examples[0]["the longest reply"].endswith("Let me know if you want more detail!")
+        [(_, reply), *_] = tallies.lenient_replies(run.store, 1).values()
+        assert reply.endswith("Let me know if you want more detail!")
         lines = "\n".join(transcript_lines(run, 0, 0))
         assert "valid, read leniently: not exactly in the form asked for]" in lines
 
@@ -88,4 +88,3 @@ def test_empty_and_refused_replies_are_counted_as_such(domain, reply, reason, tm
     with Run(tmp_path) as run:
         assert run.status()[0][reason] == run.status()[0]["void"] == 2
         assert f"{reason}" in " ".join(closing(run).lines)
-        assert invalid_rows(run)[0][reason] == 2

@@ -82,11 +82,10 @@ def test_values_beyond_a_bound_of_expectations_leave_students_interval_cut():
 def test_fewer_units_than_show_a_spread_have_no_interval(method):
     values = np.arange(2.0 * FEWEST)
     twos = np.repeat(np.arange(FEWEST), 2)
-    rng = np.random.default_rng(0)
     bounds = (0.0, 2.0 * FEWEST)
-    enough = estimate(values, method, clusters=twos, bounds=bounds, rng=rng)
+    enough = estimate(values, method, clusters=twos, bounds=bounds)
     assert np.isfinite([enough.low[0], enough.high[0]]).all()
-    few = estimate(values[:-2], method, clusters=twos[:-2], bounds=bounds, rng=rng)
+    few = estimate(values[:-2], method, clusters=twos[:-2], bounds=bounds)
     assert np.isnan([few.half[0], few.low[0], few.high[0]]).all()
     assert few.mean[0] == values[:-2].mean()
 
@@ -112,10 +111,7 @@ def test_no_interval_leaves_the_bounds_or_the_mean(low, high, data):
         ((low, high), np.array(values)),
         ((low - high, high - low), np.array(values) - values[-1]),
     ):
-        found = estimate(
-            some, method, clusters=clusters, bounds=bounds, rng=np.random.default_rng(0),
-            resamples=199,
-        )  # fmt: skip
+        found = estimate(some, method, clusters=clusters, bounds=bounds)
         if method == "sequence" and np.isnan(found.low[0]):
             assert not np.isfinite(bounds).all()  # too few differ to know anything
             continue
@@ -125,14 +121,14 @@ def test_no_interval_leaves_the_bounds_or_the_mean(low, high, data):
         assert found.half[0] >= 0
 
 
-@pytest.mark.parametrize("method", ["normal", "t", "bca"])
+@pytest.mark.parametrize("method", ["normal", "t"])
 @pytest.mark.parametrize("scale", [2.0**-43, 2.0**30])
 def test_intervals_of_scaled_payoffs_are_scaled(method, scale):
     """Also where values are alike but for rounding, which is no spread in any unit."""
     alike = np.array([0.3, 0.1 + 0.2] * 4)
     for values in (alike, np.array([0.1, 0.5, 0.2, 0.3, 0.9, 0.1, 0.4, 0.6])):
         found = [
-            estimate(v, method, bounds=b, rng=np.random.default_rng(0), resamples=199)
+            estimate(v, method, bounds=b)
             for v, b in ((values, (0, 2)), (scale * values, (0, 2 * scale)))
         ]
         assert found[0].half[0] > 0.05

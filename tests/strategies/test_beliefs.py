@@ -9,7 +9,7 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
-from tomeval.strategies.beliefs import WORDINGS, Belief, plant, propensity, spread
+from tomeval.strategies.beliefs import WORDINGS, Belief, plant, propensity
 from tomeval.strategies.compose import ANSWERS, CONTEXTS
 
 BELIEFS = [
@@ -36,13 +36,10 @@ def test_every_name_is_read_back_with_every_context_and_answer() -> None:
     [
         "Belief 25% (stranger, rated) + CoT",
         "cot+BELIEF 25 % ( Stranger , rated )",
-        "belief_stranger_25_rated + cot",
-        'CoT + belief(accuracy = 0.25, as = "stranger", rated = true)',
-        "belief(as = 'stranger', rated=true, accuracy=.25)+cot",
-        {"advice": "Belief 25% (stranger, rated)", "answer": "cot"},
+        {"advice": "belief_stranger_25_rated", "answer": "cot"},
     ],
 )
-def test_a_belief_can_be_written_as_name_key_and_call(text) -> None:
+def test_a_belief_can_be_written_as_name_and_key(text) -> None:
     assert parse_strategy(text) == Strategy("full", "belief_stranger_25_rated", "cot")
 
 
@@ -52,13 +49,7 @@ def test_a_belief_can_be_written_as_name_key_and_call(text) -> None:
         ("Belief 25%", "a belief is written"),
         ("Belief 101% (own)", "from 0 to 100 %, is 101 %"),
         ("Belief 25% (strange)", "did you mean 'stranger'?"),
-        ("belief(accuracy = 0.333)", "whole percents, such as 0.25, is 0.333"),
-        ("belief(accuracy = 25)", "from 0 to 1 in whole percents, such as 0.25, is 25"),
-        ("belief(as = own)", "needs an accuracy"),
-        ("belief(acuracy = 1)", "unknown option 'acuracy' (did you mean 'accuracy'?)"),
-        ("belief()", "cannot be read"),
-        ("belief(accuracy = 1, as = certain, rated = true)", "contradicts"),
-        ("belief(accuracy = 1, rated = yes)", "must be true or false, is yes"),
+        ("Belief 100% (certain, rated)", "contradicts"),
         ("Oracle + Belief 25% (own)", "two parts of the same kind: Oracle and Belief 25% (own)"),
     ],
 )
@@ -74,18 +65,6 @@ def test_beliefs_are_made_on_demand_and_not_listed() -> None:
     parse_strategy("Belief 37% (own)")
     assert [strategy.name for strategy in all_strategies()] == before
     assert not any("Belief" in name for name in before)
-
-
-def test_lists_in_a_belief_are_axes() -> None:
-    spec = "S2A + belief(accuracy = [0, 0.5], as = [own, stranger], rated = true) + CoT"
-    assert [parse_strategy(one).name for one in spread(spec)] == [
-        "S2A + Belief 0% (own, rated) + CoT",
-        "S2A + Belief 0% (stranger, rated) + CoT",
-        "S2A + Belief 50% (own, rated) + CoT",
-        "S2A + Belief 50% (stranger, rated) + CoT",
-    ]
-    table = {"advice": "belief_own_5"}
-    assert spread(table) == [table]
 
 
 @pytest.mark.parametrize("accuracy", [0.0, 0.25, 0.6, 1.0])
@@ -110,8 +89,3 @@ def test_what_is_right_at_one_accuracy_is_right_at_higher_ones() -> None:
         flags = [one.right for one in said]
         assert flags == sorted(flags)
         assert len({one.stated for one in said if not one.right}) <= 1
-
-
-def test_an_empty_list_is_no_axis_of_beliefs() -> None:
-    with pytest.raises(TomevalError, match="is empty"):
-        spread("belief(accuracy = [])")

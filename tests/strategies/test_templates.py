@@ -1,5 +1,7 @@
 """Prompt templates: front matter, folders of one's own, and what a template cannot do."""
 
+import os
+
 import numpy as np
 import pytest
 from known import Known, fixed, make_setup, play
@@ -237,3 +239,12 @@ def test_rendered_prompts_hold_no_leftovers():
             assert "\n\n\n" not in text
             assert not any(line != line.rstrip() for line in text.splitlines())
             assert text == text.strip()
+
+
+def test_a_pipe_in_place_of_a_template_is_refused(tmp_path) -> None:
+    prompts = Prompts("matrix", write(tmp_path, "x"))
+    path = prompts.path("answer/qa_act")
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(TomevalError, match="cannot be read"):
+        prompts.render("answer/qa_act")

@@ -112,7 +112,6 @@ class Run(results.Run):
         self,
         metrics: Names = (),
         *,
-        sort: str = "",
         where: Names = (),
         interval: str = AUTO,
         reference: str | None = None,
@@ -129,9 +128,6 @@ class Run(results.Run):
         metrics : str or sequence of str
             Measures to keep, by name, heading or a word such as ``"regret"``, with the columns that
             tell rows apart. Default: all.
-        sort : str
-            A column; measures sort within their task, the better first; with ``-`` in front the
-            other way round.
         interval, reference
             See `rows`.
         published : bool
@@ -143,7 +139,7 @@ class Run(results.Run):
             With `against`: the published model to show beside the run's.
         """
         names = tuple(listed(metrics))
-        given = (sort, "", False, interval, reference, published, against, as_model)
+        given = (False, interval, reference, published, against, as_model)
         with self._chosen(where) as run:
             return table_of([run], Asked(names, *given))
 

@@ -79,13 +79,12 @@ class Runs:
         self,
         metrics: Names = (),
         *,
-        sort: str = "",
         interval: str = AUTO,
         reference: str | None = None,
     ) -> Table:
         """Return one row per cell of all runs, see `Run.table`; the column ``run`` says whose."""
         self._check_open()
-        asked = Asked(tuple(listed(metrics)), sort, interval=interval, reference=reference)
+        asked = Asked(tuple(listed(metrics)), interval=interval, reference=reference)
         return table_of(self.runs, asked)
 
     def plot(self, *, only: Names = (), every: bool = False, **options: Any) -> Figures:

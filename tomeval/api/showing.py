@@ -8,9 +8,8 @@ import io
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ class Transcript(str):
         return f'<pre style="white-space: pre-wrap">{escape(visible(self))}</pre>'
 
 
-class Figures(Mapping[str, "Figure"]):
+class Figures(dict[str, "Figure"]):
     """matplotlib figures by the names that their files would have, each with its words.
 
     Attributes
@@ -58,19 +57,7 @@ class Figures(Mapping[str, "Figure"]):
 
     def __init__(self, drawings: Sequence[Drawing]) -> None:
         self.drawings = list(drawings)
-        self._by_name = {drawing.stem: drawing for drawing in drawings}
-
-    def __getitem__(self, name: str) -> Figure:
-        """Return a figure."""
-        return self._by_name[name].figure
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._by_name)
+        super().__init__((drawing.stem, drawing.figure) for drawing in drawings)
 
     def __repr__(self) -> str:
         """Name the figures with their titles, a line each."""
@@ -191,38 +178,21 @@ def shown_in_notebook() -> Iterator[tuple[Live, Progress]]:
     """Show a run's progress; yield its state and a callback for steps; the last state stays."""
     from IPython.display import display
 
-    shown = _Shown(display)
+    live, last = Live(), time.monotonic()
+    handle: Any = display(_state(live), raw=True, display_id=True)
+
+    def on_steps(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= EVERY:
+            last = time.monotonic()
+            handle.update(_state(live), raw=True)
+
     try:
-        yield shown.live, shown.on_steps
+        yield live, on_steps
     finally:
-        shown.update()
+        handle.update(_state(live), raw=True)
 
 
-class _Shown:
-    """The state of a run, in one element of the page."""
-
-    def __init__(self, display: Any) -> None:
-        self.live, self._last = Live(), time.monotonic()
-        self._handle = display(self._state(), raw=True, display_id=True)
-
-    def on_steps(self, done: int, total: int) -> None:
-        """Redraw after some steps, at most every `EVERY` seconds."""
-        if time.monotonic() - self._last >= EVERY:
-            self.update()
-
-    def update(self) -> None:
-        """Show the present state."""
-        self._last = time.monotonic()
-        self._handle.update(self._state(), raw=True)
-
-    def _state(self) -> dict[str, str]:
-        """Return a bar, steps and time left, and what models were asked."""
-        live = self.live
-        left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
-        lines = [f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"]
-        lines += [live.asked] if live.asked else []
-        bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
-        return {
-            "text/plain": "\n".join(lines),
-            "text/html": f"{bar} {'<br>'.join(map(escape, lines))}",
-        }
+def _state(live: Live) -> dict[str, str]:
+    """Return steps and episodes as a notebook shows them."""
+    return {"text/plain": f"{live.steps:,} of {live.total:,} steps; episodes: {live.counts}"}

@@ -11,7 +11,7 @@ from tomeval.api.opened import Run
 from tomeval.api.showing import in_notebook, shown_in_notebook
 from tomeval.models.served.limits import Budget
 from tomeval.play.engines import make_engine
-from tomeval.play.live import Live, OnCounts, Progress
+from tomeval.play.live import Live, Progress
 from tomeval.play.runner import run_experiment
 from tomeval.play.schedule import parse_shard
 from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
@@ -30,7 +30,6 @@ def run(
     go_on: bool = False,
     shard: str | None = None,
     progress: Progress | None = None,
-    on_counts: OnCounts | None = None,
 ) -> Run:
     """Run an experiment of any domain into a folder, or resume or extend it; return the results.
 
@@ -59,11 +58,8 @@ def run(
         Play only one of several parts of the experiment, such as ``"3/16"``.
     progress : callable, optional
         Called with (steps done, steps in all), which count earlier sessions too. The second number
-        falls when a cell is stopped.
-    on_counts : callable, optional
-        Called with a `tomeval.play.live.Counts` at the start and whenever it changes: episodes
-        that are complete, void and failed, and questions asked again, over all sessions. In a
-        notebook, without either of the two, lines below the cell show how it goes.
+        falls when a cell is stopped. In a notebook, without it, lines below the cell show how it
+        goes.
 
     Raises
     ------
@@ -86,7 +82,7 @@ def run(
         experiment = make_experiment(experiment)
     options = {"replicas": replicas, "gpus_per_replica": gpus_per_replica}
     made = make_engine(engine, None if workers == 1 else workers, **options)
-    with _watched(progress, on_counts) as (live, on_steps):
+    with _watched(progress) as (live, on_steps):
         run_experiment(
             experiment,
             Path(out),
@@ -97,18 +93,15 @@ def run(
             go_on=go_on,
             shard=None if shard is None else parse_shard(shard),
             progress=on_steps,
-            on_counts=on_counts,
             live=live,
         )
     return Run(out)
 
 
 @contextmanager
-def _watched(
-    progress: Progress | None, on_counts: OnCounts | None
-) -> Iterator[tuple[Live | None, Progress | None]]:
+def _watched(progress: Progress | None) -> Iterator[tuple[Live | None, Progress | None]]:
     """Give who is told how a run goes: the notebook, where no one else asked to be."""
-    if progress is None and on_counts is None and in_notebook():
+    if progress is None and in_notebook():
         with shown_in_notebook() as shown:
             yield shown
     else:

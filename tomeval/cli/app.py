@@ -18,8 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.files import OPTION, USUAL, allowing
-from tomeval.core.printing import notes_handler, show, tell_wrapped
+from tomeval.core.printing import notes_handler, show, show_wrapped
 from tomeval.core.text import excerpt
 
 PANELS = {
@@ -138,57 +137,6 @@ def _is_word(text: str) -> bool:
     return not text.startswith("-")
 
 
-class Command(TyperCommand):
-    """A command whose help hides the options that few need, which ``--help-all`` shows."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._rare = [one for one in self.params if getattr(one, "hidden", False)]
-        for one in self._rare:
-            one.hidden = False  # type: ignore[attr-defined]  # completion is to offer them
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return its options, with that for the whole help."""
-        return [*super().get_params(ctx), *([_help_all()] if self._rare else [])]
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, with the options that few need if all were asked for."""
-        for one in self._rare:
-            one.hidden = not ctx.meta.get(HELP_ALL)  # type: ignore[attr-defined]
-        super().format_help(ctx, formatter)
-        for one in self._rare:
-            one.hidden = False  # type: ignore[attr-defined]
-
-
-HELP_ALL = "--help-all"
-
-
-@cache
-def _help_all() -> Any:
-    """Return the option that prints the whole help and ends."""
-
-    def asked_for(context: typer.Context, asked: bool) -> None:
-        if asked and not context.resilient_parsing:
-            context.meta[HELP_ALL] = True
-            show(context.get_help())
-            raise typer.Exit
-
-    def options(
-        help_all: bool = typer.Option(
-            False,
-            HELP_ALL,
-            is_eager=True,
-            expose_value=False,
-            callback=asked_for,
-            help="Show all options, including rare ones.",
-        ),
-    ) -> None: ...
-
-    lone = typer.Typer(add_completion=False)
-    lone.command()(options)
-    return typer.main.get_command(lone).params[0]
-
-
 _UsageError: Any = typer.BadParameter.__base__  # whichever click Typer stands on
 
 
@@ -242,7 +190,7 @@ def _command(name: str, made: Any) -> Any:
         command: Any = typer.main.get_command(made)
     else:
         lone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-        lone.command(name, cls=Command)(made)
+        lone.command(name)(made)
         command = typer.main.get_command(lone)
     command.name = name
     return command
@@ -255,7 +203,7 @@ def _load_strangers() -> None:
     try:
         load_plugins()
     except TomevalError as error:
-        tell_wrapped(f"tomeval: {error}")
+        show_wrapped(f"tomeval: {error}", sys.stderr)
 
 
 app = typer.Typer(name="tomeval", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -281,7 +229,6 @@ def _load(specs: list[str] | None) -> list[str] | None:
 
 @app.callback()
 def _options(
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -295,18 +242,8 @@ def _options(
             help="Load your own parts; stands before COMMAND.",
         ),
     ] = None,
-    max_mb: Annotated[
-        int,
-        typer.Option(
-            OPTION,
-            metavar="MB",
-            help="Memory limit for one imported file.",
-        ),
-    ] = USUAL,
 ) -> None:
     """Measure functional and literal theory of mind on the same steps, exactly."""
-    if max_mb != USUAL:
-        context.with_resource(allowing(max_mb))
 
 
 def main() -> None:
@@ -320,8 +257,10 @@ def main() -> None:
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
-        tell_wrapped(f"tomeval: {excerpt(str(error.filename))}: the name is too long")
-        sys.exit(2)
+        said = f"{excerpt(str(error.filename))}: the name is too long"
     except TomevalError as error:
-        tell_wrapped("tomeval: " + str(error).replace("\n", "\n  "))  # no name begins a line
-        sys.exit(2)
+        said = str(error).replace("\n", "\n  ")  # no name begins a line
+    else:
+        return
+    show_wrapped(f"tomeval: {said}", sys.stderr)
+    sys.exit(2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,12 +12,12 @@ from tomeval.cli.options import (
     ReferenceOption,
     TableFormat,
     WhereOption,
-    completing,
-    folded,
+    pairs,
     show_table,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show
+from tomeval.core.printing import show_wrapped
+from tomeval.core.text import in_line
 
 USUAL = {"scale": "payoff"}
 
@@ -45,7 +43,6 @@ def compare(
         typer.Option(
             "--what",
             help="differences, shares or power; of extensions regression, sensitivity and others.",
-            autocompletion=completing("comparisons"),
         ),
     ] = "differences",
     metrics: Annotated[
@@ -78,7 +75,7 @@ def compare(
         typer.Option(
             "--formula",
             help="For regression: columns of the step table, such as "
-            '"regret ~ subject * log(step) + (1|episode)".',
+            '"regret ~ subject * log(step)".',
         ),
     ] = None,
     difference: Annotated[
@@ -88,10 +85,7 @@ def compare(
             help="For power: the true difference in --metric to be found; the runs are the pilot.",
         ),
     ] = None,
-    resamples: Annotated[
-        int | None,
-        typer.Option("--resamples", help="Default: 9999."),
-    ] = None,
+    resamples: Annotated[int, typer.Option("--resamples")] = 9_999,
     reference: ReferenceOption = None,
     form: TableFormat = "text",
 ) -> None:
@@ -108,8 +102,9 @@ def compare(
     }
     given = [n for n, v in options.items() if v not in (None, False, "", [], USUAL.get(n))]
     table = table_named(what, [f"--{name.replace('_', '-')}" for name in given])
-    options |= {"metrics": metrics, "margins": _margins(margin or []), "resamples": resamples}
-    options |= {"reference": reference, "form": form}
+    margins = pairs("--margin", margin, "METRIC=VALUE")
+    options |= {"metrics": metrics, "margins": {name: _number(v) for name, v in margins.items()}}
+    options |= {"reference": reference, "form": form, "resamples": resamples}
     with opened(folders, where or ()) as runs, working("comparing"):
         rows, above, below = table(runs, options | {"by": check_by(runs, by)})
         measures = runs[0].measures
@@ -119,19 +114,14 @@ def compare(
             notes += [*sampled_notes(runs), *chain(*map(looked_notes, runs))]
     is_text = form == "text"
     for line in above if is_text else ():
-        show(folded(line, sys.stdout))
+        show_wrapped(in_line(line))
     show_table(rows, form, measures, above=() if is_text else stops, spare=SPARE)
     for note in notes if is_text else ():
-        show(folded(f"note: {note}", sys.stdout))
+        show_wrapped(in_line(f"note: {note}"))
 
 
-def _margins(texts: Sequence[str]) -> dict[str, float]:
-    """Read METRIC=VALUE."""
-    margins = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        try:
-            margins[name.strip()] = float(value)
-        except ValueError:
-            raise TomevalError(f"--margin {text!r}: write METRIC=VALUE") from None
-    return margins
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise TomevalError(f"--margin {text!r}: write METRIC=VALUE, with a number") from None

@@ -5,18 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tomeval.core import extensions as brought
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extensions import Extension
 from tomeval.core.plugins import loaded_plugins
-from tomeval.core.resources import PUBLISHED, read_text, results_path, shipped
+from tomeval.core.resources import read_text, shipped
 from tomeval.runs.domain import Domain, domain_names, get_domain
 from tomeval.runs.outside import known_figures, known_tables, with_all_extensions
-
-if TYPE_CHECKING:
-    from tomeval.strategies.templates import Template
 
 Rows = list[dict[str, Any]]
 
@@ -29,9 +26,8 @@ def list_rows(what: str, holding: str = "") -> Rows:
     """
     if not what:
         return _lists()
-    name = ALIASES.get(what, what)
-    made = LISTS.get(name) or next((make for _, own, make in _of_domains() if own == name), None)
-    made = made or brought.part("lists", name)
+    made = LISTS.get(what) or next((make for _, own, make in _of_domains() if own == what), None)
+    made = made or brought.part("lists", what)
     if made is None:
         raise unknown("list", what, list_names())
     rows: Rows = made()
@@ -54,13 +50,12 @@ def _of_domains() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
 
 
 def list_names() -> list[str]:
-    """Return the names of all lists, with the other names that some have."""
-    return [*LISTS, *ALIASES, *(name for _, name, _ in _of_domains()), *brought.named("lists")]
+    """Return the names of all lists."""
+    return [*LISTS, *(name for _, name, _ in _of_domains()), *brought.named("lists")]
 
 
 def _lists() -> Rows:
     """Return the lists themselves, with what each holds."""
-    also = {name: short for short, name in ALIASES.items()}
     rows = [("", name, make) for name, make in LISTS.items()]
     rows += [
         *_of_domains(),
@@ -68,7 +63,7 @@ def _lists() -> Rows:
     ]
     return [
         {
-            "list": f"{name} (or {also[name]})" if name in also else name,
+            "list": name,
             "domain": domain or "all",
             "holds": _holds(make),
         }
@@ -143,7 +138,7 @@ def strategies() -> Rows:
     from tomeval.strategies import NAMED, Strategy, parse_strategy
     from tomeval.strategies.beliefs import EXAMPLES
     from tomeval.strategies.compose import load_strategies
-    from tomeval.strategies.parts import advice_parts, named_strategies
+    from tomeval.strategies.parts import advice_parts
 
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
     sees |= {"-payoffs": "rules, history with its rewards", "-rewards": "rules, history"}
@@ -153,7 +148,7 @@ def strategies() -> Rows:
     for key, part in advice_parts().items():
         if part.make:
             shown[part.shown] = Strategy(advice=key)
-    shown |= {name: parse_strategy(name) for name in (*EXAMPLES, *named_strategies())}
+    shown |= {name: parse_strategy(name) for name in EXAMPLES}
     return [
         {
             "strategy": name if name == strategy.name else f"{name} = {strategy.name}",
@@ -176,38 +171,23 @@ _ANSWERS = {
 
 def prompts() -> Rows:
     """Return the prompt templates of every domain that has any, set by set."""
-    from tomeval.strategies.parts import advice_parts
     from tomeval.strategies.templates import load_prompts, prompt_sets
 
     folders = [name for name in domain_names() if (shipped("prompts") / name).is_dir()]
-    rows = [
-        _template(name, folder, template)
+    return [
+        {
+            "set": name,
+            "domain": folder,
+            "prompt": template.name,
+            "version": template.version,
+            "title": template.title,
+            "source": template.source,
+        }
         for folder in folders
         for name in prompt_sets(folder)
         for templates in [load_prompts(folder, name)]
         for template in map(templates.get, templates.names())
     ]
-    more = {path.name: path for path in sorted((shipped("prompts") / "parts").iterdir())}
-    for part in advice_parts().values():  # those from outside
-        if part.templates is not None and part.templates not in more.values():
-            more[part.shown] = part.templates
-    for group, path in more.items():
-        for folder in folders:
-            shared, own = load_prompts(folder), load_prompts(folder, more=(path,))
-            added = sorted(set(own.names()) - set(shared.names()))
-            rows += [_template(group, folder, own.get(name)) for name in added]
-    return rows
-
-
-def _template(group: str, domain: str, template: Template) -> dict[str, Any]:
-    return {
-        "set": group,
-        "domain": domain,
-        "prompt": template.name,
-        "version": template.version,
-        "title": template.title,
-        "source": template.source,
-    }
 
 
 def models() -> Rows:
@@ -260,15 +240,6 @@ def tables() -> Rows:
     return rows
 
 
-def results() -> Rows:
-    """Return published results that ship, for ``table --against``."""
-    lines = {name: read_text(results_path(name)).splitlines() for name in PUBLISHED}
-    return [
-        {"results": name, "domain": PUBLISHED[name], "rows": len(rows) - 1}
-        for name, rows in lines.items()
-    ]
-
-
 def formats() -> Rows:
     """Return the formats of the whole run that ``tomeval export --format`` can name."""
     return [
@@ -304,11 +275,7 @@ LISTS: dict[str, Callable[[], Rows]] = {
     "tables": tables,
     "strategies": strategies,
     "prompts": prompts,
-    "results": results,
     "formats": formats,
     "extensions": extensions,
 }
 """The lists that all domains share."""
-
-ALIASES = {"metrics": "measures", "templates": "prompts"}
-"""Other names of lists."""

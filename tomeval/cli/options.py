@@ -4,60 +4,23 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import resolved
-from tomeval.core.printing import show, show_bold, show_data, tell
-from tomeval.core.text import in_line, wrap
+from tomeval.core.printing import show, show_data, show_wrapped
+from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.report.tables import Grid
     from tomeval.runs.measures import Measure
 
 Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
-Interval = Literal["auto", "normal", "t", "bca", "sequence"]
-
-
-def completing(kind: str) -> Callable[[str], list[str]]:
-    """Return what completes names of a kind in a shell, in any case of letters."""
-
-    def complete(incomplete: str) -> list[str]:
-        begun = incomplete.lower()
-        return [name for name in _names(kind, incomplete) if name.lower().startswith(begun)]
-
-    return complete
-
-
-def _names(kind: str, begun: str) -> Iterable[str]:
-    """Return the names of a kind; of experiments also TOML files beside the beginning of a path."""
-    if kind == "experiments":
-        from tomeval.core.resources import shipped_experiments
-
-        start = Path(begun)
-        folder = start if begun.endswith("/") else start.parent
-        files = (path for path in folder.glob("*") if path.suffix == ".toml" or path.is_dir())
-        own = [f"{path}/" if path.is_dir() else str(path) for path in files]
-        return [*shipped_experiments(), *sorted(own)]
-    if kind == "models":
-        from tomeval.models import all_backends
-
-        return [f"{name}:" if ":" in b.form else name for name, b in all_backends().items()]
-    where = {
-        "strategies": "tomeval.strategies:NAMED",
-        "lists": "tomeval.cli.listing:list_names",
-        "examples": "tomeval.cli.starting:KINDS",
-        "domains": "tomeval.runs.domain:domain_names",
-        "comparisons": "tomeval.report.comparisons:table_names",
-        "formats": "tomeval.report.exporting:format_names",
-    }
-    names = resolved(where[kind])
-    return [getattr(one, "name", one) for one in (names() if callable(names) else names)]
+Interval = Literal["auto", "normal", "t", "sequence"]
 
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
@@ -69,10 +32,7 @@ Runs = Annotated[
 ]
 ExperimentFile = Annotated[
     str,
-    typer.Argument(
-        help="TOML file, or name of a shipped experiment.",
-        autocompletion=completing("experiments"),
-    ),
+    typer.Argument(help="TOML file, or name of a shipped experiment."),
 ]
 TableFormat = Annotated[
     Format,
@@ -82,8 +42,8 @@ IntervalOption = Annotated[
     Interval,
     typer.Option(
         "--interval",
-        help="t: Student's t; normal: ± 1.96 sd/√n, as published; bca: bootstrap; sequence: valid "
-        "at every look; auto: t below 30 episodes, then normal, sequence in runs that were "
+        help="t: Student's t; normal: ± 1.96 sd/√n, as published; sequence: valid at "
+        "every look; auto: t below 30 episodes, then normal, sequence in runs that were "
         "extended or stopped by a condition.",
     ),
 ]
@@ -104,7 +64,6 @@ ModelOption = Annotated[
         "--model",
         help="Measure this model instead: pocket, hf:REPO_OR_PATH, hf:REPO@REVISION or "
         "openai:MODEL@BASE_URL. Repeatable.",
-        autocompletion=completing("models"),
     ),
 ]
 Concurrency = Annotated[
@@ -114,7 +73,6 @@ Engine = Annotated[
     str | None,
     typer.Option(
         "--engine",
-        hidden=True,
         metavar="NAME[:ADDRESS]",
         help="Play on replicas instead of in this process: ray (a running cluster, else this "
         "machine) or ray:HOST:PORT. Served models stay in this process.",
@@ -122,13 +80,12 @@ Engine = Annotated[
 ]
 Replicas = Annotated[
     int | None,
-    typer.Option("--replicas", hidden=True, help="With --engine: replicas. Default: 1."),
+    typer.Option("--replicas", help="With --engine: replicas. Default: 1."),
 ]
 GpusPerReplica = Annotated[
     float | None,
     typer.Option(
         "--gpus-per-replica",
-        hidden=True,
         help="With --engine: GPUs of each, such as 1, or 0.5 for two on one GPU. Default: 0.",
     ),
 ]
@@ -137,11 +94,11 @@ MaxCalls = Annotated[
 ]
 MaxTokens = Annotated[
     int | None,
-    typer.Option("--max-tokens", hidden=True, help="Stop before they use more tokens."),
+    typer.Option("--max-tokens", help="Stop before they use more tokens."),
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option("--max-cost", hidden=True, help="Stop before they cost more, by their prices."),
+    typer.Option("--max-cost", help="Stop before they cost more, by their prices."),
 ]
 Until = Annotated[
     str | None,
@@ -153,7 +110,6 @@ TrustHost = Annotated[
     list[str] | None,
     typer.Option(
         "--trust-host",
-        hidden=True,
         help="HOST=VARIABLE: also send the key in this environment variable to this host. "
         "Repeatable.",
     ),
@@ -162,7 +118,6 @@ TrustCode = Annotated[
     bool,
     typer.Option(
         "--trust-remote-code",
-        hidden=True,
         help="Let a model folder or repository run its own code, where the experiment asks for it.",
     ),
 ]
@@ -210,37 +165,17 @@ def show_table(
 
 
 def show_grids(grids: Sequence[Grid], form: str) -> None:
-    """Print tables for reading below each other: made to fit a terminal, the best in bold there."""
-    from tomeval.report.tables import BEST, set_grid
-    from tomeval.report.text import text_lines
+    """Print tables for reading below each other, made to fit a terminal."""
+    from tomeval.report.tables import set_grid
 
-    for number, grid in enumerate(grids):
-        show("", end="\n" * (number > 0))
-        if form != "text" or not sys.stdout.isatty():
-            show(set_grid(grid, form))
-            continue
-        if grid.best:
-            grid = replace(grid, above=[*grid.above, BEST])
-        show_bold(text_lines(grid, shutil.get_terminal_size().columns))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    show("\n\n".join(set_grid(grid, form, width) for grid in grids))
 
 
 def tell_notes(notes: Iterable[str]) -> None:
-    """Print notes on standard error, folded if that is a terminal."""
+    """Print notes on standard error."""
     for note in notes:
-        tell(folded(f"note: {note}", sys.stderr))
-
-
-def folded(text: str, stream: TextIO) -> str:
-    """Return one line of text, folded into several if it goes to a terminal."""
-    text = in_line(text)
-    if not stream.isatty():
-        return text
-    return fold(text, shutil.get_terminal_size().columns)
-
-
-def fold(text: str, columns: int) -> str:
-    """Return a text in lines of so many columns; names keep their hyphens."""
-    return "\n".join(wrap(text, columns, "  "))
+        show_wrapped(in_line(f"note: {note}"), sys.stderr)
 
 
 def pairs(option: str, given: list[str] | None, form: str) -> dict[str, str]:

@@ -28,14 +28,12 @@ from tomeval.cli.options import (
     TrustCode,
     TrustHost,
     Until,
-    fold,
-    folded,
     show_table,
     tell_notes,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show, tell
-from tomeval.core.text import in_line
+from tomeval.core.printing import show, show_wrapped, tell
+from tomeval.core.text import in_line, wrap
 
 if TYPE_CHECKING:
     from tomeval.play.schedule import Shard
@@ -60,7 +58,6 @@ def run(
         str | None,
         typer.Option(
             "--shard",
-            hidden=True,
             metavar="K/N",
             help="Play only part K of N, such as 3/16; parts can share the folder.",
         ),
@@ -182,7 +179,7 @@ def play_into(
     tell(f"{out}: {played} episodes played")
     tell_notes(notes)
     for line in live.closing:
-        tell(folded(line, sys.stderr))
+        show_wrapped(in_line(line), sys.stderr)
     if not _close(Path(out), experiment, shard):
         raise typer.Exit(1)
 
@@ -217,9 +214,10 @@ def _close(folder: Path, experiment: Experiment, shard: Shard | None) -> bool:
     verb = "table" if close.measurable else "transcript"
     if shard is not None:
         tell(f"shard {shard}: {'played' if whole else 'not all of it could be played'}")
-    then = f"next: tomeval {verb} {folder}"
-    for line in (*close.lines, *(folded(one, sys.stderr) for one in said), then):
-        tell(line)
+    tell("\n".join(close.lines))
+    for line in said:
+        show_wrapped(in_line(line), sys.stderr)
+    tell(f"next: tomeval {verb} {folder}")
     return whole
 
 
@@ -272,7 +270,9 @@ def plan(
         blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-        show("\n" + "\n".join(fold(line, min(room, WIDTH)) for line in lines))
+        show()
+        for line in lines:
+            show("\n".join(wrap(line, min(room, WIDTH), "  ")))
     if loaded.until:
         tell_notes(["the most that can be played: cells stop earlier where the condition holds"])
     if missing := lacks(loaded):

@@ -1,7 +1,7 @@
 """How work goes, on standard error: a display at a terminal, else a line each minute.
 
 A run shows what is true of it: steps, the time left, episodes, what language models were asked, and
-what a server does if it is waited for. Other work, such as drawing, shows how much is done.
+what a server does if it is waited for. Of other work, such as drawing, that it goes on.
 """
 
 from __future__ import annotations
@@ -31,46 +31,21 @@ def showing_progress(live: Live) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: step(live.asking)
 
 
-class Working:
-    """How far some work is; `working` shows it."""
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show at a terminal that some work goes on inside the block."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
 
-    def __init__(self, what: str) -> None:
-        self._what, self._started = what, time.monotonic()
-        self._done, self._total, self._name = 0, 0, ""
-
-    def at(self, name: str, number: int, of: int) -> None:
-        """Record that a thing is begun, the first being number 1."""
-        self._done, self._name, self._total = number - 1, name, of
-
-    def __str__(self) -> str:
-        spent = time.monotonic() - self._started
-        if not self._total:
-            return f"{self._what}: {clock(spent)} so far"
-        left = spent / self._done * (self._total - self._done) if self._done else None
-        done = f"{self._done:,} of {self._total:,}, {time_left(left)}; {in_line(self._name)}"
-        return f"{self._what}: {done}"
+    with Console(stderr=True).status(what):
+        yield
 
 
 @contextmanager
-def working(what: str) -> Iterator[Working]:
-    """Show inside the block how far some work is, or how long it took; yield what tells it so.
-
-    Examples
-    --------
-    >>> with working("drawing") as drawing:
-    ...     drawing.at("forest", 1, 2)
-    """
-    state = Working(what)
-    with _shown(lambda: [str(state)], transient=True) as step:
-        step(True)
-        yield state
-
-
-@contextmanager
-def _shown(
-    lines: Callable[[], list[str]], transient: bool = False
-) -> Iterator[Callable[[bool], None]]:
-    """Show lines again and again: at a terminal in place (if `transient`, they then go).
+def _shown(lines: Callable[[], list[str]]) -> Iterator[Callable[[bool], None]]:
+    """Show lines again and again: at a terminal in place.
 
     Elsewhere they are told every minute, when the yielded function is called after a step; if it is
     called with True, from then on by a thread. Where work is done in several processes, these are
@@ -88,7 +63,6 @@ def _shown(
             get_renderable=render,
             console=Console(stderr=True),
             refresh_per_second=2,
-            transient=transient,
             redirect_stdout=False,  # to a file or a pipe it may go, which is not this console
         ):
             yield lambda alone: None

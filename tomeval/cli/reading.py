@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,11 +15,11 @@ from tomeval.cli.options import (
     RunFolder,
     TableFormat,
     WhereOption,
-    completing,
     show_table,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
+from tomeval.core.text import wrap
 
 
 def status(
@@ -110,9 +109,7 @@ def _folded(line: str) -> list[str]:
     if not sys.stdout.isatty() or line.startswith("   > "):
         return [line]
     indent = " " * (len(line) - len(line.lstrip()) + 3)
-    columns = max(40, shutil.get_terminal_size().columns)
-    folded = textwrap.wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False)
-    return folded or [line]
+    return wrap(line, max(40, shutil.get_terminal_size().columns), indent)
 
 
 def prompt(
@@ -120,12 +117,11 @@ def prompt(
         str,
         typer.Argument(
             help='A strategy, such as "S2A + CoT"; not with --experiment.',
-            autocompletion=completing("strategies"),
         ),
     ] = "",
     domain: Annotated[
         str,
-        typer.Option("--domain", help="The kind of game.", autocompletion=completing("domains")),
+        typer.Option("--domain", help="The kind of game."),
     ] = "matrix",
     game: Annotated[str, typer.Option("--game", help="A game, or a TOML file.")] = "",
     prompts: Annotated[

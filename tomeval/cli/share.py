@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +12,6 @@ from tomeval.cli.options import (
     RunFolder,
     RunFolders,
     WhereOption,
-    completing,
     pairs,
 )
 from tomeval.core.errors import TomevalError
@@ -83,7 +79,7 @@ def plot(
     Several runs of one domain are drawn as one.
     """
     from tomeval.cli.progress import working
-    from tomeval.plots import Options, chosen, drawable, plot_run
+    from tomeval.plots import Options, drawable, plot_run
     from tomeval.runs.results import Run, joined
     from tomeval.runs.selection import choose_measures, first_part
 
@@ -92,7 +88,7 @@ def plot(
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
         options = Options(column, by=by, metrics=metrics, curve=curve, window=window)
-        with working("drawing") as drawing, _glyphs() as lacking:
+        with working("drawing"):
             files = plot_run(
                 opened,
                 out,
@@ -100,52 +96,19 @@ def plot(
                 only=only or (),
                 every=every,
                 formats=formats or ("png",),
-                on_figure=drawing.at,
             )
         for path in files:
             show(path)
-        if lacking:
-            tell(
-                f"note: the font lacks {in_line(''.join(lacking))} and draws boxes instead; set "
-                "another as font.family in your matplotlibrc"
-            )
         if left_out := first_part(opened)[1]:
             tell(f"note: {in_line(left_out)}")
-        if only:
-            return
-        drawn = chosen(opened, (), options, every)
-        left = [
-            name
-            for name in drawable(opened)
-            if name not in drawn and not any(one.startswith(f"{name}_") for one in drawn)
-        ]
-        if left and (by is not None or metrics or options.of_curves):
-            option = f"--by {by}" if by is not None else options.of_curves or "--metric"
-            tell(f"note: {option} does not apply to {', '.join(left)}, which were not drawn")
-        elif left:
-            tell(f"note: more figures: {', '.join(left)} (--all, or --only NAME)")
-
-
-@contextmanager
-def _glyphs() -> Iterator[list[str]]:
-    """Collect the characters that the font cannot draw, of which matplotlib warns one by one."""
-    glyphs: dict[str, None] = {}
-    lacking: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield lacking
-    for warning in caught:
-        if number := re.match(r"Glyph (\d+) .* missing from", str(warning.message)):
-            glyphs[chr(int(number[1]))] = None
-        else:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
-    lacking += glyphs
+        stems = [path.stem for path in files]
+        left = [n for n in drawable(opened) if not any(stem.startswith(n) for stem in stems)]
+        if left and not only:
+            tell(f"note: not drawn: {', '.join(left)} (--all, or --only NAME)")
 
 
 def report(
-    folders: RunFolders,
+    folder: RunFolder,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path(
         "report.html"
     ),
@@ -164,10 +127,7 @@ def report(
     ] = None,
     where: WhereOption = None,
 ) -> None:
-    """Write one HTML file: tables, figures, comparisons, games.
-
-    Of several runs of one domain: one page of what they have in common, without the games.
-    """
+    """Write one HTML file: tables, figures, comparisons, games."""
     from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
@@ -176,13 +136,11 @@ def report(
     if out.suffix.lower() not in ("", ".html", ".htm"):
         raise TomevalError(f"-o {out}: a report is one HTML file: {out.with_suffix('.html')}")
     options = ReportOptions(by=by, games=games, figures=figures, metrics=tuple(metrics or ()))
-    with ExitStack() as stack:
-        runs = [stack.enter_context(Run(one, where or ())) for one in folders]
-        with working("writing the report"):
-            written = write_report(runs, out, options)
-        show(written)
-        for note in dict.fromkeys(left_out for one in runs if (left_out := first_part(one)[1])):
-            tell(f"note: {in_line(note)}")
+    with Run(folder, where or ()) as opened, working("writing the report"):
+        written, left_out = write_report(opened, out, options), first_part(opened)[1]
+    show(written)
+    if left_out:
+        tell(f"note: {in_line(left_out)}")
 
 
 def export(
@@ -201,7 +159,6 @@ def export(
             "--format",
             help="csv, jsonl, parquet; spreadsheet: csv in which no text is read as a formula; or "
             "a format of the whole run, see tomeval list formats.",
-            autocompletion=completing("formats"),
         ),
     ] = "csv",
     out: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tomeval.cli.options import TableFormat, completing, show_table
+from tomeval.cli.options import TableFormat, show_table
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_text
 from tomeval.core.printing import show, tell
@@ -20,9 +20,8 @@ def list_(
     what: Annotated[
         str,
         typer.Argument(
-            help="Such as experiments, models, metrics, figures, strategies, games or partners. "
+            help="Such as experiments, models, measures, figures, strategies, games or partners. "
             "Default: the names of all lists.",
-            autocompletion=completing("lists"),
         ),
     ] = "",
     holding: Annotated[
@@ -46,7 +45,6 @@ def init(
         typer.Argument(
             help="experiment, game, partner, template or strategy; or, as Python files, subject, "
             "model, measure, domain or extension.",
-            autocompletion=completing("examples"),
         ),
     ],
     name: Annotated[str, typer.Argument(help="Its name. Default: my_KIND.", metavar="[NAME]")] = "",
@@ -55,7 +53,6 @@ def init(
         typer.Option(
             "--domain",
             help="Of an experiment, a template or a game: matrix, decrypto or arena.",
-            autocompletion=completing("domains"),
         ),
     ] = "matrix",
 ) -> None:
@@ -68,8 +65,11 @@ def init(
     written = write_example(kind, name, domain, Path())
     for path in written:
         show(path)
-    for line in next_steps(kind, name, domain, written):
-        tell(f"next: {line}")
+    if kind == "template":
+        use = f"tomeval prompt QA --domain {domain} --prompts {written[0].parts[0]}"
+    else:
+        use = "the first lines of each file say how to use it"
+    tell(f"next: {use}")
 
 
 OF_DOMAINS = ("experiment", "template")
@@ -161,35 +161,3 @@ def _named(text: str, name: str) -> str:
     for mark, value in ((_WORD, name), (_TITLE, title), (_CLASS, title.replace(" ", ""))):
         text = text.replace(mark, value)
     return text
-
-
-def next_steps(kind: str, name: str, domain: str, written: list[Path]) -> list[str]:
-    """Return commands to go on with, after `write_example` wrote an example."""
-    first = written[0]
-    name = (name or f"my_{kind}").removesuffix(KINDS[kind])
-    title = _named(_TITLE, name)
-    of_domain = "" if domain == "matrix" else f" --domain {domain}"
-    folder = next((path.parent for path in written if path.name == "__init__.py"), first.parent)
-    if (kind, domain) in FOLDERS:
-        return [
-            f"tomeval --plugin {folder} run {folder.parent}/{name}.toml",
-            f"pip install -e {folder.parent}, to use it in every command",
-        ]
-    return {
-        "experiment": [f"tomeval plan {first}", f"tomeval run {first}"],
-        "game": [f"tomeval bounds {first} tit_for_tat"],
-        "partner": [f"tomeval bounds IPD {first}"],
-        "template": [f"tomeval prompt QA{of_domain} --prompts {first.parts[0]}"],
-        "strategy": [
-            f'tomeval --plugin {folder} prompt "{title} + CoT"',
-            f"pip install -e {folder.parent}, to use it in every command",
-        ],
-        "subject": [f"tomeval --plugin {first} list subjects {name}"],
-        "model": [f"tomeval --plugin {first} list models {name}"],
-        "measure": [f"tomeval --plugin {first} list metrics {name}"],
-        "domain": [f"tomeval --plugin {first} list domains"],
-        "extension": [
-            f"tomeval --plugin {first} list extensions {name}",
-            f"tomeval --plugin {first} table RUN --what {name}",
-        ],
-    }[kind]

@@ -46,22 +46,6 @@ def table(
         ),
     ] = None,
     where: WhereOption = None,
-    sort: Annotated[
-        str,
-        typer.Option(
-            "--sort",
-            help="Sort by this column, measures within their task and best first; -COLUMN: "
-            "reversed; none: in the order of the experiment. Default: by the measure shown.",
-        ),
-    ] = "",
-    pivot: Annotated[
-        str,
-        typer.Option(
-            "--pivot",
-            help="Columns whose values become columns of the table, separated by commas; none: a "
-            "row per cell. Default: the tasks, if one measure is shown and they are few.",
-        ),
-    ] = "",
     whole: Annotated[bool, typer.Option("--all", help="Show every measure and column.")] = False,
     by: Annotated[
         list[str] | None,
@@ -92,8 +76,7 @@ def table(
         Path | None,
         typer.Option(
             "--against",
-            help="Show published results or facts beside the run's: a CSV, or a name from tomeval "
-            "list results.",
+            help="Show published results beside ours: a CSV, or reported_results, which ships.",
         ),
     ] = None,
     as_model: Annotated[
@@ -118,10 +101,10 @@ def table(
 
     form = _format(form, out)
     to_read, as_data = form == "text" and out is None, form in DATA
-    of_cells = bool(against or published or reference or interval != "auto" or pivot)
+    of_cells = bool(against or published or reference or interval != "auto")
     asked = views.Asked(
         tuple(metric or ()),
-        *(sort, pivot, whole, interval, reference, published, against, as_model, to_read),
+        *(whole, interval, reference, published, against, as_model, to_read),
     )
     with ExitStack() as stack:
         runs = [stack.enter_context(Run(one, where or (), predict or "")) for one in folders]
@@ -182,7 +165,7 @@ def _which_table(
         run.table_of(what)
         if of_cells:
             raise TomevalError(
-                "--interval, --reference, --against, --published and --pivot need --what cells"
+                "--interval, --reference, --against and --published need --what cells"
             )
     elif by:
         own = ", ".join(run.tables) or "none"

@@ -11,7 +11,6 @@ import numpy as np
 from tomeval.comparing.sides import (
     Runs,
     Side,
-    cell_names,
     check_by,
     metric_names,
     opened,
@@ -35,8 +34,8 @@ class Decomposition:
         What is split.
     parts : tuple of str
         In matrix games belief, response and foresight.
-    names, labels : tuple of str, tuple of dict
-        The rows in words, and as columns: those of the cell, or the level.
+    labels : tuple of dict
+        The rows' columns: those of the cell, or the level.
     functional : ndarray, shape (C, 3)
         The whole with the ends of Student's 95 % interval, in its unit.
     part : ndarray, shape (C, K, 3)
@@ -52,13 +51,17 @@ class Decomposition:
 
     whole: Measure
     parts: tuple[str, ...]
-    names: tuple[str, ...]
     labels: tuple[dict[str, Any], ...]
     functional: FloatArray
     part: FloatArray
     share: FloatArray
     reason: tuple[str, ...]
     episodes: IntArray
+
+    @property
+    def names(self) -> list[str]:
+        """The rows in words."""
+        return [", ".join(str(v) for v in label.values() if v != "") for label in self.labels]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one dict per row, at full precision."""
@@ -124,7 +127,6 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
     return Decomposition(
         whole,
         tuple(domain.compare.parts.part),
-        cell_names(labels) if by is None else tuple(groups),
         tuple(labels),
         functional=means[:, 0],
         part=means[:, 1:],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.result import ALPHA, LARGEST, alike
+from tomeval.comparing.result import ALPHA
 from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import FEWEST
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
     """Return what a reader must know; `ranges` of payoffs by what tasks say first."""
-    notes = [*_reach_notes(found), *_alike_notes(found)]
+    notes = _reach_notes(found)
     for k, level in enumerate(found.levels):
         missing, have = _missing(found, k)
         if missing and have:
@@ -52,27 +52,13 @@ def _reach_notes(found: Comparison) -> list[str]:
     scopes: dict[tuple[int, int], list[str]] = {}
     for s, k, m in np.ndindex(found.difference.shape):
         enough = found.enough((s, k, m))
-        if enough and found.verdict(found.levels[k], found.metrics[m], s) == "too few":
+        if enough and found.verdict((s, k, m)) == "too few":
             tests = int(found.family_size[s, k, m])
             scopes.setdefault((enough, tests), []).append(found.scopes[s])
     return [
         f"no test can reject at {100 * ALPHA:g} % in {first_names(where)}: too few pairs differ, "
         f"of which {enough} are needed after correction for {tests} tests"
         for (enough, tests), where in scopes.items()
-    ]
-
-
-def _alike_notes(found: Comparison) -> list[str]:
-    """Say of how many comparisons tables for reading show no p, and why."""
-    names = ("effect_size", "p_t", "difference")
-    counts = {"pairs": found.pairs[:, :, None], "tasks": found.covered[:, :, None]}
-    count = int(alike({name: getattr(found, name) for name in names} | counts).sum())
-    if not count:
-        return []
-    return [
-        f"{'1 comparison has' if count == 1 else f'{count} comparisons have'} no p and no effect "
-        f"size beyond ± {LARGEST}, because the differences hardly vary (SD below a tenth of the "
-        "mean); read the difference itself"
     ]
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.sides import Side, held_name, task_names
+from tomeval.comparing.sides import Incomparable, Side, held_name, task_names
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import Measure
@@ -111,7 +111,7 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
         raise unknown(f"{by} as the baseline", baseline, names)
     levels = tuple(name for name in names if name != baseline)
     if not levels:
-        raise TomevalError(f"only one {by} was played ({baseline!r}): nothing to compare it with")
+        raise Incomparable(f"only one {by} was played ({baseline!r}): nothing to compare it with")
     domain = sides[0].cell.domain
     base = [side for side in sides if side.level == baseline]
     table = _Table(domain, by, baseline, levels, (*sides[0].task, held_name(domain, by)), base)
@@ -119,7 +119,7 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
         if side.level != baseline:
             table.add(side)
     if not table.pairs:
-        raise TomevalError(
+        raise Incomparable(
             f"no {by} shares a task ({', '.join((*table.columns, 'seed'))}) with the baseline "
             f"{baseline!r}: nothing can be paired"
         )
@@ -168,7 +168,7 @@ class _Table:
         ]
         keys = [key for key in self.pairs if key not in empty]
         if not keys:
-            raise TomevalError(
+            raise Incomparable(
                 f"no episode was completed by both the baseline {self.baseline!r} and another "
                 f"{self.by}: nothing can be paired"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,6 @@ from tomeval.statistics.flips import enough_pairs
 from tomeval.statistics.paired import FloatArray, IntArray
 
 ALPHA = 0.05
-LARGEST = 10
-"""Effect sizes beyond ± this say only that the differences hardly vary."""
 INTERVAL, TEST, APART = "t", "sign flip", "exchange of units"
 """The kinds of the interval and of the test that a row shows first, of pairs and of two groups."""
 
@@ -112,15 +110,8 @@ class Comparison:
         """Names of the measures."""
         return tuple(measure.name for measure in self.measures)
 
-    def _index(self, level: str, metric: str, scope: int) -> tuple[int, int, int]:
-        if level not in self.levels:
-            raise unknown(self.by, level, self.levels)
-        if metric not in self.metrics:
-            raise unknown("metric", metric, self.metrics)
-        return scope, self.levels.index(level), self.metrics.index(metric)
-
-    def verdict(self, level: str, metric: str, scope: int = 0) -> str:
-        """Say in a word what the tests give at 5 %.
+    def verdict(self, at: tuple[int, int, int]) -> str:
+        """Say in a word what the tests of a comparison (scope, level, metric) give at 5 %.
 
         Returns
         -------
@@ -131,9 +122,6 @@ class Comparison:
             rejected, see `enough`. ``undecided``: none of these, which is not evidence for no
             difference. ``untested``: fewer than two pairs.
         """
-        return self._verdict(self._index(level, metric, scope))
-
-    def _verdict(self, at: tuple[int, int, int]) -> str:
         if self.identical[at]:
             return "identical"
         if np.isnan(self.p_holm[at]):
@@ -157,7 +145,11 @@ class Comparison:
 
     def at(self, level: str, metric: str, scope: int = 0) -> dict[str, Any]:
         """Return one comparison as a row; see `rows`."""
-        return self._row(self._index(level, metric, scope))
+        if level not in self.levels:
+            raise unknown(self.by, level, self.levels)
+        if metric not in self.metrics:
+            raise unknown("metric", metric, self.metrics)
+        return self._row((scope, self.levels.index(level), self.metrics.index(metric)))
 
     def _row(self, at: tuple[int, int, int]) -> dict[str, Any]:
         s, k, m = at
@@ -181,7 +173,7 @@ class Comparison:
         row |= {"interval": INTERVAL, "test": test, "pairs_enough": self.enough(at)}
         row["margin"] = float(self.margin[m])
         row["p_equivalence"] = float(self.p_equivalence[at])
-        return row | {"verdict": self._verdict(at)}
+        return row | {"verdict": self.verdict(at)}
 
     def rows(self, scopes: Sequence[int] | None = None) -> list[dict[str, Any]]:
         """Return one dict per scope, metric and level, at full precision.
@@ -198,13 +190,3 @@ class Comparison:
             for m in range(len(self.metrics))
             for k in range(len(self.levels))
         ]
-
-
-def alike(of: Mapping[str, Any]) -> Any:
-    """Tell which differences hardly vary between pairs, or not at all.
-
-    Their effect size and p grow without limit, or do not exist, whatever the difference means.
-    `of` has columns of `Comparison.rows`: a row, or arrays.
-    """
-    never = np.isnan(of["effect_size"]) & np.isnan(of["p_t"]) & (np.abs(of["difference"]) > 0)
-    return (np.abs(of["effect_size"]) > LARGEST) | (never & (of["pairs"] > 2 * of["tasks"]))

@@ -24,8 +24,8 @@ WORDING = "wording"
 """What levels differ in that are one player of one model, asked in other words."""
 
 
-class Overlapping(TomevalError):
-    """Several runs have a cell with the same player, task and seed."""
+class Incomparable(TomevalError):
+    """Cells that a comparison cannot tell apart, or of which none can be paired."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +150,29 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
     return by
 
 
+def compared_by(run: Run) -> str | None:
+    """Return the first column of `Compare.by` by which a run can be compared; None if none can be.
+
+    That is one with several values, which tells the cells of a task apart.
+    """
+    compare = run.domain.compare
+    for by in compare.by:
+        cells = [cell for cell in run.cells if has_level(cell, by) and len(cell.episodes)]
+        places = [
+            (
+                *(compare.level(cell, by), compare.held(cell, by), cell.seed),
+                *compare.task_of(cell, by).values(),
+            )
+            for cell in cells
+            if cell.people is None  # cells of people are joined
+        ]
+        named = any(cell.columns.get(by, by) != "" for cell in cells)
+        several = len({compare.level(cell, by) for cell in cells}) > 1
+        if named and several and len(set(places)) == len(places):
+            return by
+    return None
+
+
 def has_level(cell: RunCell, by: str | None) -> bool:
     """Tell whether a cell takes part if levels differ in `by`: one without a model has no model."""
     if by == WORDING:
@@ -205,7 +228,7 @@ def read_sides(
         if other is not side:
             what = f"have {by} {side.level!r} in the same task" if by else "are the same"
             other_by = f"compare by another column ({', '.join(known_by(side.cell.domain))}) or "
-            raise Overlapping(
+            raise Incomparable(
                 f"two cells {what} with seed {side.seed}: {other.cell.name} in {other.run} and "
                 f"{side.cell.name} in {side.run}; {other_by if by else ''}give runs that do not "
                 "overlap"
@@ -327,13 +350,3 @@ def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ..
                 words.append(domain.compare.words({key: value}) or str(value))
         result.append(", ".join(words) or "the task")
     return tuple(result)
-
-
-def cell_names(columns: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Name cells by the columns in which they differ, or else by the first one."""
-    first = next(iter(columns[0]))
-    keys = [key for key in columns[0] if len({str(row[key]) for row in columns}) > 1] or [first]
-    if any(row.get("strategy") == row[first] != "" for row in columns) and first != "strategy":
-        # A language model's player is named by its strategy.
-        keys = [key for key in keys if key != "strategy"] or keys
-    return tuple(", ".join(str(row[k]) for k in keys if row[k] != "") for row in columns)

@@ -38,7 +38,7 @@ KINDS = {
     "game_sets": "keys of tables that make sets of matrix games: `GameSets`",
     "games": "games of the arena: `Kind`",
     "keys": "``DOMAIN KEY``: tables of experiment files, `tomeval.runs.experiment.ExtraTable`",
-    "strategies": "functions that return a strategy, and `AdvicePart`",
+    "strategies": "subclasses of `Advice`",
     "domains": "kinds of game: `tomeval.runs.domain.Domain`",
     "prompts": "folders with a set of templates for each domain that it words",
     "experiments": "paths of TOML files",
@@ -144,9 +144,9 @@ class Compared(NamedTuple):
     """A table of ``tomeval compare``.
 
     `table` is called with runs and with all options by name (``by``, ``baseline``, ``metrics``,
-    ``reference``, ``resamples``, ``seed``, ``form`` and the others of the command); it returns
-    rows, the lines above them, and the notes below. `options` are those that it reads, as
-    ``--metric``; giving another is an error.
+    ``reference``, ``resamples``, ``form`` and the others); it returns rows, the lines above them,
+    and the notes below. `options` are those that it reads, as ``--metric``; giving another is an
+    error.
     """
 
     table: Any

@@ -99,18 +99,13 @@ def typeset(text: str) -> str:
 
 def number(value: float, digits: int = 2) -> str:
     """Return a number for a sentence, without a minus before zero."""
-    if math.isnan(value):
-        return "no value"
-    text = f"{value:.{digits}f}"
-    return typeset(text) if float(text) else text.lstrip("-")
+    return "no value" if math.isnan(value) else typeset(fixed(value, digits))
 
 
 def signed(value: float, digits: int) -> str:
     """Return a difference with its sign; zero after rounding has no sign."""
-    if math.isnan(value):
-        return MISSING
-    text = f"{value:+.{digits}f}"
-    return typeset(text) if float(text) else text[1:]
+    text = fixed(value, digits)
+    return typeset(text) if text == MISSING or float(text) <= 0 else f"+{text}"
 
 
 def between(low: float, high: float, digits: int = 2) -> str:

@@ -8,7 +8,6 @@ that nothing which ships knows; ``tomeval --help`` asks for the commands.
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import re
 import sys
@@ -77,25 +76,20 @@ def load_plugins() -> None:
 
 
 def use_plugin(spec: str) -> None:
-    """Load a plugin for this process: a Python file, a package's folder, or a module by its name.
+    """Load a plugin for this process: a Python file, or a package's folder.
 
     Raises
     ------
     TomevalError
-        There is no such file or module, or it cannot be loaded.
+        There is no such file, or it cannot be loaded.
     """
     path = Path(spec)
     if path.is_dir():
         path /= "__init__.py"
-    elif not spec.endswith(".py"):
-        if not re.fullmatch(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*", spec):
-            raise TomevalError(
-                f"--plugin {spec!r}: name a file that ends in .py, the folder of a package, or a "
-                "module"
-            )
-        plugin = Plugin(spec, "", spec)
-        _load(plugin, f"the plugin {spec}", lambda: importlib.import_module(spec), "fix it")
-        return
+    if path.suffix != ".py":
+        raise TomevalError(
+            f"--plugin {spec!r}: name a file that ends in .py, or a package's folder"
+        )
     if not path.is_file():
         near = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.py"))])
         raise TomevalError(f"--plugin {path}: no such file{near}")

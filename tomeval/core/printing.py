@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from shutil import get_terminal_size
-from textwrap import fill
 from typing import Protocol, TextIO, TypeVar
 
-from tomeval.core.text import visible
+from tomeval.core.text import visible, wrap
 
 T = TypeVar("T")
 
@@ -23,44 +22,18 @@ def show(text: object = "", *, to: TextIO | None = None, end: str = "\n") -> Non
     print(visible(str(text)), file=to, end=end, flush=to is not None)
 
 
-def show_bold(lines: Iterable[Iterable[tuple[str, bool]]]) -> None:
-    """Print lines in pieces, each with whether it is bold, where the terminal can show that."""
-    from rich.console import Console as RichConsole
-    from rich.text import Text
-
-    console = RichConsole(file=sys.stdout, highlight=False)
-    for line in lines:
-        text = Text()
-        for piece, bold in line:
-            text.append(visible(piece), style="bold" if bold else None)
-        console.print(text, soft_wrap=True)
-
-
 def tell(text: object = "") -> None:
     """Print a note, a warning or an error on standard error."""
     show(text, to=sys.stderr)
 
 
-def tell_wrapped(text: str) -> None:
-    """Tell a text of any length; at a terminal no line is longer than that is wide."""
-    if sys.stderr.isatty():
+def show_wrapped(text: str, to: TextIO | None = None) -> None:
+    """Show a text of any length; at a terminal no line is longer than that is wide."""
+    if (to or sys.stdout).isatty():
         width = max(20, get_terminal_size().columns)
-        text = "\n".join(_folded(line, width) for line in visible(text).split("\n"))
-    tell(text)
-
-
-def _folded(line: str, width: int) -> str:
-    if len(line) <= width:
-        return line
-    start = line[: len(line) - len(line.lstrip())]
-    return fill(
-        line.strip(),
-        width,
-        initial_indent=start,
-        subsequent_indent=f"{start}  ",
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+        lines = visible(text).split("\n")
+        text = "\n".join(part for line in lines for part in wrap(line, width, "    "))
+    show(text, to=to)
 
 
 def show_data(text: str) -> None:
@@ -93,7 +66,7 @@ class _Safe(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record; standard error is looked up each time, as a bar takes its place."""
-        tell_wrapped(record.getMessage())
+        show_wrapped(record.getMessage(), sys.stderr)
 
 
 def notes_handler(level: int = logging.NOTSET) -> logging.Handler:

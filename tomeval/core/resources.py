@@ -18,8 +18,8 @@ from tomeval.core.text import check_text, excerpt
 MAX_TOML = 32_000_000
 """Characters of a TOML file; partner tables can be long."""
 
-PUBLISHED = {"reported_results": "matrix"}
-"""The domains of published results that ship, by name."""
+PUBLISHED = ("reported_results",)
+"""Published results that ship."""
 
 _DOTTED = re.compile(r"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){1000}")
 _PACKAGE = Path(__file__).parents[1]
@@ -74,19 +74,14 @@ def results_path(results: str | Path) -> Path:
     TomevalError
         There is neither; names the shipped results.
     """
-    path = Path(results)
-    name = path.name.removesuffix(".csv")
-    if (path.exists() and not path.is_dir()) or (
-        path.name != str(results) and name not in PUBLISHED
-    ):
+    path, name = Path(results), str(results).removesuffix(".csv")
+    if path.exists() and not path.is_dir():
         return path
-    if path.name != str(results):
-        raise TomevalError(
-            f"{path}: no such file; the shipped one is named {name!r}, without a folder"
-        )
     if name not in PUBLISHED:
-        near = did_you_mean(name, PUBLISHED)
-        raise TomevalError(f"{path}: no such file, and no shipped results{near}")
+        near = did_you_mean(Path(name).name, PUBLISHED)
+        raise TomevalError(
+            f"{path}: no such file, and no shipped results{near}; these are {', '.join(PUBLISHED)}"
+        )
     return shipped("experiments") / f"{name}.csv"
 
 

@@ -58,11 +58,5 @@ class Stream:
         return generator.random((count, width * _PER_BLOCK))[:, :draws]
 
 
-def generator_of(text: str) -> np.random.Generator:
-    """Return a generator that depends on a text alone, so that what it draws is always the same."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest[:8], "little"))
-
-
 def _blocks(draws: int) -> int:
     return -(-draws // _PER_BLOCK)

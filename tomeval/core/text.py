@@ -190,71 +190,44 @@ def both_ends(text: str, most: int = 200) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-_NUMBER = r"[-+−]?\d(?:[\d.,]*\d)?(?:[eE][-+]?\d+)?"
-_ATOM = re.compile(
-    rf"(?:[<>≤≥] ?)?{_NUMBER}(?: ?%)?(?: *± *{_NUMBER}| ?\[[-+−–\d.,e∞inf ]+\])?|\s+|.", re.DOTALL
-)
-"""What is never divided: a number with its interval; else a single character."""
-_BRACKETS = set("([")
-_AFTER = set(",)]"), set(",)]_/;:=+|"), set("-")
-"""After what a line may end within a word: where a list goes on; where a name does; elsewhere."""
+_MARK = re.compile(r"(?<=[_=/:;,|])")
+"""After what a word that is too long is divided first."""
 
 
 def wrap(text: str, room: int, indent: str = "") -> list[str]:
     """Return a text in lines at most `room` columns wide; all but the first begin with `indent`.
 
-    Lines end at blanks; within a word that is too long after marks such as commas and before
-    brackets, else anywhere. A number and its interval are never divided. A text may begin with
-    blanks.
+    Lines end at blanks; a word that is too long is divided after its marks, else anywhere. A text
+    may begin with blanks.
 
     Examples
     --------
-    >>> wrap("CoT(labels=neutral), 0.07 [0.04, 0.11]", 18)
-    ['CoT(labels=', 'neutral),', '0.07 [0.04, 0.11]']
+    >>> wrap("CoT(labels=neutral), by itself", 18, "  ")
+    ['CoT(labels=', '  neutral), by', '  itself']
     """
+    from rich.cells import cell_len, chop_cells
+
+    if cell_len(text) <= room:
+        return [text]
+    begin, blank = text[: len(text) - len(text.lstrip())], ""
+    left, lines = max(1, room - max(len(begin), len(indent))), [begin]
+    for word in text.split():
+        parts = [word] if cell_len(word) <= left else _MARK.split(word)
+        for part in (piece for one in parts for piece in chop_cells(one, left)):
+            if lines[-1].strip() and cell_len(lines[-1] + blank + part) > room:
+                lines.append(indent)
+            lines[-1] += blank * bool(lines[-1].strip()) + part
+            blank = ""
+        blank = " "
+    return lines
+
+
+def longest_part(text: str) -> int:
+    """Return the width of the longest part of a text that `wrap` leaves whole."""
     from rich.cells import cell_len
 
-    atoms = _ATOM.findall(text)
-    lines: list[str] = []
-    while atoms:
-        start, size = int(atoms[0].isspace()), cell_len(indent) if lines else 0
-        count = len(atoms)
-        for i, atom in enumerate(atoms):
-            size += cell_len(atom)
-            if size > room and i > start and not atom.isspace():
-                among = [
-                    [end for end in range(start + 1, i + 1) if _may_end(atoms, end, marks)]
-                    for marks in (set[str](), *_AFTER[1:])
-                ]
-                count = next((ends[-1] for ends in among if ends), i)
-                break
-        lines.append(indent * bool(lines) + "".join(atoms[:count]).rstrip())
-        atoms = atoms[count:]
-    return lines or [""]
-
-
-def _may_end(atoms: list[str], place: int, marks: set[str]) -> bool:
-    """Tell whether a line may end before an atom: at a blank, after marks, before a bracket."""
-    before = atoms[place - 1]
-    bracket = bool(marks) and atoms[place] in _BRACKETS
-    return before.isspace() or before[-1] in marks or bracket
-
-
-def least_room(text: str, level: int = 1) -> int:
-    """Return the width of the longest part of a text that stays whole.
-
-    That is what stands between blanks and commas (`level` 0), or any mark of a name (1), or what
-    cannot be divided at all (3).
-    """
-    from rich.cells import cell_len
-
-    atoms = _ATOM.findall(text.strip())
-    parts = [""]
-    for place, atom in enumerate(atoms):
-        if place and (level == len(_AFTER) or _may_end(atoms, place, _AFTER[level])):
-            parts.append("")
-        parts[-1] += atom
-    return max(cell_len(part.rstrip()) for part in parts)
+    parts = (part for word in text.split() for part in _MARK.split(word))
+    return max(map(cell_len, parts), default=0)
 
 
 def wrapped(text: str, indent: int = 0, most: int | None = None) -> str:

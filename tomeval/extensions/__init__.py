@@ -30,7 +30,7 @@ EXTENSIONS = {
         ),
         Extension(
             "environments",
-            "games as environments to train in: in process, and for gymnasium",
+            "games as environments to train in",
         ),
         Extension(
             "fresh",
@@ -66,7 +66,6 @@ EXTENSIONS = {
             data={"matrix": "internal"},
             measures={"matrix": f"{_HERE}internal.tables:GROUPS"},
             tables={"matrix": f"{_HERE}internal.tables:TABLES"},
-            figures={"matrix": {"internal": f"{_HERE}internal.tables:internal"}},
             keys={"matrix internal": f"{_HERE}internal.keys:Internal"},
         ),
         Extension(

@@ -1,10 +1,9 @@
-"""Open embeddings by name or path: shipped ones, and files of GloVe and word2vec."""
+"""Open embeddings by name or path: shipped ones, and files in GloVe's text format."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from tomeval.lexicon.embeddings import SHIPPED, Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists, shipped_vocabulary
 
 MAX_DIMENSIONS = 10_000
-_MAX_WORD_BYTES = 10_000  # longer "words" mean that the file is something else
 _MAX_LINE = 1_000_000  # bytes: far more than `MAX_DIMENSIONS` numbers need
 
 
@@ -27,8 +25,7 @@ def open_embedding(
     Parameters
     ----------
     name : str
-        One of `SHIPPED`, or the path of a file: GloVe's text (``.txt``) or word2vec's binary format
-        (``.bin``).
+        One of `SHIPPED`, or the path of a file in GloVe's text format (``.txt``).
     lists : WordLists, optional
         The words that must have a vector. Default: the shipped lists.
     base : Path, optional
@@ -69,17 +66,12 @@ def _of_name(name: str, lists: WordLists, base: Path | None) -> Embedding:
 
 
 def read_embedding_file(path: Path, wanted: Sequence[str], name: str | None = None) -> Embedding:
-    """Read a file by its ending; of `wanted`, the words that it has."""
+    """Read a file; of `wanted`, the words that it has."""
     name = name or str(path)
-    readers: dict[str, Callable[[Path, frozenset[str]], dict[str, NDArray[np.float64]]]]
-    readers = {".txt": read_text_vectors, ".bin": read_word2vec}
-    if path.is_dir() or path.suffix not in readers:
-        raise TomevalError(
-            f"{path}: not an embedding file by its suffix; known: .txt (as GloVe) and .bin (as "
-            "word2vec)"
-        )
+    if path.is_dir() or path.suffix != ".txt":
+        raise TomevalError(f"{path}: not an embedding file by its suffix; known: .txt, as GloVe's")
     try:
-        vectors = readers[path.suffix](path, frozenset(wanted))
+        vectors = read_text_vectors(path, frozenset(wanted))
     except OSError as error:
         raise TomevalError(f"{path}: cannot be read ({error})") from None
     if not vectors:
@@ -121,50 +113,6 @@ def read_text_vectors(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[n
             except ValueError:
                 raise TomevalError(f"{path}:{number}: not a number after {word!r}") from None
     return vectors
-
-
-def read_word2vec(path: Path, wanted: frozenset[str]) -> dict[str, NDArray[np.float64]]:
-    """Read word2vec's binary format: a header line, then words, each with little-endian float32.
-
-    A missing header, an early end and a rest after the last word are a `TomevalError`.
-    """
-    vectors: dict[str, NDArray[np.float64]] = {}
-    check_readable(path)
-    with path.open("rb") as file:
-        header = file.readline(200).split()
-        if len(header) != 2 or not all(field.isdigit() for field in header):
-            raise TomevalError(f"{path}: no word2vec header (words and dimensions)")
-        count, dimensions = int(header[0]), _checked_dimensions(path, int(header[1]))
-        seen = 0
-        for token, numbers in _records(file, 4 * dimensions):
-            seen += 1
-            if seen > count:
-                raise TomevalError(f"{path}: continues after the {count:,} words of its header")
-            word = token.decode("utf-8", "replace")
-            if word in wanted and word not in vectors:
-                vectors[word] = np.frombuffer(numbers, "<f4").astype(float)
-        if seen < count:
-            raise TomevalError(f"{path}: ends after {seen:,} of the {count:,} words of its header")
-    return vectors
-
-
-def _records(file: IO[bytes], width: int) -> Iterator[tuple[bytes, bytes]]:
-    """Yield words with the bytes of their vectors; an incomplete last record is refused."""
-    rest = b""
-    while chunk := file.read(1 << 22):
-        rest, start = rest + chunk, 0
-        while True:
-            blank = rest.find(b" ", start, start + _MAX_WORD_BYTES)
-            end = blank + 1 + width
-            if blank < 0 or end > len(rest):
-                break
-            yield rest[start:blank].lstrip(b"\n"), rest[blank + 1 : end]
-            start = end
-        rest = rest[start:]
-        if rest.find(b" ", 0, _MAX_WORD_BYTES) < 0 and len(rest) > _MAX_WORD_BYTES:
-            raise TomevalError(f"{file.name}: not word2vec's binary format")
-    if rest.strip(b"\n"):
-        raise TomevalError(f"{file.name}: ends within a word or its vector")
 
 
 def _checked_dimensions(path: Path, dimensions: int) -> int:

@@ -29,7 +29,6 @@ SHIPPED = {
 """The embeddings that ship with tomeval, and what they are."""
 
 _VECTOR_GRID = 2.0**20
-_AT_A_TIME = 4096  # vectors
 SCORE_GRID = 2.0**40
 """Every score is a multiple of one over this."""
 
@@ -44,13 +43,7 @@ def unit(vectors: ArrayLike) -> NDArray[np.float64]:
 
     A zero vector stays zero.
     """
-    values = np.asarray(vectors)
-    if values.ndim == 2 and len(values) > _AT_A_TIME:
-        scaled = np.empty(values.shape)
-        for start in range(0, len(values), _AT_A_TIME):
-            scaled[start : start + _AT_A_TIME] = unit(values[start : start + _AT_A_TIME])
-        return scaled
-    values = values.astype(float)
+    values = np.asarray(vectors).astype(float)
     # from the largest component, so that neither huge nor tiny values leave the range of floats
     largest = np.abs(values).max(axis=-1, keepdims=True, initial=0.0)
     values = np.divide(values, largest, out=np.zeros_like(values), where=largest > 0)

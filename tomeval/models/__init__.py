@@ -241,7 +241,7 @@ class Ahead(NamedTuple):
 
     served: bool
     context: int | None = None  # longest sequence in tokens; None if not known without asking
-    price: Price | None = None  # by its price file
+    price: Price | None = None  # of its tokens
     thinking: int = 0  # tokens of every reply for thinking besides, as far as its options say
 
 
@@ -273,7 +273,6 @@ def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -
     except ValidationError as error:
         first = error.errors()[0]
         said = first["msg"].removeprefix("Value error, ")
-        key = str(first["loc"][0])
-        if key not in fields:
-            raise TomevalError(f"{where}: {key} is missing") from None
-        raise TomevalError(f"{where}: {key}: {said}, is {fields.get(key)!r}") from None
+        top, *inner = map(str, first["loc"])
+        key = ".".join([top, *inner]) if isinstance(fields.get(top), dict) else top
+        raise TomevalError(f"{where}: {key}: {said}, is {first['input']!r}") from None

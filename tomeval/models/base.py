@@ -35,11 +35,7 @@ class Unlisted(BackendError):
 
 
 class Unusable(BackendError):
-    """A reply came, but what was asked for is not in it: no text, or no log-probabilities."""
-
-
-class Damaged(BackendError):
-    """Whole replies came, and none of them could be read: no JSON, no UTF-8, too long."""
+    """A reply came, but what was asked for is not in it, or it cannot be read at all."""
 
 
 class Stopped(TomevalError):
@@ -67,6 +63,18 @@ class Prompt:
     # What the last message ends in where the backend cannot go on from a prefill, which then is
     # left out; empty: nothing.
     instead: str = ""
+
+
+def plain_text(prompt: Prompt) -> str:
+    r"""Return the prompt without roles: the contents and the prefill, joined by blank lines.
+
+    Examples
+    --------
+    >>> plain_text(Prompt((Message("system", "S"), Message("user", "U")), prefill="Answer:"))
+    'S\n\nU\n\nAnswer:'
+    """
+    parts = [message.content for message in prompt.messages]
+    return "\n\n".join([*parts, prompt.prefill] if prompt.prefill else parts)
 
 
 @dataclass(frozen=True)
@@ -193,11 +201,6 @@ def as_dict(answer: Reply | Scores) -> dict[str, Any]:
 class Capabilities:
     """What a backend can do."""
 
-    generate: bool = True
-    score: bool = True
-    # Runs in this process and profits from batches; else requests are sent singly, concurrently.
-    local: bool = False
-    seeded: bool = True  # whether equal seeds give equal replies
     # Whether questions of one episode that do not depend on each other may be asked at once.
     concurrent: bool = True
     # Whether answers can be held to choices and to a schema; `Reply.details` then have how, as
@@ -302,7 +305,7 @@ class LocalModel(ABC):
 
     name: str
     revision: str = ""
-    capabilities: Capabilities = Capabilities(local=True)
+    capabilities: Capabilities = Capabilities()
 
     @abstractmethod
     def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:

@@ -15,9 +15,9 @@ NO_MODEL = 'needs a model: set model = "NAME" beside it or in the experiment, or
 """The error for a language-model player without a model."""
 
 RUNNING = (
-    *("device", "device_map", "batch_tokens", "prefix_reuse", "cache_memory", "threads"),
+    *("device", "device_map", "batch_tokens", "prefix_reuse", "cache_memory"),
     *("local_files_only", "trust_remote_code"),
-    *("concurrency", "timeout", "retry_budget", "prices"),
+    *("concurrency", "timeout", "retry_budget", "price"),
 )
 """Options that say how fast, where and at what price a model answers, and not what."""
 

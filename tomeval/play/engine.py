@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
-    Damaged,
     GenerateRequest,
     LocalModel,
     Model,
@@ -268,7 +267,7 @@ class _SeatModel(RememberingModel):
         """Return the kept answer, or ask."""
         try:
             return await super().ask(request)
-        except (Unusable, Damaged) as error:
+        except Unusable as error:
             self._episode.unusable = str(error)
             raise
 

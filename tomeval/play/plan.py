@@ -309,7 +309,7 @@ def _money(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, flo
 def _total_cost(rows: Sequence[Row]) -> str:
     known = [row for row in rows if not math.isnan(row["cost"])]
     cost, most = (sum(row[key] for row in known) for key in ("cost", "cost_most"))
-    text = f"cost, in the currency of the price file: about {cost:,.2f}, at most {most:,.2f}"
+    text = f"cost, in the currency of the prices: about {cost:,.2f}, at most {most:,.2f}"
     if missing := len(rows) - len(known):
         text += f", not counting cells without a price: {missing}"
     return text

@@ -135,7 +135,7 @@ def _check_caps(budget: Budget | None, known: Mapping[str, Ahead]) -> None:
     free = [key for key, ahead in known.items() if ahead.served and ahead.price is None]
     if budget.max_cost is not None and free:
         name = model_name(json.loads(free[0]))
-        raise TomevalError(f"--max-cost: no price for {name}; name a price file in `prices`")
+        raise TomevalError(f"--max-cost: no price for {name}; give it the option `price`")
 
 
 def wanted_of(

@@ -14,7 +14,6 @@ from tomeval.plots.registry import (
     figures_of,
     plot_run,
 )
-from tomeval.plots.style import plain_style
 
 __all__ = [
     "FIGURES",
@@ -27,7 +26,6 @@ __all__ = [
     "drawable",
     "figures_of",
     "picture",
-    "plain_style",
     "plot_run",
     "save",
 ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tomeval.comparing.sides import compared_by
 from tomeval.core.numbers import number
+from tomeval.plots.dots import Ends, Panel, Series, dots_figure
 from tomeval.plots.drawing import (
     DEFAULT,
     Drawing,
@@ -16,13 +18,12 @@ from tomeval.plots.drawing import (
     better_side,
     sample_words,
 )
-from tomeval.plots.families import MOST_PANELS, MOST_ROWS, all_words, pages, row_panels
-from tomeval.plots.overlays import can_compare, comparisons
-from tomeval.plots.style import add_head, in_style
+from tomeval.plots.families import MOST_PANELS, MOST_ROWS, all_words, pages
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from tomeval.comparing.comparison import Comparison
@@ -35,15 +36,12 @@ def differences(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
     In the chosen measures, or in the first measure that several levels have.
     """
-    drawings = []
-    for by in [options.by] if options.by else comparisons(run):
-        if not can_compare(run, by):
-            continue
-        for name in options.metrics or run.headline:
-            drawn = _by_measure(run, by, name, options)
-            drawings += drawn
-            if drawn and not options.metrics:
-                break
+    drawings: list[Drawing] = []
+    by = options.by or compared_by(run)
+    for name in (options.metrics or run.headline) if by else ():
+        drawings += _by_measure(run, str(by), name, options)
+        if drawings and not options.metrics:
+            break
     return drawings
 
 
@@ -97,8 +95,7 @@ def _units(found: Comparison) -> str:
 
 def _reach(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -> str:
     """Say how many points could not have been filled, whatever the episodes had shown."""
-    (name,) = found.metrics
-    said = [found.verdict(found.levels[level], name, s) for s in scopes for level in levels]
+    said = [found.verdict((s, level, 0)) for s in scopes for level in levels]
     few = said.count("too few")
     return f" Too few pairs for any test to reject: {few} of {len(said)}." if few else ""
 
@@ -119,7 +116,6 @@ def _describe(
     return f"Differences in {measure.heading} from {found.baseline}. {'; '.join(parts)}."
 
 
-@in_style
 def differences_figure(
     found: Comparison,
     measure: Measure,
@@ -129,42 +125,26 @@ def differences_figure(
     told: str = "",
 ) -> Figure:
     """Draw a panel per task and a row per level, all on one scale; `told` names the tasks."""
-    from matplotlib.lines import Line2D
-
-    names = [found.levels[level] for level in levels]
-    titles = [found.scopes[s] for s in scopes]
-    axis = f"difference in {axis_name(measure)} from {found.baseline}{better_side(measure)}"
-    figure, panels = row_panels(titles, names, axis, options, sharex=True)
-    for axes, s in zip(panels, scopes, strict=True):
-        for row, level in enumerate(levels):
-            mean = found.difference[s, level, 0]
-            if np.isnan(mean):
-                continue
-            low, high = found.t_low[s, level, 0], found.t_high[s, level, 0]
-            if np.isfinite(low):
-                axes.plot([low, high], [row, row], color="#0072B2", lw=1.4, zorder=3)
-            differs = found.p_holm[s, level, 0] < 0.05
-            axes.plot(mean, row, **_mark(bool(differs)), zorder=4)
-        axes.axvline(0, color="0.3", lw=0.8, zorder=2)
-    panels[0].set_xlim(_span(found))
-    handles = [
-        Line2D([], [], ls="none", label="significant at 5 % (Holm)", **_mark(True)),
-        Line2D([], [], ls="none", label="not significant", **_mark(False)),
-    ]
-    head = f"{measure.heading} compared with {found.baseline}"
-    add_head(figure, f"{head}: {told}" if told else head, handles)
-    return figure
-
-
-def _span(found: Comparison) -> tuple[float, float]:
-    """Return the ends of the scale, which is that of all pages."""
-    ends = np.stack([found.difference[:, :, 0], found.t_low[:, :, 0], found.t_high[:, :, 0]])
+    ends = np.stack([found.difference, found.t_low, found.t_high], axis=-1)[:, :, 0]
     known = [0.0, *ends[np.isfinite(ends)].tolist()]
     room = 0.06 * (max(known) - min(known)) or 1.0
-    return min(known) - room, max(known) + room
 
+    def finish(axes: Axes, number: int) -> None:
+        axes.axvline(0, color="0.3", lw=0.8, zorder=2)
+        axes.set_xlim(min(known) - room, max(known) + room)
 
-def _mark(differs: bool) -> dict[str, Any]:
-    """Return a point, filled if a difference was found."""
-    fill = {"markerfacecolor": "#0072B2" if differs else "white"}
-    return {"marker": "o", "markeredgecolor": "#0072B2", "markersize": 4.5} | fill
+    def marks(scope: int) -> dict[tuple[int, int], Ends]:
+        differs = found.p_holm[scope, :, 0] < 0.05
+        return {(row, int(not differs[k])): tuple(ends[scope, k]) for row, k in enumerate(levels)}
+
+    look = {"marker": "o", "color": "#0072B2", "markeredgecolor": "#0072B2", "markersize": 4.5}
+    series = [
+        Series("significant at 5 % (Holm)", look),
+        Series("not significant", look | {"markerfacecolor": "white"}),
+    ]
+    panels = [Panel(found.scopes[scope], marks(scope)) for scope in scopes]
+    names = [found.levels[level] for level in levels]
+    axis = f"difference in {axis_name(measure)} from {found.baseline}{better_side(measure)}"
+    head = f"{measure.heading} compared with {found.baseline}"
+    title = f"{head}: {told}" if told else head
+    return dots_figure(title, panels, names, axis, series, options, gap=0, finish=finish)

@@ -73,7 +73,7 @@ def dots_figure(
     named = [
         Line2D([], [], label=one.label, **{**one.look, "ls": "none"})
         for which, one in enumerate(series)
-        if which in used
+        if which in used and one.label
     ]
     add_head(figure, title, [*named, *handles])
     return figure

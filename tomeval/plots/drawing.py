@@ -32,7 +32,7 @@ class Options:
     ----------
     column : {"screen", "single", "double"}
         Width: of a telephone or half a window, of one column of a two-column page, of the page.
-    interval : {"auto", "normal", "t", "bca", "sequence"}
+    interval : {"auto", "normal", "t", "sequence"}
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
     reference : str, optional
         What regret is measured from, see `Read.references`. Default: as the run says.
@@ -154,7 +154,6 @@ INTERVAL_WORDS = {
     AUTO: f"95 % intervals over episodes (Student's t below {FEW}, else 1.96 standard errors)",
     "normal": "95 % intervals over episodes (1.96 standard errors)",
     "t": "95 % intervals over episodes (Student's t)",
-    "bca": "95 % intervals over episodes (BCa bootstrap)",
     SEQUENCE: "95 % confidence sequences over episodes (valid at every look)",
 }
 SHARE_INTERVALS = "95 % intervals (Wilson's, with episodes as clusters)"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tomeval.plots.dots import dot
+from tomeval.plots.dots import Ends, Panel, Series, dots_figure
 from tomeval.plots.drawing import (
     DEFAULT,
     Drawing,
@@ -19,8 +18,8 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import MOST_TOGETHER, Page, family_pages, row_panels, sheets, task_of
-from tomeval.plots.style import BASELINE, BASELINE_LINE, add_head, in_style
+from tomeval.plots.families import MOST_TOGETHER, Page, family_pages, sheets, task_of
+from tomeval.plots.style import BASELINE, BASELINE_LINE
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
@@ -90,52 +89,43 @@ def _describe(page: Page, measure: Measure, options: Options) -> str:
     return f"{axis_name(measure)}. {'; '.join(parts)}."
 
 
-@in_style
 def forest_figure(page: Page, measure: Measure, title: str, options: Options) -> Figure:
     """Draw one measure with intervals: a panel per task, a row per subject."""
     from matplotlib.lines import Line2D
 
-    titles = [title for title, _ in page.family.panels]
-    axis = f"{axis_name(measure)}{better_side(measure)}"
-    figure, panels = row_panels(titles, page.subjects, axis, options)
-    based: RunCell | None = None
-    for axes, (_, cells) in zip(panels, page.family.panels, strict=True):
-        based = _baseline(axes, cells, measure, options) or based
-        for row, cell in page.rows(cells):
-            _point(axes, row, cell, measure, options)
+    def ends(cell: RunCell) -> Ends:
+        found = measured(cell, [measure.name], options)
+        return float(found.mean[0]), float(found.low[0]), float(found.high[0])
+
+    bases = [
+        next((cell for cell in cells if cell.is_baseline), None) for _, cells in page.family.panels
+    ]
+
+    def finish(axes: Axes, number: int) -> None:
+        if base := bases[number]:
+            mean, low, high = ends(base)
+            if np.isfinite(low):
+                axes.axvspan(low, high, color="0.86", lw=0, zorder=1)
+            axes.axvline(mean, **BASELINE_LINE, zorder=2)
         if measure.unit == "%":
             axes.set_xlim(-4, 104)
         else:
             axes.margins(x=0.06)
             axes.axvline(0, color="0.6", lw=0.6, zorder=1)
-    handles = []
-    if based:
-        words = f"{based.domain.compare.baseline} ({based.player})"
-        handles = [Line2D([], [], label=words, **BASELINE_LINE)]
-    add_head(figure, title, handles, handlelength=3)
-    return figure
+
+    panels = [
+        Panel(name, {(row, int(cell.is_baseline)): ends(cell) for row, cell in page.rows(cells)})
+        for name, cells in page.family.panels
+    ]
+    based = next(filter(None, bases), None)
+    words = f"{based.domain.compare.baseline} ({based.player})" if based else ""
+    handles = [Line2D([], [], label=words, **BASELINE_LINE)] if based else []
+    axis = f"{axis_name(measure)}{better_side(measure)}"
+    series = [Series("", _POINT), Series("", _POINT | {"marker": "D", "color": BASELINE})]
+    return dots_figure(
+        title, panels, page.subjects, axis, series, options, gap=0, finish=finish, handles=handles
+    )
 
 
-def _baseline(
-    axes: Axes, cells: Sequence[RunCell], measure: Measure, options: Options
-) -> RunCell | None:
-    """Draw the baseline of a task with its interval and return it, if there is one."""
-    base = next((cell for cell in cells if cell.is_baseline), None)
-    if base is None:
-        return None
-    estimate = measured(base, [measure.name], options)
-    if np.isfinite(estimate.low[0]):
-        axes.axvspan(float(estimate.low[0]), float(estimate.high[0]), color="0.86", lw=0, zorder=1)
-    axes.axvline(float(estimate.mean[0]), **BASELINE_LINE, zorder=2)
-    return base
-
-
-def _point(axes: Axes, row: int, cell: RunCell, measure: Measure, options: Options) -> None:
-    """Draw one subject's mean and interval, if the measure has a value."""
-    estimate = measured(cell, [measure.name], options)
-    ends = float(estimate.mean[0]), float(estimate.low[0]), float(estimate.high[0])
-    look = {"marker": "o", "color": "#0072B2", "markersize": 3.8}
-    look |= {"markeredgecolor": "white", "markeredgewidth": 0.4}
-    if cell.is_baseline:
-        look |= {"marker": "D", "color": BASELINE}
-    dot(axes, row, ends, look, color="#0072B2", lw=1.4)
+_POINT = {"marker": "o", "color": "#0072B2", "markersize": 3.8}
+_POINT |= {"markeredgecolor": "white", "markeredgewidth": 0.4}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tomeval.comparing.sides import Overlapping
+from tomeval.comparing.sides import Incomparable
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import resolved
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
@@ -95,9 +95,6 @@ def _figure(run: Run, name: str) -> str:
             return figure
     if name in known_figures(run.domain):
         raise _unsupported(run, name)
-    for figure, where in figures_of(run).items():  # by what draws it, such as a scatter
-        if isinstance(where, str) and where.rpartition(":")[2] == name:
-            raise TomevalError(f"unknown figure {name!r}: did you mean --only {figure}?")
     raise unknown("figure", name, figures_of(run))
 
 
@@ -118,7 +115,7 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT, asked: bool = True
     part, left_out = first_part(run)
     try:
         drawings = safe_stems(figure_of(part, options))
-    except Overlapping as error:  # of several runs, in a figure that compares their cells
+    except Incomparable as error:
         if asked:
             raise
         logger.warning("the figure %s is not drawn: %s", name, error)
@@ -138,14 +135,11 @@ def draw(
     only: Sequence[str] = (),
     options: Options = DEFAULT,
     every: bool = False,
-    on_figure: Callable[[str, int, int], None] = lambda name, number, of: None,
-    on_drawn: Callable[[list[Drawing]], None] = lambda drawings: None,
 ) -> list[Drawing]:
     """Draw figures of a run, each with caption and description.
 
     `only` holds names as for `draw_one`; default: the few of `chosen`, or with `every` all that the
-    run's data supports. `on_figure` is called with name, number from 1 and count before each,
-    `on_drawn` with its drawings after it.
+    run's data supports.
 
     Raises
     ------
@@ -157,13 +151,11 @@ def draw(
     if not any(len(cell.episodes) for cell in run.cells):
         raise TomevalError(f"{run.folder}: no complete episode to plot yet")
     drawings: list[Drawing] = []
-    for number, name in enumerate(names, 1):
-        on_figure(name, number, len(names))
+    for name in names:
         # Of `Show.first_figures`, files that this run has not are left out.
         some = draw_one(run, name, options, asked=name in only)
         if not some and name in only:
             raise _unsupported(run, name)
-        on_drawn(some)
         drawings += some
     if not drawings:
         raise TomevalError(
@@ -183,12 +175,13 @@ def plot_run(
     options: Options = DEFAULT,
     *,
     formats: Sequence[str] = ("png",),
-    **what: Any,
+    only: Sequence[str] = (),
+    every: bool = False,
 ) -> list[Path]:
     """Draw figures of a run into a folder, made if it does not exist, and return the files.
 
-    The last file is ``captions.md``, which holds the captions of all pictures of the folder. `what`
-    to draw, and whom to tell of it, are `only`, `every` and `on_figure` of `draw`.
+    The last file is ``captions.md``, which holds the captions of all pictures of the folder. `only`
+    and `every` are those of `draw`.
 
     Raises
     ------
@@ -196,10 +189,5 @@ def plot_run(
         See `draw`; a format that is none of `FILE_FORMATS`; or the folder cannot be written.
     """
     check_formats(formats)
-    files: list[Path] = []
-
-    def write(drawings: list[Drawing]) -> None:
-        files.extend(save(drawings, folder, formats))
-
-    drawings = draw(run, options=options, on_drawn=write, **what)
-    return [*files, write_captions(drawings, folder, formats)]
+    drawings = draw(run, only, options, every)
+    return [*save(drawings, folder, formats), write_captions(drawings, folder, formats)]

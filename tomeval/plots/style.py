@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from tomeval.core.text import visible
+from tomeval.core.text import visible, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,9 +64,6 @@ BASELINE = "0.25"
 BASELINE_LINE: dict[str, Any] = {"color": BASELINE, "lw": 1.1, "ls": (0, (4, 1.5))}
 
 
-_PLAIN = ContextVar("_PLAIN", default=False)
-
-
 def in_style(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function draw in this style, and leave matplotlib's settings as they were."""
 
@@ -86,21 +80,6 @@ def in_style(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
 
     return styled
-
-
-@contextmanager
-def plain_style() -> Iterator[None]:
-    """Draw without titles, for pictures that are parts of a page, which has headings of its own."""
-    before = _PLAIN.set(True)
-    try:
-        yield
-    finally:
-        _PLAIN.reset(before)
-
-
-def on_page() -> bool:
-    """Tell whether pictures are parts of a page, see `plain_style`."""
-    return _PLAIN.get()
 
 
 def new_figure(
@@ -151,15 +130,8 @@ def point_style(index: int, filling: int | None = None) -> dict[str, Any]:
     }
 
 
-_WORDS = re.compile(r"\S+(?: [=x] \S+)*")  # such as "T = 30" and "3 x random"
-_PARTS = re.compile(r"[^_=/:(,-]*[_=/:(,-]+|[^_=/:(,-]+")
-
-
 def fold(text: str, width: int) -> str:
-    """Return a text in lines of at most `width` characters; nothing but spaces is left out.
-
-    Lines end between words; only a word that is too long for a line is divided, if possible after
-    a mark such as ``_`` or ``/``.
+    """Return a text in lines of at most `width` characters, see `tomeval.core.text.wrap`.
 
     Examples
     --------
@@ -169,19 +141,8 @@ def fold(text: str, width: int) -> str:
     hf:owner/a-model
     """
     # What is no character to draw, such as a line feed, divides words.
-    shown = "".join(char if char.isprintable() else " " for char in visible(text))
-    lines = [""]
-    for word in _WORDS.findall(shown):
-        parts = _PARTS.findall(word) if len(word) > width else [word]
-        lines[-1] += " " * bool(lines[-1])
-        for part in parts:
-            if len(lines[-1] + part) > width:
-                lines.append("")
-            while len(part) > width:
-                lines[-1], part = part[:width], part[width:]
-                lines.append("")
-            lines[-1] += part
-    return "\n".join(filter(None, (line.strip() for line in lines))) or " "
+    shown = "".join(char if char.isprintable() else " " for char in visible(text)).strip()
+    return "\n".join(wrap(shown, width)) or " "
 
 
 def lines_of(texts: Sequence[str]) -> int:
@@ -190,14 +151,7 @@ def lines_of(texts: Sequence[str]) -> int:
 
 
 def add_head(figure: Figure, title: str, handles: Sequence[Any] = (), **more: Any) -> None:
-    """Write above all panels what a picture shows, with a legend if there are handles.
-
-    On a page, which has a heading of its own for every picture, the legend alone.
-    """
-    if on_page():
-        if handles:
-            add_legend(figure, handles, top=True, **more)
-        return
+    """Write above all panels what a picture shows, with a legend if there are handles."""
     if handles:
         add_legend(figure, handles, top=True, title=title, **more)
         return

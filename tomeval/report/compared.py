@@ -8,12 +8,12 @@ from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.scales import SCALES, pooled_scale
+from tomeval.comparing.sides import compared_by
 from tomeval.core.errors import TomevalError
 from tomeval.report.comparisons import comparison_rows
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid
 from tomeval.runs.results import Run
-from tomeval.statistics.estimates import AUTO
 
 MOST_GROUPS = 8
 """With more groups than this, such as models, all are compared together."""
@@ -25,13 +25,9 @@ class ReportOptions:
 
     Attributes
     ----------
-    interval : {"auto", "normal", "t", "bca", "sequence"}
-        How the table's intervals are made, see `tomeval.statistics.estimate`.
-    reference : str, optional
-        What regret is measured from, if the domain knows several; overrides the cells' own.
-    by, baseline : str, optional
-        What is compared, and with which level; see `tomeval.comparing.compare`. Default: the first
-        of `Compare.by` that has several levels, or several runs; and the first of these.
+    by : str, optional
+        What is compared, see `tomeval.comparing.compare`. Default: see
+        `tomeval.comparing.sides.compared_by`.
     games : bool
         Whether a few games are shown with their prompts and replies, see `tomeval.report.games`.
     figures : bool
@@ -41,100 +37,68 @@ class ReportOptions:
         the headline ones. All others are in a table that opens on demand.
     """
 
-    interval: str = AUTO
-    reference: str | None = None
     by: str | None = None
-    baseline: str | None = None
     games: bool = True
     figures: bool = True
     metrics: Sequence[str] = ()
 
 
-def comparisons(
-    runs: Sequence[Run], names: Sequence[str], options: ReportOptions
-) -> list[dict[str, Any]]:
+def comparisons(run: Run, names: Sequence[str], options: ReportOptions) -> list[dict[str, Any]]:
     """Return what the template shows of each comparison of measures `names`: a group, or a reason.
 
-    The levels of one run are compared within each group of cells that must share something besides
-    the task, such as a model (`Compare.held`): a mean over models hides what differs between them.
-    Cells without a group, such as those of a tabular learner, belong to each. Several runs are
-    compared with each other, player by player on the tasks that both have, unless `options` ask for
-    a column.
+    Levels are compared within each group of cells that must share something besides the task, such
+    as a model (`Compare.held`): a mean over models hides what differs between them. Cells without a
+    group, such as those of a tabular learner, belong to each.
 
     Raises
     ------
     TomevalError
-        No group can be compared as `options.by` or `options.baseline` ask.
+        No group can be compared as `options.by` asks.
     """
-    by = options.by or ("run" if len(runs) > 1 else compared_by(runs[0]))
+    by = options.by or compared_by(run)
     if by is None:
-        one = runs[0].domain.compare.by[0]
-        return [_reason("", f"The run has only one {one}: there is nothing to compare.")]
+        return [_reason("", "There is nothing to compare: no two players share a task.")]
     groups: list[dict[str, Any]] = []
     errors = []
-    baseline = options.baseline
-    for title, part in _groups(runs, by):
+    baseline = None
+    for title, part in _groups(run, by):
         try:
-            comparison = _compared(part, by, baseline, names, options)
+            comparison = _compared(part, by, baseline, names)
         except TomevalError as error:
             errors.append(error)
             groups.append(_reason(title, f"No comparison: {error}."))
             continue
         baseline = comparison.baseline
         groups.append(_shown(title, comparison))
-    if errors and len(errors) == len(groups) and (options.by or options.baseline):
+    if errors and len(errors) == len(groups) and options.by:
         raise errors[0]
     return groups
 
 
-def compared_by(run: Run) -> str | None:
-    """Return the first column of `Compare.by` with several values, by which cells are compared."""
-    for by in run.domain.compare.by:
-        named = any(cell.columns.get(by, by) != "" for cell in run.cells)
-        if named and len({run.domain.compare.level(cell, by) for cell in run.cells}) > 1:
-            return by
-    return None
-
-
-def _groups(runs: Sequence[Run], by: str) -> list[tuple[str, Sequence[Run]]]:
+def _groups(run: Run, by: str) -> list[tuple[str, Run]]:
     """Return the parts of a run that are compared apart, with a title each."""
-    compare_ = runs[0].domain.compare
-    if len(runs) > 1 or by not in compare_.by:
-        return [("", runs)]
-    held = {cell.number: compare_.held(cell, by) for cell in runs[0].cells}
+    compare_ = run.domain.compare
+    if by not in compare_.by:
+        return [("", run)]
+    held = {cell.number: compare_.held(cell, by) for cell in run.cells}
     values = list(dict.fromkeys(filter(None, held.values())))
     if not 1 < len(values) <= MOST_GROUPS:
-        return [("", runs)]
-    parts = [
-        runs[0].part([cell for cell in runs[0].cells if held[cell.number] in (value, "")])
+        return [("", run)]
+    return [
+        (
+            f"{compare_.held_name(by)} {value}",
+            run.part([cell for cell in run.cells if held[cell.number] in (value, "")]),
+        )
         for value in values
     ]
-    return [
-        (f"{compare_.held_name(by)} {v}", [part]) for v, part in zip(values, parts, strict=True)
-    ]
 
 
-def _compared(
-    runs: Sequence[Run],
-    by: str,
-    baseline: str | None,
-    names: Sequence[str],
-    options: ReportOptions,
-) -> Comparison:
+def _compared(run: Run, by: str, baseline: str | None, names: Sequence[str]) -> Comparison:
     """Compare levels; measures in payoff units in ranges where games are pooled."""
-    known = [name for name in names if all(name in run.measures for run in runs)]
-    metrics = [name for name in known if name in (runs[0].scores or runs[0].headline)] or known
-    pooled = any(runs[0].measures[name].in_payoffs for name in metrics)
-    cells = [cell for run in runs for cell in run.cells]
-    scale = pooled_scale(cells, options.reference) if pooled else "payoff"
-    comparison = compare(
-        runs,
-        by,
-        baseline,
-        metrics=metrics,
-        reference=options.reference,
-        scale=scale,
-    )
+    metrics = [name for name in names if name in (run.scores or run.headline)] or names
+    pooled = any(run.measures[name].in_payoffs for name in metrics)
+    scale = pooled_scale(run.cells) if pooled else "payoff"
+    comparison = compare(run, by, baseline, metrics=metrics, scale=scale)
     if scale == "payoff":
         return comparison
     measures = (

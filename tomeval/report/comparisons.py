@@ -11,7 +11,7 @@ from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.decomposition import Decomposition, decompose
-from tomeval.comparing.result import ALPHA, LARGEST, alike
+from tomeval.comparing.result import ALPHA
 from tomeval.comparing.sides import left_out
 from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, unknown
@@ -19,18 +19,12 @@ from tomeval.core.extensions import Compared
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
-from tomeval.statistics import RESAMPLES
 
 READ = ("text", "markdown", "latex")
 """Formats for reading; the others carry every column at full precision."""
 
-RAW = {
-    **{"pairs": "pairs", "level": "level_mean", "baseline": "baseline_mean"},
-    **{"difference": "difference", "p": "p_permutation", "p (Holm)": "p_holm"},
-    "effect (g)": "effect_size",
-    **{"margin": "margin", "p (equivalent)": "p_equivalence"},
-}
-"""Columns of numbers as they are read, and the columns of `Comparison.rows` that they show."""
+LARGEST = 10
+"""Effect sizes beyond ± this say only that the differences hardly vary."""
 
 SPARE = ("p", "baseline", "level")
 """Columns that a narrow terminal leaves out, the first one first."""
@@ -82,8 +76,6 @@ def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
     }
-    if alike(row):
-        shown |= {"p": MISSING, "p (Holm)": MISSING}
     if margins:
         shown["margin"] = MISSING if math.isnan(row["margin"]) else f"{row['margin']:g}"
         shown["p (equivalent)"] = p_text(row["p_equivalence"])
@@ -101,7 +93,7 @@ def _effect(size: float) -> str:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "reference", "scale", "margins")
+    names = ("by", "baseline", "reference", "scale", "margins", "resamples")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
         scored = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
@@ -109,7 +101,6 @@ def _differences(runs: Sequence[Run], options: Row) -> Table:
     comparison = compare(
         runs,
         metrics=metrics,
-        resamples=options["resamples"] or RESAMPLES,
         **{name: options[name] for name in names},
     )
     rows = comparison_rows(comparison, options["form"], options["by_task"])
@@ -149,8 +140,9 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
     asked, difference = options["metrics"] or [], options["difference"]
     if len(asked) != 1 or difference is None:
         raise TomevalError("--what power: give one --metric and the --difference to detect")
-    how = {"reference": options["reference"], "resamples": options["resamples"] or RESAMPLES}
-    rows = episodes_needed(runs, asked[0], difference, options["by"], options["baseline"], **how)
+    names = ("by", "baseline", "reference", "resamples")
+    how = {name: options[name] for name in names}
+    rows = episodes_needed(runs, asked[0], difference, **how)
     measure = runs[0].measures[rows[0]["metric"]]
     unit, tests = rows[0]["unit"], sorted({row["tests"] for row in rows} - {0})
     said = " or ".join(map(str, tests))

@@ -61,9 +61,6 @@ def export(
     """
     settings = settings or {}
     if what is not None and what not in WHATS:
-        if what in format_names():
-            out_name = "FILE" if what in TABLES else "FOLDER"
-            raise TomevalError(f"--what {what} is a format: --format {what} --out {out_name}")
         raise unknown("table", what, WHATS, "--what")
     if form in TABLES:
         if settings:

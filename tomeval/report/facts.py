@@ -12,7 +12,7 @@ from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import INVALID, LENIENT, RATES, REASK, heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
-from tomeval.statistics.estimates import SEQUENCE
+from tomeval.statistics.estimates import AUTO, SEQUENCE
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -58,23 +58,10 @@ def meanings(run: Run, measures: Iterable[Measure]) -> list[dict[str, str]]:
     return [{"measure": what, "meaning": meaning} for what, meaning in pairs]
 
 
-def sessions(run: Run) -> list[dict[str, str]]:
-    """Return when, with what and from which commit the run was started and resumed."""
-    return [
-        {
-            "started": str(entry.get("started", "")),
-            "python": str(entry.get("python", "")),
-            "versions": ", ".join(f"{name} {v}" for name, v in entry.get("versions", {}).items()),
-            "commit": str(entry.get("tomeval_commit") or ""),
-        }
-        for entry in run.store.sessions()
-    ]
-
-
-def interval_words(run: Run, interval: str) -> str:
+def interval_words(run: Run) -> str:
     """Say how the numbers of the table of cells are made."""
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
-    interval = run.method(interval)
+    interval = run.method(AUTO)
     words = INTERVAL_WORDS[interval].replace("episodes", f"{run.domain.compare.unit}s")
     words = f"means over complete episodes, with {words}"
     if interval == SEQUENCE:

@@ -30,15 +30,11 @@ class Game(NamedTuple):
     command: str
 
 
-def games(run: Run, measures: Sequence[Measure], reference: str | None = None) -> list[Game]:
+def games(run: Run, measures: Sequence[Measure]) -> list[Game]:
     """Return at most `MOST` games, in the run's order.
 
-    Parameters
-    ----------
-    measures : sequence of Measure
-        The first that has a better side decides which complete episode of a cell is the worst.
-    reference : str, optional
-        What regret is measured from; overrides the cells' own.
+    The first of the `measures` that has a better side decides which complete episode of a cell is
+    the worst.
     """
     cells = {cell.number: cell for cell in run.cells}
     episodes = {number: run.store.episodes(number) for number in cells}
@@ -51,16 +47,16 @@ def games(run: Run, measures: Sequence[Measure], reference: str | None = None) -
     judged = next((measure for measure in measures if measure.better), None)
     for cell in run.cells:
         picked = [(held, "the first") for held in episodes[cell.number][:1]]
-        picked += _worst(cell, judged, reference) if judged else []
+        picked += _worst(cell, judged) if judged else []
         for episode, why in picked:
             if len(reasons) < MOST or (cell.number, episode) in reasons:
                 reasons.setdefault((cell.number, episode), []).append(why)
     return [_game(run, cells[at[0]], at[1], reasons[at]) for at in sorted(reasons)]
 
 
-def _worst(cell: RunCell, measure: Measure, reference: str | None) -> list[tuple[int, str]]:
+def _worst(cell: RunCell, measure: Measure) -> list[tuple[int, str]]:
     """Return the complete episode with the worst value, and the words for that."""
-    values = measure.better * cell.totals(measure.name, reference).values
+    values = measure.better * cell.totals(measure.name).values
     if len(values) < 2 or not np.isfinite(values).any():
         return []
     place = int(np.nanargmin(values))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tomeval.core.numbers import MISSING, typeset
+from tomeval.core.numbers import typeset
 from tomeval.core.text import in_line
 from tomeval.report.tables import Grid
-from tomeval.report.text import VALUE
+from tomeval.report.text import VALUE, is_numeric
 
 
 def grid_html(grid: Grid, caption: str = "", most: int | None = None) -> Markup:
@@ -17,10 +17,7 @@ def grid_html(grid: Grid, caption: str = "", most: int | None = None) -> Markup:
 
     Values of columns of numbers hold their interval in small below them.
     """
-    numeric = [
-        all(text in ("", MISSING) or VALUE.fullmatch(text) for text in cells)
-        for cells in grid.columns
-    ]
+    numeric = list(map(is_numeric, grid.columns))
 
     def line(texts: Sequence[Markup], head: bool = False) -> Markup:
         cells = Markup("")

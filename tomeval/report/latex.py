@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tomeval.core.numbers import MISSING
 from tomeval.core.text import visible
 from tomeval.report.tables import Grid
-from tomeval.report.text import VALUE
+from tomeval.report.text import is_numeric
 
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -71,10 +70,7 @@ def latex_table(caption: str, grid: Grid) -> str:
             for row, cells in enumerate(part.body)
         ]
         frame = pandas.DataFrame(body, columns=list(map(_heading, part.heads)))
-        sides = "".join(
-            "r" if all(text in ("", MISSING) or VALUE.fullmatch(text) for text in cells) else "l"
-            for cells in part.columns
-        )
+        sides = "".join("r" if is_numeric(cells) else "l" for cells in part.columns)
         lines.append(
             frame.to_latex(
                 index=False,

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
-from tomeval.core.text import both_ends
+from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.report import facts
 from tomeval.report.facts import counted
-from tomeval.report.games import LENIENT as CELLS
 from tomeval.report.views import cells_notes
 from tomeval.runs import tallies
-from tomeval.runs.columns import INVALID, LENIENT
+from tomeval.runs.columns import INVALID
 from tomeval.runs.results import Run
-
-REASONS = {reason.replace("_", " "): reason for reason in INVALID_REASONS}
-"""Kinds of invalid answers by the headings of their counts in `invalid_rows`."""
 
 
 class Notice(NamedTuple):
@@ -28,9 +22,9 @@ class Notice(NamedTuple):
     text: str
 
 
-def notices(run: Run, interval: str, left_out: str = "") -> list[Notice]:
+def notices(run: Run, left_out: str = "") -> list[Notice]:
     """Return the warnings of a run, serious ones first; `left_out` says what the page lacks."""
-    notes = [*cells_notes(run, (), interval), *run.domain.show.notes(run)]
+    notes = [*cells_notes(run, ()), *run.domain.show.notes(run)]
     notes += [
         f"the revision of a model was not recorded: {name}"
         for name, revision in facts.revisions(run).items()
@@ -83,39 +77,3 @@ def _serious(run: Run) -> Iterator[str]:
     ):
         if count:
             yield text
-
-
-def invalid_rows(run: Run) -> list[dict[str, Any]]:
-    """Return, for every cell with invalid answers, its rate in percent and the counts by kind."""
-    outcomes, rates = tallies.invalid_answers(run.store, own=True), tallies.rates(run.store)
-    share = {cell: of[INVALID.name] for cell, of in rates.items()}
-    cells = [cell for cell in run.cells if any(outcomes.get(cell.number, {}).values())]
-    return [
-        {
-            "cell": cell.number,
-            "player": cell.title,
-            "task": facts.task_text(cell),
-            "invalid %": f"{100 * share.get(cell.number, math.nan):.1f}",
-            **{name: outcomes[cell.number][reason] for name, reason in REASONS.items()},
-            "policy": cell.definition["on_invalid"],
-        }
-        for cell in sorted(cells, key=lambda cell: -share.get(cell.number, 0.0))
-    ]
-
-
-def lenient_rows(run: Run) -> list[dict[str, Any]]:
-    """Return the longest replies that were read leniently, one of each cell, the longest first."""
-    cells = {cell.number: cell for cell in run.cells}
-    rates, replies = tallies.rates(run.store), tallies.lenient_replies(run.store, CELLS)
-    return [
-        {
-            "cell": number,
-            "player": cells[number].title,
-            "task": facts.task_text(cells[number]),
-            "lenient %": f"{100 * rates[number][LENIENT.name]:.1f}",
-            "episode": episode,
-            "the longest reply": both_ends(reply, 600),
-        }
-        for number, (episode, reply) in replies.items()
-        if number in cells
-    ]

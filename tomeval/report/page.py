@@ -25,35 +25,27 @@ from tomeval.report.rows import Rows, grid_of, is_number
 from tomeval.report.tables import Grid
 from tomeval.runs.columns import ATTAINABLE, RATES
 from tomeval.runs.measures import Measure
-from tomeval.runs.results import Run, joined, joined_rows
+from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures, first_part
 
 _HERE = Path(__file__).parent
 
 
-def write_report(
-    runs: Run | Sequence[Run], out: Path, options: ReportOptions | None = None
-) -> Path:
-    """Write the report of a run, or of several of one domain, as one HTML file.
-
-    Several runs have one table, with the run's name beside each player, and are compared with each
-    other; games, invalid answers and a domain's further tables are in each run's own report.
+def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> Path:
+    """Write the report of a run as one HTML file.
 
     The file loads nothing from elsewhere and runs only its own script: its content security policy
-    allows nothing else. It is replaced in one step when it is complete. The same runs and options
+    allows nothing else. It is replaced in one step when it is complete. The same run and options
     give the same file.
 
     Raises
     ------
     TomevalError
-        A run that is damaged, has no cell or is named twice; runs of different domains; a wrong
-        option; a file that cannot be written.
+        A run that is damaged or has no cell; a wrong option; a file that cannot be written.
     """
-    listed = [runs] if isinstance(runs, Run) else list(runs)
-    for run in listed:
-        if not run.cells:
-            raise TomevalError(f"{run.folder}: has no cells to report")
-    context = _context(listed, options or ReportOptions())
+    if not run.cells:
+        raise TomevalError(f"{run.folder}: has no cells to report")
+    context = _context(run, options or ReportOptions())
     page = _environment().get_template("page.html.j2")
     with replacing(out) as draft:
         draft.write_text(page.render(context), encoding="utf-8", newline="\n")
@@ -84,23 +76,12 @@ def _plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
     return Grid([], list(rows[0]), [list(map(str, row.values())) for row in rows])
 
 
-def _context(runs: Sequence[Run], options: ReportOptions) -> dict[str, Any]:
+def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
     """Return what the template reads."""
-    parts, left_out = zip(*(first_part(run) for run in runs), strict=True)
-    several = len(parts) > 1
-    asked = choose_measures(
-        {name: measure for run in parts for name, measure in run.measures.items()}, options.metrics
-    )
-    # Before players of several runs get the names of their runs:
-    compared = comparisons(parts, asked or list(parts[0].shown), options)
-    headline = [
-        f"{run.folder.name}: {line}" if several else line
-        for run in parts
-        for line in facts.headline(run)
-    ]
-    whole = joined(parts)
+    whole, left_out = first_part(run)
+    asked = choose_measures(whole.measures, options.metrics)
     names = asked or list(whole.shown)
-    rows = joined_rows(parts, None, options.interval, options.reference)
+    rows = whole.rows()
     valued = [n for n in whole.measures if any(is_number(row[n]) for row in rows)]
     measures = [whole.measures[name] for name in valued or whole.measures]
     others = [one.name for one in measures if one.name not in names]
@@ -109,33 +90,18 @@ def _context(runs: Sequence[Run], options: ReportOptions) -> dict[str, Any]:
     judged = [whole.measures[name] for name in asked or whole.headline]
     return {
         **_sealed(),
-        "name": ", ".join(run.folder.name if several else run.name for run in runs),
+        "name": run.name,
         "kind": whole.domain.title,
-        "several": several,
-        "headline": headline,
-        "notices": [
-            one._replace(text=f"{run.folder.name}: {one.text}") if several else one
-            for run, left in zip(parts, left_out, strict=True)
-            for one in notices.notices(run, options.interval, left)
-            if one.level == "serious" or not several
-        ],
-        "invalid": [] if several else notices.invalid_rows(whole),
-        "lenient": [] if several else notices.lenient_rows(whole),
+        "headline": facts.headline(whole),
+        "notices": notices.notices(whole, left_out),
         "table": _cells(rows, whole.measures, names),
-        "further": [*more, *([] if several else _further(whole))],
-        "interval": facts.interval_words(whole, options.interval),
-        "comparisons": compared,
+        "further": [*more, *_further(whole)],
+        "interval": facts.interval_words(whole),
+        "comparisons": comparisons(whole, names, options),
         "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
-        "games": games(whole, judged, options.reference) if options.games and not several else [],
-        "runs": [
-            {
-                "name": run.folder.name,
-                "settings": facts.settings(run),
-                "facts": run.domain.show.facts(run),
-                "sessions": facts.sessions(run),
-            }
-            for run in parts
-        ],
+        "games": games(whole, judged) if options.games else [],
+        "settings": facts.settings(whole),
+        "facts": whole.domain.show.facts(whole),
         "meanings": facts.meanings(whole, measures),
     }
 
@@ -184,13 +150,13 @@ def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
 
     They are drawn as for one of two columns: a narrow screen shows these without scaling down.
     """
-    from tomeval.plots import Options, chosen, draw_one, picture, plain_style
+    from tomeval.plots import Options, chosen, draw_one, picture
 
     if not options.figures:
         return []
     figures: list[dict[str, Any]] = []
-    how = Options("single", options.interval, options.reference)
-    with warnings.catch_warnings(), plain_style():
+    how = Options("single")
+    with warnings.catch_warnings():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         for name in chosen(run):
@@ -201,7 +167,6 @@ def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
                 data = base64.b64encode((drawn[start:end] + _DARK + drawn[end:]).encode("utf-8"))
                 figures.append(
                     {
-                        "title": drawing.title,
                         "caption": drawing.caption,
                         "description": drawing.description,
                         "source": f"data:image/svg+xml;base64,{data.decode('ascii')}",

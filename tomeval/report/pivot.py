@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tomeval.core.numbers import MISSING, fixed
 from tomeval.report.rows import (
-    AS_IT_IS,
     Row,
     Rows,
     best_rows,
@@ -22,7 +21,6 @@ from tomeval.report.rows import (
 from tomeval.report.tables import Grid
 from tomeval.runs.columns import ANSWER, heading
 from tomeval.runs.results import Run
-from tomeval.runs.selection import choose_columns, split
 
 MOST_TASKS = 8
 """The most tasks that stand beside each other by default."""
@@ -63,17 +61,13 @@ class Pivot:
         return [[words(str(part)) for part in player] for player in self.players]
 
 
-def pivot_of(run: Run, rows: Rows, asked: str) -> Pivot | None:
-    """Return how the cells stand as a pivot; None if two of them would stand in one place."""
+def pivot_of(run: Run, rows: Rows) -> Pivot | None:
+    """Return players down and tasks across; None if two cells would stand in one place."""
     cell, compare, left_out = run.cells[0], run.domain.compare, repeats(rows)
     known = {*SETTINGS, *(name for one in run.cells for name in one.columns)}
     keys = [name for name in rows[0] if name in known]
     vary = [key for key in keys if len({row[key] for row in rows}) > 1 and key not in left_out]
-    if asked in ("", AS_IT_IS):
-        task = list(compare.task_of(cell, compare.by[0]))
-    else:
-        task = choose_columns(keys, {}, split(asked))
-    across = [name for name in task if name in vary]
+    across = [name for name in compare.task_of(cell, compare.by[0]) if name in vary]
     down = [key for key in vary if key not in across] or keys[:1]
 
     def key(row: Row, names: Sequence[str]) -> Key:
@@ -91,21 +85,24 @@ def pivot_of(run: Run, rows: Rows, asked: str) -> Pivot | None:
 
 
 def pivoted(
-    run: Run, rows: Rows, pivot: Pivot, name: str, sort: str, custom: bool, words: Words
+    run: Run, rows: Rows, pivot: Pivot, name: str, words: Words, *, as_is: bool = False
 ) -> Grid:
     """Return one measure of a run as a table of players and tasks.
 
     All cells have as many decimals, chosen by all intervals together. The last column is the mean
     over tasks, where it has a meaning: of shares, and of payoffs on one scale; it has no interval.
-    Players are sorted by it, or by the column asked for. Where the reader chose what goes across
-    (`custom`), there is no mean.
+    Players are sorted by it, unless they are to stand `as_is`.
     """
     measure = run.measures[name]
     scales = {(cell.payoff_range, cell.payoff_size) for cell in run.cells}
     one_scale = len(scales) == 1 and (None, None) not in scales
     alike = measure.unit == "%" or (measure.in_payoffs and one_scale)
-    means = pivot.means(rows, name) if alike and not custom else {}
-    pivot, how = _ordered(run, rows, pivot, name, means, sort)
+    means = pivot.means(rows, name) if alike else {}
+    how = []
+    if means and not as_is:
+        less = (measure.better or -1) < 0
+        players = sorted(pivot.players, key=means.__getitem__, reverse=not less)
+        pivot, how = replace(pivot, players=players), ["sorted by mean"]
     said = texts(rows, name)
     best = best_rows(rows, measure, (*run.domain.compare.task, *SETTINGS))
     heads = [words(heading(key)) for key in pivot.down]
@@ -132,28 +129,6 @@ def pivoted(
         lead=list(range(len(pivot.down))),
         best=marked,
     )
-
-
-def _ordered(
-    run: Run, rows: Rows, pivot: Pivot, name: str, means: Mapping[Key, float], sort: str
-) -> tuple[Pivot, list[str]]:
-    """Return it with the players in the order asked for, and how they are sorted, in words."""
-    bare, turned = sort.removeprefix("-"), sort.startswith("-")
-    if bare == AS_IT_IS:
-        return pivot, []
-    by = choose_columns([*pivot.down, *run.measures], run.measures, [bare or name])[0]
-    if by in pivot.down:
-        index = pivot.down.index(by)
-        keys: Mapping[Key, Any] = {player: player[index] for player in pivot.players}
-        down, how = turned, []
-    else:
-        keys = means if by == name else pivot.means(rows, by)
-        down = ((run.measures[by].better or -1) < 0) == turned
-        how = [f"sorted by mean{'' if by == name else f' {run.measures[by].heading}'}"]
-    if not keys:
-        return pivot, []
-    players = sorted(pivot.players, key=keys.__getitem__, reverse=down)
-    return Pivot(pivot.down, pivot.across, players, pivot.tasks, pivot.at), how
 
 
 def answered(told: Rows, pivot: Pivot, short: Mapping[str, str], words: Words) -> Grid:

@@ -20,10 +20,6 @@ from tomeval.runs.columns import (
     is_interval,
 )
 from tomeval.runs.measures import Measure, digits_of
-from tomeval.runs.selection import choose_columns
-
-AS_IT_IS = "none"
-"""Asks for no other order, and for a row per cell."""
 
 INTERVAL = "interval"
 """The column that says of which kind a row's intervals are."""
@@ -74,39 +70,16 @@ def grid_of(
     )
 
 
-def sorted_rows(
-    rows: Rows, sort: str, measures: Mapping[str, Measure], task: Sequence[str]
-) -> list[Row]:
-    """Return rows in another order.
-
-    By a measure they are sorted within their task, the better side first and those without a value
-    last; by any other column as a whole.
-
-    Raises
-    ------
-    TomevalError
-        No such column.
-    """
-    rows = list(rows)
-    if sort == AS_IT_IS or not rows:
-        return rows
-    known = [name for name in rows[0] if not is_interval(name)]
-    (name,) = choose_columns(known, measures, [sort.removeprefix("-")])
-    turned = sort.startswith("-")
-    side = (-1 if turned else 1) * (-(measures[name].better or -1) if name in measures else 1)
-
-    def key(row: Row) -> tuple[bool, Any]:
-        value = row[name]
-        if isinstance(value, int | float):
-            return (not is_number(value), side * value if is_number(value) else 0)
-        return (value in ("", None), str(value))
-
-    numbers = all(isinstance(row[name], int | float) for row in rows)
-    ordered = sorted(rows, key=key, reverse=turned and not numbers)
-    if name not in measures:
-        return ordered
+def sorted_rows(rows: Rows, measure: Measure, task: Sequence[str]) -> list[Row]:
+    """Return rows sorted within their task, the better side first, those without a value last."""
+    side = -(measure.better or -1)
     tasks = list(dict.fromkeys(tuple(row.get(part) for part in task) for row in rows))
-    return sorted(ordered, key=lambda row: tasks.index(tuple(row.get(part) for part in task)))
+
+    def key(row: Row) -> tuple[int, bool, Any]:
+        value, place = row[measure.name], tasks.index(tuple(row.get(part) for part in task))
+        return (place, not is_number(value), side * value if is_number(value) else 0)
+
+    return sorted(rows, key=key)
 
 
 def texts(rows: Rows, column: str) -> list[str]:

@@ -92,8 +92,6 @@ class Grid:
 FORMATS = ("text", "csv", "json", "markdown", "latex", "spreadsheet")
 DATA = ("csv", "json", "spreadsheet")
 """The formats for programs, which carry every column at full precision."""
-READ = ("text", "markdown", "latex")
-"""The formats for reading."""
 
 BEST = "bold: best of its task, with an interval that overlaps no other"
 
@@ -126,7 +124,7 @@ def render(
         measure within a task in bold, where its interval meets no other's of the task. Default:
         nothing is bold.
     width : int, optional
-        Text only: the width to fit, see `tomeval.report.text.text_lines`. Default: as wide as it
+        Text only: the width to fit, see `tomeval.report.text.text_of`. Default: as wide as it
         is.
 
     Examples

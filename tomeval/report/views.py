@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.report.pivot import Words, answered, pivot_of, pivoted
-from tomeval.report.rows import AS_IT_IS, INTERVAL, Rows, grid_of, sorted_rows
+from tomeval.report.rows import INTERVAL, Rows, grid_of, sorted_rows
 from tomeval.report.tables import Grid
 from tomeval.runs import notes as said
 from tomeval.runs.columns import ANSWER, filled, is_attainable, is_interval
@@ -31,11 +31,6 @@ class Asked(NamedTuple):
     ----------
     metrics : tuple of str
         Measures, with the columns that tell rows apart.
-    sort : str
-        A column; with ``-`` in front the other way round; ``none``: as the experiment has them.
-    pivot : str
-        Columns that go across, separated by commas; ``none``: a row per cell. Default: the columns
-        of the task, if that reads well.
     whole : bool
         Everything.
     interval, reference
@@ -51,8 +46,6 @@ class Asked(NamedTuple):
     """
 
     metrics: tuple[str, ...] = ()
-    sort: str = ""
-    pivot: str = ""
     whole: bool = False
     interval: str = AUTO
     reference: str | None = None
@@ -64,7 +57,7 @@ class Asked(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether nothing is asked for that the first screen does not show."""
-        chosen = self.metrics or self.sort or self.pivot or self.whole or self.published
+        chosen = self.metrics or self.whole or self.published
         return not chosen and self.against is None
 
 
@@ -79,8 +72,8 @@ class View(NamedTuple):
 def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Asked, list[str]]:
     """Return the rows of the table of cells of one or several runs, and notes on them.
 
-    What is `asked` for is returned with what it leaves open: of published tables the measures, the
-    order and the intervals, mean ± 1.96 sd/√n. `data`: for programs, which get all measures.
+    What is `asked` for is returned with what it leaves open: of published tables the measures and
+    the intervals, mean ± 1.96 sd/√n. `data`: for programs, which get all measures.
 
     Raises
     ------
@@ -103,8 +96,8 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
         interval = "normal" if asked.interval == AUTO else asked.interval
         rows = joined_rows(runs, None, interval, asked.reference)
         rows, measures, notes = run.domain.show.published(run, rows)
-        metrics, sort = asked.metrics or tuple(measures), asked.sort or AS_IT_IS
-        return rows, asked._replace(metrics=metrics, sort=sort, interval=interval), notes
+        metrics = asked.metrics or tuple(measures)
+        return rows, asked._replace(metrics=metrics, interval=interval), notes
     names = _needed(run, asked, data=data)
     return joined_rows(runs, names, asked.interval, asked.reference), asked, []
 
@@ -114,16 +107,16 @@ def _check(runs: Sequence[Run], asked: Asked) -> None:
     beside = asked.against is not None
     for wrong, why in (
         (
-            asked.whole and (asked.metrics or asked.pivot),
-            "--all shows everything: leave out --metric and --pivot",
+            asked.whole and asked.metrics,
+            "--all shows everything: leave out --metric",
         ),
         (
             asked.published and (asked.whole or beside),
             "--published has columns of its own: leave out --all and --against",
         ),
         (
-            beside and (asked.pivot or len(runs) > 1),
-            "--against has a row per cell of one run: leave out --pivot",
+            beside and len(runs) > 1,
+            "--against has a row per cell of one run",
         ),
         (asked.as_model is not None and not beside, "--as-model needs --against"),
     ):
@@ -139,13 +132,6 @@ def _needed(run: Run, asked: Asked, *, data: bool) -> list[str] | None:
     if asked.whole or (data and not asked.metrics):
         return None
     names = choose_measures(run.measures, asked.metrics)
-    bare = asked.sort.removeprefix("-")
-    plain = [AS_IT_IS, *(name for cell in run.cells for name in cell.columns)]
-    if bare and bare not in plain:
-        try:
-            names += choose_measures(run.measures, [bare])
-        except TomevalError:  # another column, or none: all of them say which
-            return None
     return names if data else [*names, *(run.headline or list(run.measures)[:1])]
 
 
@@ -155,7 +141,6 @@ def chosen_rows(rows: Rows, measures: Mapping[str, Measure], asked: Asked) -> Ro
         return rows
     known = [name for name in rows[0] if not is_interval(name)]
     among = {name: measures[name] for name in known if name in measures}
-    rows = sorted_rows(rows, asked.sort, among, ()) if asked.sort else rows
     if not asked.metrics:
         return rows
     if lacks := [n for n in choose_measures(measures, asked.metrics) if n not in among]:
@@ -243,26 +228,20 @@ def measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
         return grid_of(chosen, measures, task, words=words)
 
     if asked.whole:
-        ordered = sorted_rows(rows, asked.sort or AS_IT_IS, measures, task)
-        return View([by_row(ordered, ())], list(measures), [])
+        return View([by_row(rows, ())], list(measures), [])
     headline = [name for name in run.headline if name in measures] or list(measures)[:1]
     names = choose_measures(measures, asked.metrics)
     one = names or [name for name in run.domain.show.headline[:1] if name in headline]
-    pivot = pivot_of(run, rows, asked.pivot)
-    custom = asked.pivot not in ("", AS_IT_IS)
-    if custom and pivot is None:
-        raise TomevalError(f"--pivot {asked.pivot}: several cells would share one entry")
-    if pivot and (custom or (len(one) == 1 and pivot.reads_well and not asked.pivot)):
-        shown = one or headline[:1]
-        grids = [
-            pivoted(run, _with_kinds(run, rows, [n]), pivot, n, asked.sort, custom, words)
-            for n in shown
-        ]
-    else:
-        shown = names or headline
-        ordered = sorted_rows(_with_kinds(run, rows, shown), asked.sort or shown[0], measures, task)
-        grids = [by_row(ordered, shown)]
-    return View(grids, shown, [])
+    pivot = pivot_of(run, rows)
+    if pivot and len(one) == 1 and pivot.reads_well:
+        rows = _with_kinds(run, rows, one)
+        grid = pivoted(run, rows, pivot, one[0], words, as_is=asked.published)
+        return View([grid], one, [])
+    shown = names or headline
+    rows = _with_kinds(run, rows, shown)
+    if not asked.published:
+        rows = sorted_rows(rows, measures[shown[0]], task)
+    return View([by_row(rows, shown)], shown, [])
 
 
 def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View | None:
@@ -278,7 +257,7 @@ def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View 
             for cell, answer in zip(run.cells, answers, strict=True)
         ]
         told = _of_runs(rows, names)
-        pivot = pivot_of(run, told, "")
+        pivot = pivot_of(run, told)
         if pivot is None or len(pivot.tasks) < 2:
             return None
         view = answered(told, pivot, verdict.short, words)
@@ -287,7 +266,7 @@ def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View 
     if not told:
         return None
     shown = [name for name in told[0] if name in run.measures]
-    ordered = sorted_rows(told, shown[0], run.measures, (*run.domain.compare.task, "seed"))
+    ordered = sorted_rows(told, run.measures[shown[0]], (*run.domain.compare.task, "seed"))
     grid = grid_of(ordered, run.measures, words=words, spare=verdict.spare)
     return View([replace(grid, more="--all")], shown, [verdict.rule])
 

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
-from tomeval.core.streams import generator_of
 from tomeval.runs.measures import (
     SCORE_PARTS,
     SCORES,
@@ -23,7 +22,7 @@ from tomeval.runs.measures import (
     checked,
 )
 from tomeval.runs.store import Store
-from tomeval.statistics import AUTO, RESAMPLES, Estimate, estimate
+from tomeval.statistics import AUTO, Estimate, estimate
 from tomeval.statistics.bounded import FEWEST, UNBOUNDED, ends_if_alike
 from tomeval.statistics.estimates import SEQUENCE, kind_of
 from tomeval.statistics.shares import clustered_sums
@@ -77,7 +76,7 @@ class RunCell:
         self.sequential = False
         self.faults: set[str] = set()
         self._totals: dict[tuple[str, str], Totals] = {}
-        self._estimates: dict[tuple[str, str, int], dict[str, Ends]] = {}
+        self._estimates: dict[tuple[str, str], dict[str, Ends]] = {}
 
     # What a domain's own cell answers
 
@@ -306,22 +305,21 @@ class RunCell:
         names: Sequence[str],
         interval: str = AUTO,
         reference: str | None = None,
-        resamples: int = RESAMPLES,
     ) -> Estimate:
         """Return measures over the complete episodes with 95 % intervals, in the order of `names`.
 
         Numbers of tables, figures and reports are made here only. Each measure is estimated once,
         and none that is not asked for.
         """
-        key = (interval, reference or self.reference, resamples)
+        key = (interval, reference or self.reference)
         known = self._estimates.setdefault(key, {})
         if missing := [name for name in dict.fromkeys(names) if name not in known]:
-            known |= self._estimated(missing, interval, reference, resamples)
+            known |= self._estimated(missing, interval, reference)
         table = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 4)
         return Estimate(*(column.copy() for column in table.T))
 
     def _estimated(
-        self, names: Iterable[str], interval: str, reference: str | None, resamples: int
+        self, names: Iterable[str], interval: str, reference: str | None
     ) -> dict[str, Ends]:
         """Estimate measures; those that every episode has as one sample."""
         result: dict[str, Ends] = {}
@@ -341,7 +339,7 @@ class RunCell:
             columns = together * 2 if among is None and len(together) == 1 else together
             table = np.stack([parts[name] for name in columns], axis=1)
             bounds = [self.limits(name, reference) for name in columns]
-            estimated = self.mean(table, interval, resamples, among, bounds)
+            estimated = self.mean(table, interval, among, bounds)
             ends = zip(*(part.tolist() for part in estimated), strict=True)
             result |= zip(columns, ends, strict=True)
         for name in {*SCORES, *SCORE_PARTS} & result.keys():
@@ -372,14 +370,13 @@ class RunCell:
         self,
         values: FloatArray,
         interval: str = AUTO,
-        resamples: int = RESAMPLES,
         among: NDArray[np.bool_] | None = None,
         bounds: ArrayLike = UNBOUNDED,
     ) -> Estimate:
         """Estimate means of `values`, shape (E,) or (E, M), over the complete episodes.
 
         `among`, boolean of shape (E,), restricts them to some episodes; `bounds`, shape (2,) or
-        (M, 2), are those of the means; `interval` and `resamples` are as for `Run.rows`. If
+        (M, 2), are those of the means; `interval` is as for `Run.rows`. If
         `each_once`, there is no interval: the episodes are no sample.
         """
         clusters = self.clusters
@@ -388,14 +385,9 @@ class RunCell:
             values = np.asfortranarray(values[among])  # as if each column stood alone
         if self.each_once:
             return Estimate.of(estimate(values).mean)
-        method, rng = self.method(interval), None
-        if method == "bca":
-            rng = generator_of(repr((self.columns, self.definition["seed"])))  # of the cell alone
         return estimate(
             values,
-            method,
+            self.method(interval),
             clusters=None if self.units == len(self.episodes) else clusters,
             bounds=bounds,
-            rng=rng,
-            resamples=resamples,
         )

@@ -27,7 +27,7 @@ from tomeval.runs.outside import extensions_for, figures_of, known_tables, measu
 from tomeval.runs.record import ASKED
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
-from tomeval.statistics import AUTO, RESAMPLES
+from tomeval.statistics import AUTO
 from tomeval.statistics.estimates import SEQUENCE
 
 logger = logging.getLogger(__name__)
@@ -255,14 +255,13 @@ class Run:
         self,
         interval: str = AUTO,
         reference: str | None = None,
-        resamples: int = RESAMPLES,
         names: Sequence[str] | None = None,
     ) -> list[dict[str, Any]]:
         """Return the table, one dict per cell, at full precision.
 
         Parameters
         ----------
-        interval : {"auto", "normal", "t", "bca", "sequence"}
+        interval : {"auto", "normal", "t", "sequence"}
             Of means over episodes, see `tomeval.statistics.estimate`. ``auto`` is Student's t below
             30 sampling units and the normal form from there on; both end at the measure's bounds,
             see `tomeval.statistics.bounded.score_ends`. Of a run that is `sequential` it is
@@ -270,7 +269,6 @@ class Run:
             `tomeval.statistics.shares.share_of_sums`.
         reference : str, optional
             What regret is measured from, if the domain knows several; overrides the cells' own.
-        resamples : int
         names : sequence of str, optional
             Only these measures, in the run's order, and nothing of what is attainable: no other is
             computed. Default: all.
@@ -301,7 +299,7 @@ class Run:
         for cell in self.cells:  # each once: a large run holds few cells at a time
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
-            estimates = flat(shown, cell.estimate(shown, interval, reference, resamples))
+            estimates = flat(shown, cell.estimate(shown, interval, reference))
             row |= tallies.rates_of(self.store, [cell.number])
             if not cell.knows_attempts:
                 row |= tallies.NOT_RECORDED

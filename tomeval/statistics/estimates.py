@@ -1,11 +1,11 @@
-"""Intervals of a mean over episodes: Student t, normal, BCa bootstrap, confidence sequences."""
+"""Intervals of a mean over episodes: Student t, normal, confidence sequences."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tomeval.core.errors import unknown
 from tomeval.statistics.bounded import (
@@ -15,19 +15,16 @@ from tomeval.statistics.bounded import (
     IntArray,
     cut,
     holds,
-    no_spread,
     score_ends,
     t_quantile_975,
 )
 from tomeval.statistics.sequences import ratio_sequence
 
 AUTO, SEQUENCE = "auto", "sequence"
-INTERVALS = (AUTO, "normal", "t", "bca", SEQUENCE)
+INTERVALS = (AUTO, "normal", "t", SEQUENCE)
 FEW = 30
 """Below this many sampling units the normal form is too narrow, and `AUTO` is Student's t."""
 RESAMPLES = 9_999
-DRAWN = 4_000_000
-"""Numbers that a bootstrap holds at a time."""
 
 
 class Estimate(NamedTuple):
@@ -62,8 +59,6 @@ def estimate(
     *,
     clusters: ArrayLike | None = None,
     bounds: ArrayLike = UNBOUNDED,
-    rng: np.random.Generator | None = None,
-    resamples: int = RESAMPLES,
 ) -> Estimate:
     """Return means over episodes with 95 % confidence intervals.
 
@@ -71,10 +66,9 @@ def estimate(
     ----------
     values : array_like, shape (E,) or (E, M)
         One row per episode; steps within an episode are not independent.
-    method : {"auto", "normal", "t", "bca", "sequence"}
+    method : {"auto", "normal", "t", "sequence"}
         ``normal``: ± 1.96 sd / sqrt(E), the published form. ``t``: Student's t with E - 1 degrees
-        of freedom. ``auto``: ``t`` below `FEW` sampling units, ``normal`` from there on. ``bca``:
-        scipy's bias-corrected and accelerated bootstrap (Efron 1987) of the sampling units.
+        of freedom. ``auto``: ``t`` below `FEW` sampling units, ``normal`` from there on.
         ``sequence``: holds at every number of episodes at once, however often one looks, see
         `tomeval.statistics.sequences`.
     clusters : array_like, shape (E,), optional
@@ -84,9 +78,6 @@ def estimate(
     bounds : array_like, shape (2,) or (M, 2)
         Between what expectations lie; infinite: no bound. Intervals end there. Where all values
         lie there too, they are those of `tomeval.statistics.bounded.score_ends`.
-    rng : numpy.random.Generator
-        Needed for ``bca``.
-    resamples : int
 
     Returns
     -------
@@ -129,38 +120,8 @@ def estimate(
     error = data.std(axis=0, ddof=1) / np.sqrt(count)
     inner = np.where(bounded, low, -np.inf), np.where(bounded, high, np.inf)
     first, last = score_ends(mean, error, _quantile(method, count), count, *inner)
-    if method == "bca":
-        if rng is None:
-            raise ValueError("the bootstrap needs a generator: rng=numpy.random.default_rng(seed)")
-        alike = no_spread(error, mean, *inner)  # resamples of equal values would be equal
-        ends = _bootstrapped(data, ~alike & np.isfinite(error), rng, resamples)
-        first, last = np.where(alike, first, ends[0]), np.where(alike, last, ends[1])
     first, last = cut(first, last, mean, low, high)
     return Estimate.of(mean, first, last)
-
-
-def _bootstrapped(
-    data: FloatArray, varies: NDArray[np.bool_], rng: np.random.Generator, resamples: int
-) -> FloatArray:
-    """Return the ends of BCa intervals of means, shape (2, M); NaN where nothing varies.
-
-    The same units are drawn for every measure, whatever else is asked for.
-    """
-    from scipy.stats import bootstrap
-
-    seed, batch = int(rng.integers(2**63)), max(1, DRAWN // len(data))
-    ends = np.full((2, data.shape[1]), np.nan)
-    for column in np.flatnonzero(varies):
-        drawn = bootstrap(
-            (data[:, column],),
-            np.mean,
-            n_resamples=resamples,
-            batch=batch,
-            method="BCa",
-            rng=np.random.default_rng(seed),
-        )
-        ends[:, column] = drawn.confidence_interval
-    return ends
 
 
 def _sequences(data: FloatArray, clusters: ArrayLike | None, bounds: FloatArray) -> Estimate:
@@ -190,8 +151,8 @@ def kind_of(method: str, units: int) -> str:
 
     Examples
     --------
-    >>> kind_of("auto", 29), kind_of("auto", 30), kind_of("bca", 6)
-    ('t', 'normal', 'bca')
+    >>> kind_of("auto", 29), kind_of("auto", 30), kind_of("normal", 6)
+    ('t', 'normal', 'normal')
     """
     if method != AUTO:
         return method

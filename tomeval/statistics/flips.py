@@ -7,7 +7,8 @@ than Student's, so it is simulated; with many the two agree, and Student's formu
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def enough_pairs(tests: int, resamples: int, alpha: float = 0.05) -> int | None:
     return int(enough[0]) if len(enough) else None
 
 
-@dataclass
+@dataclass(frozen=True)
 class FlipPower:
     """The power of the two-sided sign-flip test for normal differences, at one level.
 
@@ -95,22 +96,16 @@ class FlipPower:
     alpha: float
     resamples: int
     seed: int = 0
-    _effects: dict[int, float] = field(default_factory=dict)
-    _last: tuple[int, _Shares] | None = None
 
+    @cache  # noqa: B019 (of a value, not of an object)
     def effect(self, pairs: int) -> float:
         """Return the smallest effect, mean over SD, that is found; infinite if none can be."""
-        if pairs not in self._effects:
-            self._effects[pairs] = self._effect(pairs)
-        return self._effects[pairs]
-
-    def _effect(self, pairs: int) -> float:
         if not self._can(pairs):
             return float("inf")
         start = smallest_by_student(pairs, self.power, self.alpha)
         if pairs > SIMULATED:
             return start
-        shares = self._shares(pairs)
+        shares = _shares(pairs, self.alpha, self.seed)
         low, high = 0.0, start
         while shares.found(high) < self.power:
             low, high = high, 1.5 * high
@@ -137,13 +132,7 @@ class FlipPower:
             return 0.0
         if pairs > SIMULATED:
             return power_of(effect, pairs, self.alpha)
-        return self._shares(pairs).found(abs(effect))
-
-    def _shares(self, pairs: int) -> _Shares:
-        """Return the simulated data sets; those last asked for are kept, which are large."""
-        if self._last is None or self._last[0] != pairs:
-            self._last = pairs, _Shares(pairs, self.alpha, self.seed)
-        return self._last[1]
+        return _shares(pairs, self.alpha, self.seed).found(abs(effect))
 
     def _can(self, pairs: int) -> bool:
         """Tell whether any p of so many pairs is below `alpha`."""
@@ -176,6 +165,9 @@ class _Shares:
         sums = np.abs(self._sums + effect * self._signs)
         p = (sums >= total * (1 - 1e-9)).mean(axis=0)
         return float((p < self._alpha).mean())
+
+
+_shares = lru_cache(maxsize=1)(_Shares)  # those last asked for, which are large
 
 
 def power_of(effect: float, pairs: int, alpha: float = 0.05) -> float:

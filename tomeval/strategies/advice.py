@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError
@@ -95,6 +96,10 @@ class Advice:
 
     calls: ClassVar[int] = 0
     """How often it has something written in a step (`Desk.write`), for plans."""
+
+    about: ClassVar[str] = ""
+    templates: ClassVar[Path | None] = None
+    """Of a part from outside, see `tomeval.register_advice`."""
 
     failure: Invalid | None = None
     """What prevents the coming step from being played."""

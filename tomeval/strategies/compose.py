@@ -11,7 +11,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extensions import parts
 from tomeval.core.plugins import HINT
-from tomeval.strategies.beliefs import WORDINGS, read_belief
+from tomeval.strategies.beliefs import WORDINGS
 from tomeval.strategies.parts import (
     ADVICE,
     ANSWERS,
@@ -21,8 +21,7 @@ from tomeval.strategies.parts import (
     Part,
     advice_part,
     advice_parts,
-    named_strategies,
-    parts_of,
+    kind_of,
     read_words,
     shown,
     shown_as,
@@ -173,9 +172,8 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     ----------
     spec : str, dict or Strategy
         Case, spaces and the order of parts are free: ``"S2A + CoT"``, ``"oracle+max-history"``,
-        ``"Reflexion 3"``, ``"Plans/Insights*"``, ``"belief(accuracy = 0.25, as = stranger)"``. A
-        dict has the keys ``context``, ``advice`` and
-        ``answer``, with the same defaults.
+        ``"Reflexion 3"``, ``"Plans/Insights*"``, ``"Belief 25% (stranger)"``. A dict has the keys
+        ``context``, ``advice`` and ``answer``, with the same defaults.
 
     Raises
     ------
@@ -188,7 +186,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
         for key in spec:
             if key not in KINDS:
                 raise unknown("key", key, KINDS, "strategy")
-        return Strategy(**{**spec, **_belief_of(spec.get("advice"))})
+        return Strategy(**spec)
     if not isinstance(spec, str):
         raise TomevalError(f"strategy must be text or a table, is {spec!r}")
     rest = re.sub(r"[\s_*]", "", spec.lower()).replace("−", "-").replace("–", "-")
@@ -204,7 +202,8 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     if keys is None:
         raise _unreadable(spec)
     chosen: dict[str, str] = {}
-    for kind, part in (pair for key in keys for pair in parts_of(key)):
+    for part in keys:
+        kind = kind_of(part)
         if kind in chosen:
             raise TomevalError(
                 f"strategy {spec!r} has two parts of the same kind: "
@@ -240,14 +239,6 @@ NAMED = tuple(parse_strategy(name) for name in _NAMES.split(", "))
 """The sixteen strategies of Riemer et al. 2025."""
 
 
-def _belief_of(advice: object) -> dict[str, str]:
-    """Return the advice of a table by its key, if it is a belief in one of its written forms."""
-    if not isinstance(advice, str):
-        return {}
-    belief = read_belief(re.sub(r"\s", "", advice.lower()))
-    return {"advice": belief[0].key} if belief and not belief[1] else {}
-
-
 def _unreadable(spec: str) -> TomevalError:
     """Build the error for a name that cannot be read."""
     if re.sub(r"[\s_*]", "", spec.lower()) == "reflexion":
@@ -255,9 +246,9 @@ def _unreadable(spec: str) -> TomevalError:
     if "belief" in spec.lower():
         return TomevalError(
             f'strategy {spec!r} cannot be read; a belief is written "Belief 25% (stranger)" or '
-            f'"belief(accuracy = 0.25, as = stranger)", as one of {", ".join(WORDINGS)}'
+            f'"Belief 25% (stranger, rated)", with one of {", ".join(WORDINGS)}'
         )
-    parts = (*shown().values(), *named_strategies())
+    parts = shown().values()
     known = ", ".join((*parts, "Belief 25% (stranger)"))
     return TomevalError(
         f"strategy {spec!r} cannot be read{_nearest(spec, parts)}; its parts are {known}; {HINT}"
@@ -265,17 +256,14 @@ def _unreadable(spec: str) -> TomevalError:
 
 
 def _nearest(spec: str, parts: Iterable[str]) -> str:
-    """Return a near match for the whole name, or else for its first unknown part."""
-    names = [*(strategy.name for strategy in NAMED), *parts]
+    """Return a near match for the first part of a name that cannot be read, or for all of it."""
     words = [word.strip() for word in spec.split("+")]
     wrong = [word for word in words if read_words(re.sub(r"[\s_*]", "", word.lower())) is None]
-    if len(words) > 1 and wrong:
-        return did_you_mean(wrong[0], parts)
-    return did_you_mean(spec, names)
+    return did_you_mean((wrong or [spec])[0], [*(strategy.name for strategy in NAMED), *parts])
 
 
 def load_strategies() -> None:
-    """Load what extensions bring of strategies and their parts."""
+    """Load the advice parts that extensions bring."""
     from tomeval.strategies.outside import take
 
     for name, made in parts("strategies").items():

@@ -1,4 +1,4 @@
-"""Strategies and advice parts from outside: one decorator each."""
+"""Advice parts from outside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import bring
@@ -14,27 +14,15 @@ from tomeval.core.plugins import check_new
 from tomeval.strategies.advice import Advice
 from tomeval.strategies.compose import Strategy, all_strategies, parse_strategy
 from tomeval.strategies.parts import (
-    DEFAULTS,
-    KINDS,
     Part,
-    add_named,
     add_part,
     advice_parts,
     forget,
 )
 
 _Class = TypeVar("_Class", bound=type[Advice])
-_Made = TypeVar("_Made", bound=Callable[[], "str | dict[str, Any] | Strategy"])
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?: [A-Za-z0-9]+)*")
-
-
-class AdvicePart(NamedTuple):
-    """An advice part; see `register_advice` for what each is."""
-
-    made: type[Advice]
-    about: str = ""
-    templates: Path | None = None
 
 
 def register_advice(
@@ -60,53 +48,7 @@ def register_advice(
     """
 
     def register(made: _Class) -> _Class:
-        folder = None if templates is None else Path(templates)
-        part = AdvicePart(made, about, folder)
-        take(name, part)
-        bring("strategies", name, part, made)
-        return made
-
-    return register
-
-
-def _take_advice(name: str, part: AdvicePart) -> None:
-    """Enter an advice part that an extension brings."""
-    _check_name(name)
-    made, key = part.made, name.lower().replace(" ", "_")
-    check_new("strategy part", key, {k: p.make or p for k, p in advice_parts().items()}, made)
-    old = advice_parts().get(key)
-    add_part(
-        key,
-        Part(
-            name,
-            part.about or (inspect.getdoc(made) or "").partition("\n")[0].rstrip("."),
-            predicts_first=made.predicts_first,
-            is_told=made.is_told,
-            takes_notes=made.takes_notes,
-            calls=made.calls,
-            writes=bool(made.calls or made.predicts_first or made.takes_notes),
-            make=made,
-            templates=part.templates,
-        ),
-    )
-    _check_names(name, key, old)
-
-
-def register_strategy(name: str) -> Callable[[_Made], _Made]:
-    """Give a strategy a name of its own.
-
-    It decorates a function without arguments that returns the strategy: its parts, as
-    `tomeval.strategies.parse_strategy` reads them. Experiments can write the name, alone or with
-    further parts of other kinds, such as ``"Careful -History"``. Tables print the subject under
-    this name, and the parts in the column `strategy`.
-
-    Raises
-    ------
-    TomevalError
-        The name is taken or cannot be read, or the parts are unknown.
-    """
-
-    def register(made: _Made) -> _Made:
+        made.about, made.templates = about, None if templates is None else Path(templates)
         take(name, made)
         bring("strategies", name, made)
         return made
@@ -114,15 +56,27 @@ def register_strategy(name: str) -> Callable[[_Made], _Made]:
     return register
 
 
-def _take_name(name: str, made: Callable[[], Any]) -> None:
-    """Enter a name of a strategy that an extension brings."""
+def take(name: str, made: type[Advice]) -> None:
+    """Enter an advice part that an extension brings."""
     _check_name(name)
-    check_new("strategy", name, _MAKERS, made)
-    whole = parse_strategy(made())
-    keys = {kind: getattr(whole, kind) for kind in KINDS}
-    add_named(name, {kind: key for kind, key in keys.items() if key != DEFAULTS[kind]})
-    _check_names(name, name)
-    _MAKERS[name] = made
+    key = name.lower().replace(" ", "_")
+    check_new("strategy part", key, {k: p.make or p for k, p in advice_parts().items()}, made)
+    old = advice_parts().get(key)
+    add_part(
+        key,
+        Part(
+            name,
+            made.about or (inspect.getdoc(made) or "").partition("\n")[0].rstrip("."),
+            predicts_first=made.predicts_first,
+            is_told=made.is_told,
+            takes_notes=made.takes_notes,
+            calls=made.calls,
+            writes=bool(made.calls or made.predicts_first or made.takes_notes),
+            make=made,
+            templates=made.templates,
+        ),
+    )
+    _check_names(name, key, old)
 
 
 def _check_name(name: str) -> None:
@@ -152,15 +106,3 @@ def _reading(name: str) -> Strategy | None:
         return parse_strategy(name)
     except TomevalError:
         return None
-
-
-_MAKERS: dict[str, Callable[[], Any]] = {}
-"""What the named strategies were made by."""
-
-
-def take(name: str, made: Any) -> None:
-    """Enter an advice part, or a name of a strategy, that an extension brings."""
-    if isinstance(made, AdvicePart):
-        _take_advice(name, made)
-    else:
-        _take_name(name, made)

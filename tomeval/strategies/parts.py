@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,9 +89,6 @@ ADVICE = ("none", *_ADVICE)
 _SHIPPED = frozenset(_ADVICE)
 ANSWERS = tuple(_ANSWERS)
 
-_CALLED: dict[str, dict[str, str]] = {}
-"""Strategies that have a name of their own, from outside: their parts by kind."""
-
 _WORDS: dict[str, str] = {}
 """How names are read: without spaces and plus signs, and the part that each word stands for."""
 
@@ -136,11 +133,6 @@ def advice_parts() -> Mapping[str, Part]:
     return _ADVICE
 
 
-def named_strategies() -> Mapping[str, Mapping[str, str]]:
-    """Return the strategies from outside with a name of their own: their parts by kind."""
-    return _CALLED
-
-
 def shown() -> dict[str, str]:
     """Return the names of all parts without parameters, by key."""
     return {**_CONTEXTS, **{key: part.shown for key, part in _ADVICE.items()}, **_ANSWERS}
@@ -153,7 +145,7 @@ def shown_as(key: str) -> str:
 
 
 def read_words(text: str) -> list[str] | None:
-    """Return the parts and named strategies that a text without spaces consists of, or None."""
+    """Return the parts that a text without spaces consists of, or None."""
     keys = []
     while text:
         if belief := read_belief(text):
@@ -173,18 +165,9 @@ def _joined(rest: str) -> str:
     return rest[1:] if rest.startswith("+") and rest != "+" else rest
 
 
-def parts_of(key: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and key of every part that a word of a strategy's name stands for."""
-    if key in _CALLED:
-        yield from _CALLED[key].items()
-    else:
-        yield ("context" if key in CONTEXTS else "advice" if advice_part(key) else "answer"), key
-
-
-def called_name(spec: object) -> str:
-    """Return the registered name, or ''."""
-    text = re.sub(r"[\s_]", "", spec.lower()) if isinstance(spec, str) else ""
-    return next((name for name in _CALLED if name.lower().replace(" ", "") == text), "")
+def kind_of(key: str) -> str:
+    """Return the kind of a part."""
+    return "context" if key in CONTEXTS else "advice" if advice_part(key) else "answer"
 
 
 def add_part(key: str, part: Part) -> None:
@@ -193,23 +176,16 @@ def add_part(key: str, part: Part) -> None:
     _index()
 
 
-def add_named(name: str, parts: Mapping[str, str]) -> None:
-    """Give a strategy a name of its own."""
-    _CALLED[name] = dict(parts)
-    _index()
-
-
-def forget(name: str) -> None:
-    """Forget a part, by its key, or a named strategy from outside; those that ship stay."""
-    if name not in _SHIPPED:
-        _ADVICE.pop(name, None)
-    _CALLED.pop(name, None)
+def forget(key: str) -> None:
+    """Forget a part from outside."""
+    if key not in _SHIPPED:
+        _ADVICE.pop(key, None)
     _index()
 
 
 def _index() -> None:
     """Build the words of names anew; the longest come first, as "cot3shot" begins with "cot"."""
-    names = [*shown().items(), *((name, name) for name in _CALLED)]
+    names = shown().items()
     words = {re.sub(r"[ +]", "", text.lower()).replace("3-", "3"): key for key, text in names}
     _WORDS.clear()
     _WORDS.update(sorted(words.items(), key=lambda item: -len(item[0])))

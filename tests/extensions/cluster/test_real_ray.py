@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ import pytest
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster.driver import Driver
+from tomeval.extensions.cluster.engine import Replicated
 from tomeval.extensions.cluster.ray_cluster import RayCluster
 from tomeval.play.engines import make_engine
 from tomeval.play.runner import run_experiment
@@ -83,17 +84,18 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
 ):
     experiment = make_experiment(EXPERIMENT)
     run_experiment(experiment, tmp_path / "one")
-    drivers: list[Driver] = []
+    places: list[object] = []
     done: list[str] = []
 
-    def play(driver: Driver, rest=Driver.play) -> None:
-        drivers.append(driver)
-        rest(driver)
+    async def group(engine, filler, schedule, models, replicas, rest=Replicated._play_group):
+        places[:] = replicas
+        await rest(engine, filler, schedule, models, replicas)
 
-    def give(driver: Driver, replica, rest=Driver._give) -> None:
+    async def ask(engine, replica, method, *given, rest=Replicated._ask):
         """Let replicas wait for each other until two are lost, however slow one is to begin."""
-        if done or all(other.opened for other in driver._replicas):
-            rest(driver, replica)
+        while method == "play" and not done and not all(other.opened for other in places):
+            await asyncio.sleep(0.05)
+        return await rest(engine, replica, method, *given)
 
     def lose(counts) -> None:
         without_model = EXPERIMENT["episodes"] * 2  # they are played first
@@ -101,15 +103,15 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
         if (
             not done
             and counts.complete > without_model
-            and all(r.jobs for r in drivers[0]._replicas)
+            and all(replica.under_way for replica in places)
         ):
             done.append("both")
             os.kill(players(cluster.head_node)[0], signal.SIGKILL)
             assert players(cluster.other)
             cluster.remove_node(cluster.other, allow_graceful=False)
 
-    monkeypatch.setattr(Driver, "play", play)
-    monkeypatch.setattr(Driver, "_give", give)
+    monkeypatch.setattr(Replicated, "_play_group", group)
+    monkeypatch.setattr(Replicated, "_ask", ask)
     engine = make_engine(f"ray:{cluster.address}", replicas=3)
     run_experiment(experiment, tmp_path / "ray", engine=engine, on_counts=lose)
     assert done == ["both"]
@@ -125,7 +127,7 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
     assert [key for *key, _ in first["calls"]] == [key for *key, _ in second["calls"]]
     assert first["answered"] == second["answered"] == []
 
-    with pytest.raises(TomevalError, match=r"--replicas 3, .* Ray has room for 2"):
+    with pytest.raises(TomevalError, match=r"--replicas 3, .* Ray has 2 cores"):
         check_for_a_minute(cluster.address)  # one node is left, once Ray counts the other as dead
 
     (tmp_path / "more.toml").write_text(FILE.replace("episodes = 16", "episodes = 18"))

@@ -43,7 +43,7 @@ def made(domain, **more):
 
 def play(folder, domain, script, engine=None, replicas=2, options=None, **more):
     if engine is not None:
-        engine._count = replicas
+        engine._replica_count = replicas
     with scripts(rule=script):
         return run_experiment(made(domain, **more), folder, engine=engine, **(options or {}))
 
@@ -140,14 +140,13 @@ def hold_losses(whole, folder, domain, kills, replicas) -> None:
         lambda: play(folder, domain, noisy(domain), FakeEngine(kills), replicas, **MORE)
     )
     if error:
-        assert "every replica was lost 6 times in a row" in error
+        assert f"replicas were lost {6 * replicas} times in a row" in error
         assert len(kills) >= 6 * replicas
     found, rows = dump(folder), whole(domain)
     if found["episodes"] == rows["episodes"]:
         assert found == rows
         return
     # No row is lost or another one; what is missing is played in a second session.
-    assert len(kills) >= 3
     failed = {row[:2] for row in found["episodes"] if row[2] == "failed"}
     for name in ("episodes", "steps", "answers", "calls"):
         assert all(row in rows[name] for row in found[name] if row[:2] not in failed)
@@ -189,7 +188,7 @@ def test_a_loss_at_any_answer_changes_nothing(tmp_path) -> None:
     rows, engine = dump(tmp_path / "whole"), FakeEngine()
     small(tmp_path / "run", engine)
     assert dump(tmp_path / "run") == rows
-    assert engine.said >= 6
+    assert engine.said >= 4
     for kill in range(1, engine.said + 1):
         engine = FakeEngine([kill])
         small(tmp_path / f"run{kill}", engine)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import random
 
@@ -13,8 +12,6 @@ from hypothesis import strategies as st
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.core.extras import installed
-from tomeval.extensions.environments.environment import gym_env
 from tomeval.extensions.environments.games import advantages
 from tomeval.games.matrix.optima import known_best_response
 
@@ -291,16 +288,3 @@ def test_who_is_asked_nothing_ends_with_the_first_step() -> None:
     assert reward != 0
     with pytest.raises(TomevalError, match="call reset first"):
         env.step("")
-
-
-@pytest.mark.skipif(
-    not installed("gymnasium"), reason="needs gymnasium: pip install 'tomeval[environments]'"
-)
-def test_gymnasium_checks_the_environment() -> None:
-    checker = importlib.import_module("gymnasium.utils.env_checker")
-    env = gym_env("IPD", "tit_for_tat", horizon=3)
-    checker.check_env(env, skip_render_check=True)
-    observation, info = env.reset(seed=4)
-    assert info["episode"] == 4
-    assert "in round 1 of 3" in observation
-    assert env.step("Final answer: Defect")[1:4] == (2.0, False, False)

@@ -11,7 +11,7 @@ from tomeval.models.local.transformers import TransformersModel
 
 @pytest.fixture(scope="module")
 def model():
-    return TransformersModel(str(SHIPPED), prefix_reuse=False, dtype="float32", threads=1)
+    return TransformersModel(str(SHIPPED), prefix_reuse=False, dtype="float32")
 
 
 def test_the_loss_is_minus_worth_times_log_probability(model) -> None:

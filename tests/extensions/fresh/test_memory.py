@@ -10,7 +10,7 @@ from scipy.stats import t as student
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Extension, add
-from tomeval.extensions.fresh.memory import LITERAL, REGRET, effect, effects, pairs, shown, verdicts
+from tomeval.extensions.fresh.memory import LITERAL, REGRET, effect, effects, pairs, shown
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.responses import best_responses, stepwise_regret
 from tomeval.games.matrix.subjects.base import draw
@@ -170,19 +170,6 @@ def test_rows_and_holm_over_all_rows_of_a_measure(tmp_path) -> None:
     p = sorted(row["p"] for row in mine if not np.isnan(row["p"]))
     assert len(p) == 4
     assert np.nanmin([row["p_holm"] for row in mine]) == pytest.approx(4 * p[0])
-
-
-def test_verdicts_say_it_in_words() -> None:
-    """Twins cost more, less, or nothing that is told from 0; without chance nothing is tested."""
-    noise = np.random.default_rng(3).normal(0, 0.1, 12)
-    for values, exact, words in (
-        (1.0 + noise, False, "plays worse in disguise"),
-        (-1.0 + noise, False, "plays better in disguise"),
-        (1.0 + noise, True, "which cannot be tested"),
-        ([-1.0, 1.0, -1.0, 1.0], False, "regret: 0.000 [-1.837, 1.837] per step"),
-    ):
-        (said,) = verdicts(effects(made(("A", "labels", values), exact=exact)))
-        assert words in said
 
 
 def test_no_twin_is_one_line(tmp_path) -> None:

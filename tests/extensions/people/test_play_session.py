@@ -14,13 +14,11 @@ from support import ROOT
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.extensions.people.person import Person
 from tomeval.extensions.people.session import play_session, session
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run, iterate_export
 
 C, D = "Cooperate", "Defect"
-PREDICT_FIRST = {"order": "predict_first"}
 
 
 def play(folder, lines, game="IPD", partners="tit_for_tat", **more):
@@ -61,9 +59,6 @@ def test_nothing_of_a_round_is_shown_before_both_answers(tmp_path):
     places = [shown.index(text) for text in (acts[0], predicts[0], "Round 1:", acts[1])]
     assert places == sorted(places)
     assert shown.index(predicts[1]) < shown.index("Round 2:")
-    other, told = play(tmp_path / "other", [C, C, C, C], horizon=2, options=PREDICT_FIRST)
-    assert other
-    assert told.index(predicts[0]) < told.index(acts[0]) < told.index("Round 1:")
 
 
 def test_a_line_that_cannot_be_read_is_asked_again_and_never_a_move(tmp_path):
@@ -85,6 +80,8 @@ def test_a_game_that_is_left_is_kept_and_gone_on_with(tmp_path, left_by):
         [status] = run.status()
         assert (status["complete"], status["unfinished"]) == (0, 1)
         assert run.cells[0].episodes.size == 0
+    lines = (tmp_path / "run" / "episodes.jsonl").read_bytes().splitlines()
+    assert sum(b"own_action" in line for line in lines) == 1  # nothing is written twice
     over, shown = play(tmp_path / "run", [D, D, D, D])
     assert over
     assert "continue after round 1" in shown
@@ -138,8 +135,6 @@ def test_people_meet_what_other_subjects_meet(tmp_path):
 
 
 def test_mistakes(tmp_path):
-    with pytest.raises(TomevalError, match=r"order 'act'.*did you mean 'act_first'"):
-        session("RPS", "single_action", options={"order": "act"})
     play(tmp_path / "run", ["1"])
     with pytest.raises(TomevalError, match="holds another experiment"):
         play(tmp_path / "run", ["1"], horizon=4)
@@ -185,36 +180,22 @@ def test_a_mistake_at_the_command_line_is_one_message(typed):
     assert "did you mean 'IPD'" in told
 
 
-PAGE = (ROOT / "docs/people.md").read_text(encoding="utf-8")
 DATA = {
     "games": ["RPS", "IPD"],
     "partners": "tit_for_tat",
     "horizon": [3, 5],
-    "subjects": ["random", {"kind": "person", "order": ["act_first", "predict_first"]}],
+    "subjects": ["random", "person"],
 }
-
-
-def test_the_manual_has_every_option():
-    for key in Person.options():
-        assert f"`{key}`" in PAGE, key
 
 
 def test_cells_of_people_are_those_of_the_grid_and_hold_what_people_read():
     made = make_experiment(DATA)
     cells, known = made.cells, made.identity()["cells"]
     mine = [said for cell, said in zip(cells, known, strict=True) if cell.by_people]
-    assert (len(cells), len(mine)) == (12, 8)
+    assert (len(cells), len(mine)) == (8, 4)
     for cell in cells:
         assert cell.wanted(30) == (0 if cell.by_people else 30)
     assert all(said["templates"] for said in mine)
-
-
-def test_who_is_not_asked_to_predict_is_asked_one_question():
-    data = DATA | {"subjects": {"kind": "person", "literal": False}}
-    for cell in make_experiment(data).cells:
-        assert not cell.predicts("subject")
-        person, _ = cell.setup.seat_subject(cell.setup.tables.partners[0], None)
-        assert person.forms == ("act",)
 
 
 PEOPLE = 'games = ["IPD"]\npartners = ["tit_for_tat"]\nsubjects = ["person"]\n'

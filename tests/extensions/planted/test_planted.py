@@ -257,7 +257,7 @@ def test_what_a_model_reads_and_what_is_kept(tmp_path) -> None:
         "horizon": 4,
         "episodes": 3,
         "model": "scripted:follow",
-        "subjects": [{"strategy": "belief(accuracy = [0, 0.5, 1], as = stranger, rated = true)"}],
+        "subjects": [{"strategy": [f"Belief {p}% (stranger, rated)" for p in (0, 50, 100)]}],
     }
     with scripts(follow=follow), tomeval.run(data, tmp_path / "run") as run:
         rows = accuracy_rows(run)

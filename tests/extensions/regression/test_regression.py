@@ -72,7 +72,7 @@ def test_two_players_who_meet_the_same_chance_are_a_paired_t_test(folder) -> Non
 
 
 def test_two_groups_have_the_standard_error_of_welch(folder) -> None:
-    fit = regress(folder, "regret ~ game + (1|episode)", where=["subject=low"])
+    fit = regress(folder, "regret ~ game", where=["subject=low"])
     with tomeval.Run(folder, "subject=low") as run:
         one, two = (cell.metrics()["delta_functional_per_step"] for cell in run.cells)
     row = fit.table.loc["game[IPD]"]
@@ -113,10 +113,9 @@ def test_units_of_the_response_carry_over(folder, tmp_path) -> None:
         rewards = rewards if isinstance(rewards, list) else [rewards] * line["steps"]
         return line | {"partner_reward": [1000 * reward for reward in rewards]}
 
-    copy = edited(folder, tmp_path / "copy", times)
-    scaled = regress(copy, "partner_reward ~ subject * step").table
+    scaled = regress(edited(folder, tmp_path / "copy", times), "partner_reward ~ subject * step")
     for name, factor in {"estimate": 1000, "high": 1000, "p": 1}.items():
-        assert scaled[name].tolist() == pytest.approx((factor * plain[name]).tolist())
+        assert scaled.table[name].tolist() == pytest.approx((factor * plain[name]).tolist())
 
 
 def test_what_is_left_out_is_told(folder, tmp_path) -> None:
@@ -126,26 +125,29 @@ def test_what_is_left_out_is_told(folder, tmp_path) -> None:
         unasked = {"predicted_action": None, "predict_outcome": "not_asked"}
         return line | unasked if line["cell"] == 1 else line
 
-    copy = edited(folder, tmp_path / "copy", change)
-    fit = regress(copy, "correct ~ game")
+    fit = regress(edited(folder, tmp_path / "copy", change), "correct ~ game")
     assert "1,475 steps in 39 clusters" in fit.heading[0]
     assert fit.notes == ["left out: 525 steps of incomplete episodes or without a value"]
 
 
-def test_clusters_by_column_and_over_runs(folder, tmp_path) -> None:
+def test_clusters_over_runs(folder, tmp_path) -> None:
     more = tmp_path / "more"
     tomeval.run({**TASK, "subjects": [{**SUBJECTS[0], "name": "third"}], "seed": 9}, more).close()
     fit = regress([folder, more], "regret~run+C(partner_action)")
     assert "run[more]" in fit.table.index
     assert "C(partner_action)[2]" in fit.table.index
     assert "3,000 steps in 80 clusters" in fit.heading[0]
-    with tomeval.Run(folder) as run:
-        partners = run.steps()["partner"].nunique()
-    few = regress(folder, "regret ~ subject + (1|partner)")
-    assert f"in {partners} clusters" in few.heading[0]
-    assert few.notes == [f"no intervals: at least 5 clusters are needed, there are {partners}"]
+
+
+def test_few_clusters_have_no_intervals_and_one_is_refused(tmp_path) -> None:
+    tomeval.run({**TASK, "games": "IPD", "episodes": 4}, tmp_path / "run").close()
+    few = regress(tmp_path / "run", "regret ~ subject")
+    assert few.notes == ["no intervals: at least 5 clusters are needed, there are 4"]
     assert few.table[["low", "high", "p"]].isna().all(axis=None)
     assert np.isfinite(few.table["error"]).all()
+    tomeval.run({**TASK, "games": "IPD", "episodes": 1}, tmp_path / "one").close()
+    with pytest.raises(TomevalError, match="Intercept hangs on a single cluster"):
+        regress(tmp_path / "one", "regret ~ step")
 
 
 def test_people_are_one_cluster_each() -> None:
@@ -159,7 +161,6 @@ REFUSED = {
     "regret ~": "expected a noun",
     "regret ~ a b": "RESPONSE ~ TERM",
     "regret ~ exp(step)": "a factor is a column, log(column) or C(column)",
-    "regret ~ step + (1|cell) + (1|game)": "one group",
     f"regret ~ {' * '.join('abcdefgh')}": "at most six products",
     "__import__('os').system('true') ~ a": "a factor is a column",
     "regret ~ sbject": "unknown column 'sbject' (did you mean 'subject'?)",
@@ -167,7 +168,6 @@ REFUSED = {
     "regret ~ labels": "labels has 1 values, not 2 to 100",
     "regret ~ log(own_reward)": "not above 0",
     "regret ~ horizon": "terms are collinear",
-    "regret ~ step + (1|horizon)": "Intercept hangs on a single cluster",
     "stated_accuracy ~ step": "no step of a complete episode has stated_accuracy, step",
 }
 

@@ -114,7 +114,7 @@ def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
     assert "predicted nothing (not asked)" in out
     for command in (
         ("status",),
-        ("table", "--interval", "bca", "--reference", "stationary"),
+        ("table", "--interval", "t", "--reference", "stationary"),
         ("compare", "--by", "condition"),
         ("compare", "--by", "subject"),
         ("compare", "--what", "shares"),

@@ -20,7 +20,7 @@ SUBJECTS = [
     {"name": "plain", "strategy": "QA"},
     {"name": "scored", "strategy": "LM"},
     {"name": "drawn", "strategy": "QA", "draws": 3},
-    {"name": "told", "strategy": "QA + belief(accuracy = 0.5)"},
+    {"name": "told", "strategy": "QA + Belief 50% (own)"},
     {"name": "writes", "strategy": "CoT"},
     {"name": "other order", "strategy": "QA", "option_order": "shuffled"},
 ]

@@ -24,8 +24,9 @@ from tomeval.models.base import (  # noqa: E402
 from tomeval.models.batching import Batcher  # noqa: E402
 from tomeval.models.local.cache import LEAST, Cache, usual_memory  # noqa: E402
 from tomeval.models.local.engine import Engine  # noqa: E402
+from tomeval.models.local.labels import LabelQuery  # noqa: E402
 from tomeval.models.local.prefix import Prefixes, Tree  # noqa: E402
-from tomeval.models.local.tasks import LabelQuery, Path, Text, choose  # noqa: E402
+from tomeval.models.local.tasks import Path, Text, choose  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
 from tomeval.models.local.trials import attention  # noqa: E402
 

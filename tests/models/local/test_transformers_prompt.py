@@ -30,8 +30,8 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
 )
+from tomeval.models.local.labels import exclusive, split_labels
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.local.tasks import exclusive, split_labels
 from tomeval.models.local.transformers import TransformersModel
 
 

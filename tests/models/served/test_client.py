@@ -24,7 +24,7 @@ PATH = "chat/completions"
 
 
 def client_of(server, budget=None, waiting=None, **options):
-    return Client(server.url, ("", ""), OpenAIOptions.of(options), budget, None, waiting)
+    return Client(server.url, ("", ""), OpenAIOptions(**options), budget, None, waiting)
 
 
 def post(server, body=BODY, *, count=1, tokens=None, **options):

@@ -109,7 +109,7 @@ def serving(answer: Callable[[], Any]) -> Any:
 
 
 def with_model(server, work, **options):
-    options = OpenAIOptions.of({"scoring": "off", **options})
+    options = OpenAIOptions(**{"scoring": "off", **options})
     return with_started(OpenAIModel("toy", f"{server.url}/v1", options), work)
 
 

@@ -14,11 +14,10 @@ from tomeval.models.base import (
     Unlisted,
     Unusable,
 )
-from tomeval.models.served.labels import in_order
 from tomeval.models.served.limits import Budget
 from tomeval.models.served.model import OpenAIModel
 from tomeval.models.served.options import OpenAIOptions
-from tomeval.models.served.replies import match, nonsense, read_entries
+from tomeval.models.served.replies import check_logprobs, match, read_entries
 
 CHAT = Prompt((Message("user", "Play."),))
 BEGUN = Prompt((Message("user", "Play."),), prefill="Answer:")
@@ -39,7 +38,7 @@ PLAIN = [("base_vllm", False, "top_k_completions"), ("base_vllm", True, "echo")]
 
 
 def with_model(server, work, *, tokenizer=False, budget=None, **options):
-    options = OpenAIOptions.of(options)
+    options = OpenAIOptions(**options)
     tokens = ToyTokenizer() if tokenizer else None
     model = OpenAIModel("toy", server.url, options, tokenizer=tokens, budget=budget)
     return with_started(model, work)
@@ -159,7 +158,7 @@ def test_scoring_must_be_there_where_it_is_required_and_started():
         pytest.raises(TomevalError, match="labels cannot be scored: leave LM and Social LM out"),
     ):
         with_model(server, _itself, scoring="required")
-    with pytest.raises(TomevalError, match=r"start\(\) must run"):
+    with pytest.raises(TomevalError, match=r"scored after start\(\)"):
         asyncio.run(OpenAIModel("toy", server.url).score(ScoreRequest(CHAT, ("J", "F"))))
 
 
@@ -191,8 +190,9 @@ def test_scoring_calls_count():
 
 
 def test_two_numbers_that_tie_are_no_fault_and_three_are():
-    assert nonsense([-1.0, -1.0]) is None
-    assert nonsense([-2.0, -2.0, -2.0]) == "all log-probs are equal (-2.0)"
+    check_logprobs([-1.0, -1.0])
+    with pytest.raises(Unusable, match="all log-probs are equal"):
+        check_logprobs([-2.0, -2.0, -2.0])
 
 
 TOKENS = [("vllm_tokens", "token_ids"), ("old_vllm_tokens", "echo")]
@@ -218,19 +218,6 @@ def test_a_server_tokenizer_that_does_not_give_back_its_tokens_is_not_used():
         server._detokenize = lambda body: {"prompt": "another text"}
         scores = score(server)
     assert scores.method == "top_k"
-
-
-@pytest.mark.parametrize(
-    ("flavour", "path"), [("vllm", "/v1/completions"), ("llama.cpp", "/completion")]
-)
-def test_all_prefixes_of_labels_go_in_one_request(flavour, path):
-    labels = ("Coop", "Defect", "Zx")  # four contexts: the prompt, and after Co, De and Z
-    with FakeServer(flavour) as server:
-        scores = score(server, labels, tokenizer=flavour == "vllm")
-        expected = truth(server, CHAT_TEXT, labels)
-    assert scores.logprobs == pytest.approx(expected, abs=1e-9)
-    assert len(server.bodies(path)[-1]["prompt"]) == 4
-    assert scores.usage.prompt > 4 * len(server.model.tokenizer.encode(CHAT_TEXT, False))
 
 
 ARGMAX = [EXACT[0], EXACT[2], *TOP_K[:2]]
@@ -280,17 +267,3 @@ def test_whether_the_likeliest_token_is_a_label_is_told(flavour, tokenizer, rout
 def test_log_probs_that_are_none_are_no_answer_of_the_model(entries):
     with pytest.raises(Unusable):  # and not `Unlisted`, which is one
         match("J", read_entries(entries))
-
-
-@pytest.mark.parametrize("numbers", [(0, 0), (1, 2), (0, None), ("a", "b"), (0, 1.5)])
-def test_replies_to_several_prompts_are_told_apart_by_their_numbers(numbers):
-    assert in_order([{"index": 1}, {"index": 0}]) == [{"index": 0}, {"index": 1}]
-    with pytest.raises(Unusable, match="numbered"):
-        in_order([{"index": number} for number in numbers])
-
-
-def test_a_hosted_api_is_asked_for_nothing_that_only_servers_of_ones_own_have(monkeypatch):
-    monkeypatch.setattr("tomeval.models.served.requests._HOSTED", ("127.0.0.1",))
-    with FakeServer("openai") as server:
-        assert with_model(server, _itself).route.name == "top_k"
-        assert {path for path, _ in server.requests} == {"/v1/chat/completions"}

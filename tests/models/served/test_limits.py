@@ -1,63 +1,37 @@
-"""Caps, price files and the usage that servers report."""
+"""Caps, prices and the usage that servers report."""
 
 import asyncio
 
 import pytest
 
 from tomeval.core.errors import TomevalError
+from tomeval.models import check_options
 from tomeval.models.base import Usage
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.models.served.options import Price, load_prices, price_of
+from tomeval.models.served.options import OpenAIOptions, Price
 from tomeval.models.served.replies import read_usage
 
-FILE = """
-["org/model"]
-prompt = 2
-completion = 8.0
-cached = 0.5
 
-["other"]
-prompt = 1
-completion = 1
-"""
-
-
-def test_a_price_file_gives_costs_per_model(tmp_path):
-    file = tmp_path / "prices.toml"
-    file.write_text(FILE)
-    prices = load_prices(file)
-    # 600 fresh at 2, 400 cached at 0.5, 100 written at 8, per million
-    assert prices["org/model"].cost(Usage(1000, 100, 400)) == pytest.approx(2.2e-3)
-    assert prices["other"] == Price(prompt=1, completion=1)
-    assert prices["other"].cost(Usage(1000, 0, 400)) == pytest.approx(1e-3)
-
-
-def test_a_model_without_a_price_is_told_with_the_near_match(tmp_path, caplog):
-    file = tmp_path / "prices.toml"
-    file.write_text(FILE)
-    assert price_of("other", str(file)) == Price(prompt=1, completion=1)
-    assert price_of("other", None) is None
-    assert not caplog.messages
-    assert price_of("othr", str(file)) is None
-    assert caplog.messages == [f"{file}: no price for 'othr' (did you mean 'other'?)"]
+def test_prices_give_costs():
+    """600 fresh at 2, 400 cached at 0.5, 100 written at 8, per million."""
+    price = Price(prompt=2, completion=8.0, cached=0.5)
+    assert price.cost(Usage(1000, 100, 400)) == pytest.approx(2.2e-3)
+    assert Price(prompt=1, completion=1).cost(Usage(1000, 0, 400)) == pytest.approx(1e-3)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("price", "message"),
     [
-        ("m = 3", "m: must be a table"),
-        ("[m]\nprompt = 1", "m: completion is missing"),
-        ("[m]\nprompt = 1\ncompletion = -1", "completion: .*greater than or equal to 0, is -1"),
-        ("[m]\nprompt = true\ncompletion = 1", "prompt: .*valid number, is True"),
-        ("[m]\nprompt = 1\ncompletion = 1\ncache = 1", "did you mean 'cached'"),
-        ("[m\n", "not valid TOML"),
+        (3, "price: .*valid dictionary"),
+        ({"prompt": 1}, "price.completion: Field required"),
+        ({"prompt": 1, "completion": -1}, "price.completion: .*greater than or equal to 0, is -1"),
+        ({"prompt": True, "completion": 1}, "price.prompt: .*valid number, is True"),
+        ({"prompt": 1, "completion": 1, "cache": 1}, "price.cache: Extra inputs"),
     ],
 )
-def test_a_wrong_price_file_names_what_is_wrong(tmp_path, text, message):
-    file = tmp_path / "prices.toml"
-    file.write_text(text)
+def test_a_wrong_price_names_what_is_wrong(price, message):
     with pytest.raises(TomevalError, match=message):
-        load_prices(file)
+        check_options(OpenAIOptions, {"price": price}, "model")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +44,6 @@ def test_a_wrong_price_file_names_what_is_wrong(tmp_path, text, message):
         ),
         ({"usage": {"prompt_tokens": 5, "prompt_tokens_details": None}}, Usage(5, 0, 0)),
         ({"tokens_evaluated": 5, "tokens_predicted": 1}, Usage(5, 1, 0)),
-        ({"replies": [{"tokens_evaluated": 5}, {"tokens_evaluated": 2}]}, Usage(7, 0, 0)),
         *(
             ({"usage": usage}, None)
             for usage in (
@@ -88,42 +61,45 @@ def test_usage_is_read_from_every_servers_shape(data, usage):
     assert read_usage(data) == usage
 
 
-def test_the_cap_on_tokens_counts_what_calls_under_way_may_use():
-    budget = Budget(max_tokens=100)
-    budget.reserve(60)
-    with pytest.raises(BudgetExceeded, match="60 of 100 tokens are used, and it may take 50"):
-        budget.reserve(50)
-    budget.settle(60, Usage(prompt=20, completion=5))
-    budget.reserve(50)
-    assert (budget.calls, budget.tokens) == (2, 25 + 50)
+async def call(budget, tokens, usage=None, over=None):
+    """Make a call that ends with an event."""
+    async with budget.call(tokens) as one:
+        if over is not None:
+            await over.wait()
+        one.usage = usage
 
 
 def test_a_call_waits_for_room_that_calls_under_way_may_give_back():
     async def run():
-        budget = Budget(max_tokens=100)
-        await budget.take(60)
-        waiting = [asyncio.create_task(budget.take(60)) for _ in range(2)]
-        await asyncio.sleep(0)
-        before = [task.done() for task in waiting]
-        budget.settle(60, Usage(prompt=10, completion=5))  # 85 are left: room for one
+        budget, over = Budget(max_tokens=100), [asyncio.Event() for _ in range(2)]
+        uses = (Usage(prompt=10, completion=5), Usage(prompt=20, completion=30), None)
+        calls = [
+            asyncio.create_task(call(budget, 60, usage, event))
+            for usage, event in zip(uses, [*over, None], strict=True)
+        ]
         await asyncio.sleep(0.01)
-        between = [task.done() for task in waiting]
-        budget.settle(60, Usage(prompt=20, completion=30))  # 35 are left, and nobody is under way
-        with pytest.raises(BudgetExceeded, match="65 of 100 tokens"):
-            await waiting[1]
-        return before, between, budget.tokens
+        assert (budget.calls, budget.tokens) == (1, 60)
+        over[0].set()
+        await asyncio.sleep(0.01)  # 85 are left: room for one
+        assert (budget.calls, budget.tokens) == (2, 15 + 60)
+        assert [one.done() for one in calls] == [True, False, False]
+        over[1].set()  # 35 are left, and nobody is under way
+        said = "65 of 100 tokens are used, and it may take 60"
+        with pytest.raises(BudgetExceeded, match=said):
+            await calls[2]
+        return budget.tokens
 
-    assert asyncio.run(run()) == ([False, False], [True, False], 65)
+    assert asyncio.run(run()) == 65
 
 
-def test_the_cap_on_calls_counts_a_call_that_failed_back_in():
+def test_a_call_that_failed_gives_its_room_back():
     async def run():
-        budget = Budget(max_calls=1)
-        await budget.take(5)
-        waiting = asyncio.create_task(budget.take(5))
-        await asyncio.sleep(0)
-        budget.cancel(5)
-        await waiting
-        return budget.calls
+        budget = Budget(max_calls=1, max_cost=1)
+        with pytest.raises(RuntimeError):
+            async with budget.call(5, Price(prompt=1, completion=1)):
+                raise RuntimeError
+        assert (budget.calls, budget.tokens, budget.cost) == (0, 0, 0)
+        await call(budget, 5)
+        return budget.calls, budget.tokens
 
-    assert asyncio.run(run()) == 1
+    assert asyncio.run(run()) == (1, 5)  # no usage: the most stays counted

@@ -31,7 +31,7 @@ if not LLAMA:
 _LONGEST_START = 120  # seconds
 _CONTEXT = 4096
 # A random model does not continue a begun answer in any way that can be told.
-_OPTIONS = {"thinking_budget": 0, "prefill": "omit"}
+_OPTIONS = {"thinking_budget": 0}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def served(tmp_path_factory):
 
 
 def with_model(served, work, **options):
-    options = OpenAIOptions.of({**_OPTIONS, **options})
+    options = OpenAIOptions(**{**_OPTIONS, **options})
     return with_started(OpenAIModel("toy", served[1], options), work)
 
 
@@ -80,7 +80,7 @@ def test_it_says_what_the_model_in_this_process_says(served):
     asked = [GenerateRequest(p, Sampling(temperature=0.0, max_tokens=40), 5) for p in prompts()]
 
     async def ask(model):
-        assert (model._requests.server.name, model.route) == ("llama-cpp-python", None)
+        assert (model._requests.server.off["top_k"], model.route) == (0, "")
         return [(await model.generate(request)).text for request in asked]
 
     there = with_model(served, ask, scoring="off")

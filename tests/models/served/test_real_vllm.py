@@ -30,7 +30,6 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
 )
-from tomeval.models.served.labels import Route, echo, token_ids
 from tomeval.models.served.model import OpenAIModel
 from tomeval.models.served.options import OpenAIOptions
 from tomeval.play.runner import run_experiment
@@ -62,8 +61,7 @@ def served(tmp_path_factory):
 
 
 def with_model(served, work, **options):
-    options = OpenAIOptions.of({**options})
-    return with_started(OpenAIModel("toy", served[1], options), work)
+    return with_started(OpenAIModel("toy", served[1], OpenAIOptions(**options)), work)
 
 
 def requests():
@@ -79,7 +77,7 @@ def test_its_numbers_are_those_of_the_model_in_this_process(served, route, token
     from tomeval.models.local.transformers import TransformersModel
 
     async def score(model):
-        model.route = Route(route, {"token_ids": token_ids, "echo": echo}[route])
+        model.route = route
         return await asyncio.gather(*map(model.score, requests()))
 
     options = {"tokenizer": served[0]} if tokenizer == "here" else {}
@@ -99,17 +97,7 @@ def test_it_is_told_by_what_it_says_and_honours_seeds(served):
 
     model, first, again = with_model(served, ask)
     assert first.text == again.text
-    assert (model._requests.server.name, model.context_length()) == ("vllm", _CONTEXT)
-
-
-def test_a_thinking_budget_without_a_reasoning_parser_is_dropped_and_recorded(served):
-    async def ask(model):
-        request = GenerateRequest(Prompt((Message("user", "Go."),)), Sampling(max_tokens=8), 5)
-        return await model.generate(request)
-
-    reply = with_model(served, ask, thinking_budget=20, reasoning_effort="low")
-    assert reply.details["dropped"] == ["thinking_token_budget"]
-    assert reply.details["sent"]["max_tokens"] == 28
+    assert (model._requests.server.choices, model.context_length()) == ("choice", _CONTEXT)
 
 
 def test_a_prompt_beyond_its_context_is_said_to_be_that(served):

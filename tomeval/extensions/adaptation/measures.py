@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Partner, change_of
-from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played
+from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played, states_of
 from tomeval.games.matrix.steps import NONE
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
@@ -53,7 +53,6 @@ def around(played: Played) -> Around:
     count, length = played.episodes, int(played.lengths.max(initial=0))
     change = np.zeros(count, dtype=np.int64)
     sides = np.zeros((2, 3, count, length), dtype=bool)
-    starts = np.cumsum(played.lengths) - played.lengths
     pairs = np.unique(np.column_stack([played.which, played.lengths]), axis=0).tolist()
     for index, steps in pairs if played.partners and played.mixture is None else ():
         told = change_of(played.partners[index])
@@ -61,8 +60,7 @@ def around(played: Played) -> Around:
             continue
         rows = np.flatnonzero((played.which == index) & (played.lengths == steps))
         change[rows] = told.step
-        places = starts[rows][:, None] + np.arange(steps)
-        sides[:, :, rows, :steps] = _judged(played, played.partners[index], places)
+        sides[:, :, rows, :steps] = _judged(played, played.partners[index], rows, steps)
     shortest = int(played.lengths.min(initial=length))
     changes = [told.step for one in played.partners if (told := change_of(one))]
     latest = max((step for step in changes if step <= shortest), default=shortest)
@@ -70,18 +68,20 @@ def around(played: Played) -> Around:
     return Around(change, most if most >= 1 else np.nan, Side(*sides[0]), Side(*sides[1]))
 
 
-def _judged(played: Played, partner: Partner, places: IntArray) -> BoolArray:
-    """Return both sides of episodes against one partner, given the places of their steps."""
-    own, theirs, steps = played.own[places], played.partner[places], np.arange(places.shape[1])
+def _judged(played: Played, partner: Partner, rows: IntArray, length: int) -> BoolArray:
+    """Return both sides of episodes of one length against one partner."""
+    steps = np.arange(length)
+    places = (np.cumsum(played.lengths) - played.lengths)[rows, None] + steps
+    own = played.own[places]
     said = np.full_like(own, NONE) if played.predicted is None else played.predicted[places]
     change = change_of(partner)
     assert change is not None
     likely, best = [], []  # what is right for the partner as it is, and for its first policy
     for machine in (partner, change.first):
-        state = follow(machine, own, theirs)
+        state = states_of(played, machine, rows)[0].reshape(own.shape)
         table = machine.emissions
         likely.append((table >= table.max(axis=1, keepdims=True) - 1e-12)[state])
-        best.append(known_best_response(played.game, machine, len(steps)).optimal[steps, state])
+        best.append(known_best_response(played.game, machine, length).optimal[steps, state])
     judged = []
     for (now, first), answer in ((likely, said), (best, own)):
         given = answer != NONE
@@ -89,14 +89,6 @@ def _judged(played: Played, partner: Partner, places: IntArray) -> BoolArray:
         asked = (steps >= change.step - 1) & given
         judged.append([hit & given, asked & ~(now & first).any(axis=2), asked])
     return np.array(judged)
-
-
-def follow(machine: Partner, own: IntArray, theirs: IntArray) -> IntArray:
-    """Return the state of a machine in every step, if it saw these moves from step 1; (E, T)."""
-    states = np.full(own.shape, machine.start)
-    for t in range(1, own.shape[1]):
-        states[:, t] = machine.next_state[states[:, t - 1], own[:, t - 1], theirs[:, t - 1]]
-    return states
 
 
 def last_split(

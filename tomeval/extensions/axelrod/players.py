@@ -7,6 +7,7 @@ library's own player before they are used.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -56,28 +57,17 @@ def axelrod_partner(name: str, game: MatrixGame, full_name: str) -> Partner:
             "Axelrod's players fit games with 2 x 2"
         )
     classes = {kind.__name__: kind for kind in library.all_strategies}
-    table = _table(library, classes[wanted]) if wanted in classes else None
-    if table is None:
-        known = players(library)
-        why = (
-            "is neither a finite-state machine nor a memory-one player"
-            if wanted in classes
-            else "is not a player of the Axelrod library"
-        )
+    if wanted not in classes:
+        near = did_you_mean(wanted, list(classes))
+        raise TomevalError(f"partner {name!r}: is not a player of the Axelrod library{near}")
+    if (table := _table(library, classes[wanted])) is None:
         raise TomevalError(
-            f"partner {name!r}: {why}{did_you_mean(wanted, known)}; known: {', '.join(known)}"
+            f"partner {name!r}: is neither a finite-state machine nor a memory-one player"
         )
     emissions, next_state, states = table
     title = f"{classes[wanted].name} (Axelrod)"
     source = f"Axelrod {library.__version__}, {wanted}"
     return Partner(full_name, emissions, next_state, 0, states, title, source)
-
-
-def players(library: Any) -> list[str]:
-    """Return the names of all players of the library that can be partners, sorted."""
-    return sorted(
-        kind.__name__ for kind in library.all_strategies if _table(library, kind) is not None
-    )
 
 
 _Table = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], tuple[str, ...]]
@@ -89,9 +79,8 @@ def _table(library: Any, kind: Any) -> _Table | None:
     from axelrod.strategies.memoryone import MemoryOnePlayer
 
     if issubclass(kind, MemoryOnePlayer):
-        if kind.strategy is not MemoryOnePlayer.strategy:
-            return None
-        return _memory_one(library, kind())
+        known = kind.strategy is MemoryOnePlayer.strategy
+        return _memory_one(library, kind()) if known else None
     if issubclass(kind, FSMPlayer):
         table = _machine(library, kind()) if kind.strategy is FSMPlayer.strategy else None
     else:
@@ -102,70 +91,61 @@ def _table(library: Any, kind: Any) -> _Table | None:
 def _memory_one(library: Any, player: Any) -> _Table:
     """Return the table of a player that answers the last joint move by its four probabilities."""
     letters = (library.Action.C, library.Action.D)
-    chance: dict[State, float] = {_START: float(player._initial == library.Action.C)}
-    for own, theirs in np.ndindex(2, 2):
-        chance[own, theirs] = float(player._four_vector[letters[own], letters[theirs]])
-    return _expanded(chance, lambda _, theirs, own: (own, theirs))
+
+    def chance(past: State) -> float:
+        if past == _START:
+            return float(player._initial == letters[0])
+        return float(player._four_vector[letters[past[0]], letters[past[1]]])
+
+    return _reached(_START, chance, lambda _, theirs, own: (own, theirs))
 
 
 def _machine(library: Any, player: Any) -> _Table:
     """Return the table of a machine that answers in moving: its state and what it plays there."""
     letters = (library.Action.C, library.Action.D)
     moves = player.fsm.state_transitions
-
-    def step(state: State, theirs: int, own: int) -> State:
-        return moves[state[0], letters[theirs]]
-
-    first = (player.initial_state, player.initial_action)
-    reached, open_ = {first: None}, [first]  # in the order of discovery
-    while open_:
-        state = open_.pop()
-        for theirs in (0, 1):
-            target = step(state, theirs, 0)
-            if target not in reached:
-                reached[target] = None
-                open_.append(target)
-    chance: dict[State, float] = {state: float(state[1] == letters[0]) for state in reached}
-    return _expanded(chance, step)
+    return _reached(
+        (player.initial_state, player.initial_action),
+        lambda state: float(state[1] == letters[0]),
+        lambda state, theirs, own: moves[state[0], letters[theirs]],
+    )
 
 
 def _asked(library: Any, kind: Any) -> _Table | None:
     """Return the table of a deterministic player that looks back one step at most, by asking it."""
-    letters = (library.Action.C, library.Action.D)
-    player = kind()
-    about = player.classifier
+    letters, about = (library.Action.C, library.Action.D), kind().classifier
     if about.get("stochastic", True) or about.get("memory_depth", _FAR) > 1:
         return None
     if any(about.get(name) for name in _BEYOND):
         return None
-    chance: dict[State, float] = {}
-    for past in (None, *np.ndindex(2, 2)):
+
+    def chance(past: State) -> float:
         player, other = kind(), library.MockPlayer([letters[0]])
-        if past is not None:
+        if past != _START:
             own, theirs = (letters[action] for action in past)
             player.history.append(own, theirs)
             other.history.append(theirs, own)
-        chance[_START if past is None else past] = float(player.strategy(other) == letters[0])
-    return _expanded(chance, lambda _, theirs, own: (own, theirs))
+        return float(player.strategy(other) == letters[0])
+
+    return _reached(_START, chance, lambda _, theirs, own: (own, theirs))
 
 
-def _expanded(chance: dict[State, float], step: Step) -> _Table:
-    """Return arrays from the chance of C by state, the first one first, without lost states."""
-    first = next(iter(chance))
-    kept, open_ = [first], [first]
+def _reached(first: State, chance: Callable[[State], float], step: Step) -> _Table:
+    """Return arrays of the states that play reaches, from the chance of C in each."""
+    kept, open_ = {first: chance(first)}, [first]
     while open_:
         state = open_.pop()
-        played = [own for own in (0, 1) if (chance[state], 1 - chance[state])[own] > 0]
+        played = [own for own in (0, 1) if (kept[state], 1 - kept[state])[own] > 0]
         for theirs, own in ((theirs, own) for theirs in (0, 1) for own in played):
             target = step(state, theirs, own)
             if target not in kept:
-                kept.append(target)
+                kept[target] = chance(target)
                 open_.append(target)
-    emissions = np.array([[chance[state], 1 - chance[state]] for state in kept])
+    emissions = np.array([[cooperates, 1 - cooperates] for cooperates in kept.values()])
+    places = {state: place for place, state in enumerate(kept)}
     next_state = np.zeros((len(kept), 2, 2), dtype=np.int64)  # moves it never makes lead anywhere
-    for s, theirs, own in np.ndindex(len(kept), 2, 2):
-        target = step(kept[s], theirs, own)
-        next_state[s, theirs, own] = kept.index(target) if target in kept else 0
+    for state, theirs, own in itertools.product(kept, (0, 1), (0, 1)):
+        next_state[places[state], theirs, own] = places.get(step(state, theirs, own), 0)
     return emissions, next_state, tuple(f"s{i}" for i in range(len(kept)))
 
 

@@ -6,6 +6,7 @@ is played again, with the same seeds, by another one.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pickle
@@ -18,12 +19,10 @@ from typing import NamedTuple
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import USUAL, allowing
 from tomeval.core.plugins import use_plugin
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.play.engine import Episode, Lines, Watch, spec_key, started
-from tomeval.play.engines import play_stretch
 from tomeval.play.schedule import Job
 from tomeval.play.stopping import Stopping
 from tomeval.runs.domain import Cell, get_domain
@@ -41,23 +40,20 @@ class Setting:
     cells : bytes
         All cells of the experiment, by number, pickled: a replica loads what is in `plugins` first,
         to which their classes may belong.
-    base : str
+    base : Path, optional
         The folder that relative paths of models start from; it must be there on every machine.
     plugins, hosts, code
         The files and modules of ``--plugin``; what `tomeval.core.credentials.trusting` was told.
-    megabytes : int
-        The memory that a file may take unpacked.
     concurrency : int
         Episodes of language models at a time, on each replica.
     """
 
     domain: str
     cells: bytes
-    base: str = ""
+    base: Path | None = None
     plugins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     code: bool = False
-    megabytes: int = USUAL
     concurrency: int = 32
 
 
@@ -70,12 +66,12 @@ class Ready(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What episodes became; without records one was broken off, as a prompt was too long.
+    """What an episode became; without a record it was broken off, as a prompt was too long.
 
     `unusable` says what was wrong with a reply that came and could not be used.
     """
 
-    records: list[Record] | None
+    record: Record | None
     unusable: str = ""
     too_long: str = ""
 
@@ -97,9 +93,14 @@ class Player:
         self._cells: Sequence[Cell] = ()
         self._models: dict[str, Model | LocalModel] = {}
         self._stack, self._lines = AsyncExitStack(), Lines({})
+        self._opening = asyncio.Lock()
 
     async def open(self, models: Sequence[str]) -> Ready:
         """Load the experiment at first, then open models, by `spec_key`, in place of others."""
+        async with self._opening:
+            return await self._opened(models)
+
+    async def _opened(self, models: Sequence[str]) -> Ready:
         with self._allowed():
             if not self._cells:
                 for plugin in self._setting.plugins:
@@ -117,11 +118,10 @@ class Player:
 
     def _open(self, key: str) -> Model | LocalModel:
         """Open a model; it scores labels if it does in any cell."""
-        base = Path(self._setting.base) if self._setting.base else None
         scoring = (spec for cell in self._cells if cell.scores for spec in cell.models.values())
         return open_model(
             json.loads(key),
-            base=base,
+            base=self._setting.base,
             scores=key in set(map(spec_key, scoring)),
         )
 
@@ -135,21 +135,16 @@ class Player:
         episode = Episode(domain, cell, job, self._lines, Watch(), Stopping(), kept, keep)
         with self._allowed():
             try:
-                return Ended([await episode.play()], episode.unusable)
+                return Ended(await episode.play(), episode.unusable)
             except ContextExceeded as error:
                 return Ended(None, too_long=str(error))
-
-    async def stretch(self, cell: int, first: int, count: int) -> Ended:
-        """Play episodes of a cell without a model."""
-        with self._allowed():
-            return Ended(play_stretch(self._domain, self._cells[cell], first, count))
 
     @contextmanager
     def _allowed(self) -> Iterator[None]:
         """Allow what the user did; raise errors of the input as what can be sent."""
         setting = self._setting
         try:
-            with trusting(setting.hosts, code=setting.code), allowing(setting.megabytes):
+            with trusting(setting.hosts, code=setting.code):
                 yield
         except ContextExceeded:
             raise

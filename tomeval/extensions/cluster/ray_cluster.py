@@ -7,14 +7,12 @@ import os
 import signal
 import socket
 import threading
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import need
 from tomeval.core.text import excerpt
-from tomeval.extensions.cluster.driver import Lost
 from tomeval.extensions.cluster.player import Player, Setting
 
 EXTRA = "ray"
@@ -76,36 +74,18 @@ def connect(ray: Any, address: str | None) -> None:
             signal.signal(number, handler)
 
 
-def room(resources: Mapping[str, float], gpus: float) -> int:
-    """Return how many replicas, each with a core, a node with these resources can hold.
-
-    Examples
-    --------
-    >>> room({"CPU": 8.0, "GPU": 4.0}, 2), room({"CPU": 8.0, "GPU": 4.0}, 0.5)
-    (2, 8)
-    >>> room({"CPU": 8.0, "GPU": 1.0}, 0.4), room({"CPU": 8.0}, 0), room({"CPU": 8.0}, 1)
-    (2, 8, 0)
-    """
-    places = int(resources.get("CPU", 0))
-    if not gpus:
-        return places
-    here = int(resources.get("GPU", 0))  # a replica's share is of one GPU
-    return min(places, here // int(gpus) if gpus >= 1 else here * int(1 / gpus + 1e-9))
-
-
-def check_room(nodes: Sequence[Mapping[str, Any]], replicas: int, gpus: float) -> None:
-    """Raise if replicas, with so many GPUs each, cannot all have a place, even if nothing else ran.
-
-    `nodes` is what ``ray.nodes()`` returns.
-    """
-    alive = [node["Resources"] for node in nodes if node["Alive"]]
-    most = sum(room(resources, gpus) for resources in alive)
-    if most < replicas:
-        have = ", ".join(f"{n.get('CPU', 0):g} cores, {n.get('GPU', 0):g} GPUs" for n in alive[:8])
+def check_room(resources: Mapping[str, float], replicas: int, gpus: float) -> None:
+    """Raise if a cluster with these resources has too few for replicas with so many GPUs each."""
+    cores, there = resources.get("CPU", 0), resources.get("GPU", 0)
+    if cores < replicas or there < replicas * gpus:
         raise TomevalError(
-            f"--replicas {replicas}, with 1 core and {gpus:g} GPUs each: Ray has room for {most} "
-            f"({have}); lower --replicas or --gpus-per-replica"
+            f"--replicas {replicas}, with 1 core and {gpus:g} GPUs each: Ray has {cores:g} cores "
+            f"and {there:g} GPUs; lower --replicas or --gpus-per-replica"
         )
+
+
+class Lost(Exception):
+    """A replica is gone, with what it was playing; the text says why, as far as is known."""
 
 
 class RayCluster:
@@ -135,12 +115,12 @@ class RayCluster:
             connect(ray, find(self._address))
             self._connected = True
         try:
-            check_room(ray.nodes(), self._replicas, self._gpus)
+            check_room(ray.cluster_resources(), self._replicas, self._gpus)
         except BaseException:
             self.close()
             raise
 
-    def start(self, number: int, setting: Setting) -> RayReplica:
+    def start(self, setting: Setting) -> Any:
         """Start an actor; while the cluster has no place for it, it waits for one."""
         kind = self._ray.remote(Player).options(
             num_cpus=1,
@@ -150,23 +130,14 @@ class RayCluster:
             max_concurrency=setting.concurrency + 10,  # what it holds, and a few more
             scheduling_strategy="SPREAD",
         )
-        return RayReplica(self._ray, kind.remote(setting, self._gpus))
+        return kind.remote(setting, self._gpus)
 
-    def wait(self, asked: Sequence[Any], seconds: float) -> Sequence[Any]:
-        """Return what has been answered, or is lost."""
-        if not asked:
-            time.sleep(seconds)
-            return []
-        self._ray.wait(list(asked), num_returns=1, timeout=seconds)
-        done: list[Any] = self._ray.wait(list(asked), num_returns=len(asked), timeout=0)[0]
-        return done
-
-    def result(self, asked: Any) -> Any:
-        """Return an answer; raise a `TomevalError` of the player, a program's error, or `Lost`."""
+    async def call(self, actor: Any, method: str, *given: Any) -> Any:
+        """Call a method of the player; raise its `TomevalError`, a program's error, or `Lost`."""
         from ray.exceptions import RayError, RaySystemError, RayTaskError
 
         try:
-            return self._ray.get(asked)
+            return await getattr(actor, method).remote(*given)
         except RayTaskError as error:
             if isinstance(error.cause, TomevalError):
                 raise error.cause from None
@@ -181,23 +152,12 @@ class RayCluster:
                 ) from None
             raise Lost(excerpt(lines[-1].strip(), 200)) from None
 
+    def stop(self, actor: Any) -> None:
+        """End the process of an actor."""
+        self._ray.kill(actor)
+
     def close(self) -> None:
         """End all replicas, and the Ray that was started or connected to."""
         if self._connected:
             self._ray.shutdown()
             self._connected = False
-
-
-class RayReplica:
-    """An actor."""
-
-    def __init__(self, ray: Any, actor: Any) -> None:
-        self._ray, self._actor = ray, actor
-
-    def ask(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the player."""
-        return getattr(self._actor, method).remote(*arguments)
-
-    def stop(self) -> None:
-        """End its process."""
-        self._ray.kill(self._actor)

@@ -11,7 +11,6 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extras import need
 from tomeval.models.base import (
     BackendError,
     Capabilities,
@@ -32,7 +31,7 @@ class _Outsider(Model):
     """A model whose replies come from outside; `outcomes` has how each was read."""
 
     name = "environment"
-    capabilities = Capabilities(score=False, concurrent=False)
+    capabilities = Capabilities(concurrent=False)
 
     def __init__(self) -> None:
         self.outcomes: list[str] = []
@@ -230,28 +229,3 @@ def environment(
     data = {"seed": seed, "on_invalid": on_invalid}
     weights = {reward: 1.0} if isinstance(reward, str) else dict(reward)
     return TextEnvironment(task_of(game, partner, weights, player, data, given))
-
-
-def gym_env(game: str, partner: Any, **keys: Any) -> Any:
-    """Return the same environment as a `gymnasium.Env`; parameters are those of `environment`."""
-    gymnasium = need("gymnasium", "environments", "environments of gymnasium")
-    inner = environment(game, partner, **keys)
-    characters = frozenset(map(chr, (*range(9, 14), *range(32, 0x3000))))
-    texts = gymnasium.spaces.Text(1_000_000, min_length=0, charset=characters)
-
-    class GymEnv(gymnasium.Env):  # type: ignore[misc, name-defined]
-        """A game against known partners; see `gym_env`."""
-
-        observation_space = action_space = texts
-
-        def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[str, Any]:
-            super().reset(seed=seed)
-            return inner.reset(seed)
-
-        def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-            return inner.step(action)
-
-        def close(self) -> None:
-            inner.close()
-
-    return GymEnv()

@@ -13,7 +13,6 @@ import pandas as pd
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Compared
 from tomeval.core.numbers import fixed, interval, p_text
-from tomeval.core.text import visible
 from tomeval.extensions.fresh.twins import said_kinds
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.report.comparisons import READ
@@ -178,42 +177,6 @@ def shown(rows: Rows, read: bool) -> Rows:
     return made
 
 
-def verdicts(rows: Rows) -> list[str]:
-    """Say in a sentence per player whether disguise changes its regret, with p by Holm below 0.05.
-
-    Without a sampling error there is no test, and the change is said alone.
-    """
-    mine: dict[str, Rows] = {}
-    for row in rows:
-        if row["measure"] == REGRET and row["game"] == "all":
-            mine.setdefault(who(row), []).append(row)
-    said = []
-    for player, own in mine.items():
-        whole: Effect = own[0]["effect"]
-        words = []
-        for sign, text in _VERDICTS.items():
-            hit = [row for row in own if row["p_holm"] < 0.05 and row["effect"].value * sign > 0]
-            names = ", ".join(row["disguised"] for row in hit)
-            words += [f"{text} (disguised: {names})"] if hit else []
-        change = f"{interval(*whole[:3], 3)} per step"
-        if not words and np.isnan(whole.p):
-            words = [f"regret in disguise changes by {change}, which cannot be tested"]
-        words = words or [f"no significant effect of memory on regret: {change}"]
-        said.append(f"{player}: {'; '.join(words)}")
-    return said
-
-
-_VERDICTS = {
-    1: "plays worse in disguise: memory helped, or the disguise is hard to read",
-    -1: "plays better in disguise: memory misled it",
-}
-
-
-def who(row: dict[str, Any]) -> str:
-    """Return a row's player as a reader calls it."""
-    return visible(", ".join(dict.fromkeys(str(row[name]) for name in PLAYER if row[name])))
-
-
 ABOVE = (
     "memory effect: twin minus famous game, paired by partner, seed and episode; regret per step "
     "in the famous game's payoffs, its affine change undone; literal in points of ToM %"
@@ -226,7 +189,7 @@ NOTE = (
 
 def _compared(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Rows, list[str], list[str]]:
     rows = effects(pairs(runs, options["reference"]))
-    return shown(rows, options["form"] in READ), [ABOVE, *verdicts(rows)], [NOTE]
+    return shown(rows, options["form"] in READ), [ABOVE], [NOTE]
 
 
 MEMORY = Compared(_compared)
@@ -244,7 +207,7 @@ TABLES = {
         "the memory effect: twins minus famous games",
         columns_of(lambda run: shown(effects(pairs([run])), True)),
         has_twins,
-        lambda run: [*verdicts(effects(pairs([run]))), ABOVE, NOTE],
+        lambda run: [ABOVE, NOTE],
         needs='games = [{ twins = { of = ["IPD"] } }]: docs/measures/fresh.md, "Was it memory?"',
     )
 }

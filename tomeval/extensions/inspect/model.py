@@ -23,7 +23,6 @@ from tomeval.extensions.inspect.wire import (
 from tomeval.models import Backend, check_options
 from tomeval.models.base import (
     BackendError,
-    Capabilities,
     ContextExceeded,
     GenerateRequest,
     Message,
@@ -34,12 +33,13 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
     Scores,
+    plain_text,
     thinking_room,
 )
 from tomeval.models.keys import check_host, check_url
 from tomeval.models.served.faults import EXCERPT, is_too_long
 from tomeval.models.served.limits import Budget, estimate_tokens
-from tomeval.models.served.requests import omission, plain_text, without_prefill
+from tomeval.models.served.requests import omission, without_prefill
 
 logger = logging.getLogger(__name__)
 
@@ -83,9 +83,6 @@ class InspectModel(Model):
     ) -> None:
         self.name = name
         self.options = options or InspectOptions()
-        self.capabilities = Capabilities(score=False, seeded=False)
-        # JSON-ready findings of `start`: api, thinks, thinking_budget, prefill, route.
-        self.facts: dict[str, Any] = {}
         self._model_name = name.partition(":")[2]
         self._budget = budget or Budget()
         self._scores = scores
@@ -117,8 +114,6 @@ class InspectModel(Model):
         thinks = reply.reasoning is not None or bool(reply.details.get("reasoning_tokens"))
         if thinks and self.options.thinking_budget is None:
             self._room = thinking_room(None)
-        self.facts = {"api": "inspect", "prefill": "omit", "thinks": thinks}
-        self.facts |= {"thinking_budget": self._room, "route": None}
 
     async def close(self) -> None:
         """Close the provider's connections."""
@@ -183,20 +178,15 @@ class InspectModel(Model):
         }
         messages = [roles[role](content=content) for role, content in prompt.messages]
         most = estimate_tokens(plain_text(prompt)) + fields["max_tokens"]
-        await self._budget.take(most)
-        output = None
-        try:
-            # In a task of its own, whose context the record that inspect_ai keeps goes with.
-            config = api.GenerateConfig(**fields)
-            work = self._model.generate(messages, config=config, **self._caching)
-            output = await asyncio.get_running_loop().create_task(work)
-        except Exception as error:  # noqa: BLE001 (every provider raises its own)
-            raise self._explained(error) from None
-        finally:
-            if output is None:
-                self._budget.cancel(most)
-            else:
-                self._budget.settle(most, usage_of(output) if output.usage else None)
+        async with self._budget.call(most) as call:
+            try:
+                # In a task of its own, whose context the record that inspect_ai keeps goes with.
+                config = api.GenerateConfig(**fields)
+                work = self._model.generate(messages, config=config, **self._caching)
+                output = await asyncio.get_running_loop().create_task(work)
+            except Exception as error:  # noqa: BLE001 (every provider raises its own)
+                raise self._explained(error) from None
+            call.usage = usage_of(output) if output.usage else None
         if output.error or not output.choices:
             raise self._explained(BackendError(str(output.error or "a reply without choices")))
         if output.stop_reason == "model_length" and not (

@@ -1,15 +1,14 @@
-"""What states hold and whether it is used: measures, the table and the figure."""
+"""What states hold and whether it is used: measures and the table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tomeval.extensions.internal.keys import why_not
 from tomeval.extensions.internal.reading import (
-    CONDITIONS,
     RANDOM,
     TWIN,
     Found,
@@ -19,8 +18,6 @@ from tomeval.extensions.internal.reading import (
 )
 from tomeval.games.matrix.played import Played, from_data
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.plots.drawing import DEFAULT, Drawing, Options
-from tomeval.plots.style import add_head, in_style, line_style, new_figure
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
@@ -29,12 +26,8 @@ from tomeval.statistics import Estimate
 from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.shares import Share, clustered_share
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 NAME = "internal"
 _SOURCE = "this project, docs/measures/internal.md"
-_WORDS = {TWIN: "the other partner's", RANDOM: "random direction"}
 
 
 def _mean(name: str) -> Callable[[Played, str], Totals]:
@@ -126,13 +119,10 @@ def _row(cell: MatrixRunCell, made: Found) -> dict[str, Any]:
 def _notes(run: Run) -> list[str]:
     """Say what the columns are, and what is left out and why."""
     return [
-        "steps from the second on. says: predictions that were right; does: best replies to what "
-        "the partner did; holds: how often a linear probe, fitted to other episodes, reads the "
-        "partner's move from the state at the action's token; shuffled: the same of labels "
-        "exchanged between episodes, p: how often they do as well; used: how many actions follow "
-        "when the state at that layer is taken from an episode that differs in the partner's moves "
-        "alone, random: when it is moved as far in a drawn direction. Regret in payoff units: of "
-        "what was done, of believing what was said, of a rational reader of what is held",
+        "steps from the second on. says, does: right predictions, best replies; holds: how often a "
+        "probe of the state reads the partner's move; shuffled, p: the same of exchanged labels; "
+        "used: how many actions follow a state of other moves, random: a drawn one. Regret in "
+        "payoff units: of what was done, of believing what was said, of a rational reader",
         *[
             f"cell {cell.number}, {cell.title}: left out: {why}"
             for cell in matrix_cells(run)
@@ -154,44 +144,3 @@ TABLES = {
         'it"',
     ),
 }
-
-
-def internal(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw a figure per cell whose states were exchanged: layers against who follows."""
-    made = {cell.number: found_of(cell) for cell in cells_of(run)}
-    return [
-        Drawing(
-            NAME,
-            f"{NAME}_cell_{cell.number}",
-            _figure(cell, made[cell.number], options),
-            f"States exchanged: {cell.title}",
-            f"{cell.name}. How many actions follow, by layer, when the state at the token that the "
-            "answer follows is taken from an episode that differs only in the partner's moves, "
-            "among pairs with different answers; and when it is moved as far in a random "
-            "direction. Bars are 95 % intervals, episodes as clusters. The highest layer decides "
-            "alone: it checks the exchange. The dotted line is how often a probe reads the "
-            "partner's move there.",
-            "; ".join(
-                f"layer {n}: {100 * share_of(made[cell.number], n, TWIN).share:.0f} % follow"
-                for n in made[cell.number].layers
-            ),
-        )
-        for cell in cells_of(run)
-        if made[cell.number].swaps
-    ]
-
-
-@in_style
-def _figure(cell: MatrixRunCell, made: Found, options: Options) -> Figure:
-    """Draw one cell: a line per what was put in."""
-    figure, [panel] = new_figure(options.width, 2.2, 1, 1)
-    for index, condition in enumerate(CONDITIONS):
-        shares = np.array([share_of(made, layer, condition)[:3] for layer in made.layers])
-        y, low, high = 100 * shares.T
-        x = np.array(made.layers) + 0.06 * (index - 0.5)
-        look = {"marker": "o", "markersize": 3, "elinewidth": 0.8, **line_style(index)}
-        panel.errorbar(x, y, (y - low, high - y), label=_WORDS[condition], **look)
-    panel.axhline(float(np.mean(made.of("holds"))), ls=":", lw=0.9, color="0.4")
-    panel.set(ylim=(-4, 104), xticks=made.layers, xlabel="layer", ylabel="follows (%)")
-    add_head(figure, cell.title, panel.get_legend_handles_labels()[0])
-    return figure

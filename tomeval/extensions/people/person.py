@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
 from tomeval.games.matrix.observation import Joint, Observation, Words, option_order
 from tomeval.games.matrix.steps import Answer
 from tomeval.games.matrix.subjects.base import Seat, Subject
 from tomeval.strategies.templates import load_prompts
 
-ORDERS = ("act_first", "predict_first")
 ACT, PREDICT = "act", "predict"
 
 _TEMPLATES = {ACT: "answer/lm_act", PREDICT: "answer/lm_predict_partner_first"}
@@ -35,38 +33,20 @@ class Person(Subject):
 
     Rules, past rounds and questions are the templates' own words. Both questions of a round are
     answered before anything of the round is shown.
-
-    Options
-    -------
-    order : {"act_first", "predict_first"}
-        Which question comes first. A person remembers the first answer at the second question, as
-        no model does.
-    literal : bool
-        Whether the person is asked to predict.
-    prompts
-        As for language models.
     """
 
     by_run: ClassVar[bool] = False
     reads_templates: ClassVar[bool] = True
 
-    def __init__(
-        self, seat: Seat, order: str = "act_first", literal: bool = True, prompts: str = ""
-    ) -> None:
+    def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
-        if order not in ORDERS:
-            raise unknown("order", order, ORDERS)
-        if not isinstance(literal, bool):
-            raise TomevalError(f"literal must be true or false, is {json.dumps(literal)}")
-        both = (ACT, PREDICT) if order == "act_first" else (PREDICT, ACT)
-        self.forms: tuple[str, ...] = both if literal else (ACT,)
         self.source: Callable[[Asked], Decision] | None = None
         self.past: list[Joint] = []
         self.right = 0
-        self._prompts = load_prompts("matrix", prompts, seat.base)
+        self._prompts = load_prompts("matrix", "", seat.base)
         self._order = option_order("fixed", seat.game.n, seat.game.m, seat.rng)
         self._words = Words(seat.game, seat.labels, seat.horizon, self._order, goal="win")
-        self._given: dict[str, Decision] = {}
+        self._predicted: Decision | None = None
 
     def rules(self) -> str:
         """Return the rules in words."""
@@ -87,21 +67,22 @@ class Person(Subject):
         return Asked(form, number, text, {action: labels[action] for action in order})
 
     def act(self, observation: Observation) -> Answer:
-        """Put the questions of the round, in their order; return the action."""
+        """Put both questions of the round; return the action."""
         if self.source is None:
             raise TomevalError("a person plays with tomeval play, not here")
         details = {"own_order": self._order.own, "partner_order": self._order.partner}
-        for form in self.forms:
-            said = self.source(self.asked(form, observation.round))
-            self._given[form] = dataclasses.replace(said, details=details)
-        return self._given[ACT]
+        chosen, self._predicted = (
+            dataclasses.replace(self.source(self.asked(form, observation.round)), details=details)
+            for form in (ACT, PREDICT)
+        )
+        return chosen
 
     def predict(self, observation: Observation, own_action: int | None) -> Answer | None:
         """Return the prediction of the round, which `act` has asked for."""
-        return self._given.get(PREDICT)
+        return self._predicted
 
     def observe(self, joint: Joint) -> None:
         """Remember the round, and whether the prediction was right."""
         self.past.append(joint)
-        if PREDICT in self._given:
-            self.right += self._given[PREDICT].action == joint.partner
+        assert self._predicted is not None
+        self.right += self._predicted.action == joint.partner

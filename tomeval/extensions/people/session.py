@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from tomeval.core.coroutines import run_now
 from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
 from tomeval.core.printing import Console, QuitGame
 from tomeval.core.text import ascii_signs
-from tomeval.extensions.people.person import ACT, PREDICT, Asked, Person
+from tomeval.extensions.people.person import ACT, Asked, Person
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.play import play_episode_async
 from tomeval.games.matrix.steps import Record
@@ -37,7 +36,6 @@ def session(
     horizon: int = 100,
     labels: str | None = None,
     seed: int = 0,
-    options: Mapping[str, Any] | None = None,
 ) -> Experiment:
     """Return what is played at the terminal as an experiment of one cell.
 
@@ -47,14 +45,12 @@ def session(
         As an experiment names them.
     name : str
         What the person is called in tables.
-    options : mapping, optional
-        Of the subject, see `tomeval.extensions.people.person.Person`.
     """
     data = {
         "name": "play",
         "games": [{"game": game} | ({"labels": labels} if labels else {})],
         "partners": [partners],
-        "subjects": [{**(options or {}), "kind": "person", "name": name}],
+        "subjects": [{"kind": "person", "name": name}],
         "horizon": horizon,
         "seed": seed,
         "episodes": 1,
@@ -112,9 +108,11 @@ class _Match:
         self.given = list(store.read("steps", names, 0, episode))
         self.record = Record(episode, int(cell.setup.draw_partners(episode, 1)[0]))
         self.shown = -1  # how many rounds were told
+        self.kept = False  # as unfinished
 
     def play(self, before: bool) -> bool:
         """Play to the end, or until the person leaves; return whether it is over."""
+        self.kept = before
         self.console.say("Type ? for help at any time.")
         if before:
             self.console.say(f"You continue after round {len(self.given)} of {self.cell.length}.")
@@ -132,7 +130,7 @@ class _Match:
             status = COMPLETE
         except (QuitGame, KeyboardInterrupt):
             self.console.say()
-        if status == COMPLETE or len(self.record.rows) >= len(self.given):
+        if status == COMPLETE or not self.kept:
             self._keep(status)
         self.console.say(self._ending(status == COMPLETE))
         return status == COMPLETE
@@ -150,6 +148,7 @@ class _Match:
         if self.record.rows:
             records = as_records(self.record.steps(status), self.cell.setup.game)
         self.store.add(0, records)
+        self.kept = True
 
     def _ending(self, over: bool) -> str:
         length = self.cell.length
@@ -161,10 +160,9 @@ class _Match:
             )
         person = self.person
         total = sum(joint.own_reward for joint in person.past)
-        right = f"; {person.right} of your {length} predictions were right"
         return (
-            f"\n{person.history()[-1]}\n\nThe game is over. Your rewards add up to {total:g}"
-            f"{right if PREDICT in person.forms else ''}."
+            f"\n{person.history()[-1]}\n\nThe game is over. Your rewards add up to {total:g}; "
+            f"{person.right} of your {length} predictions were right."
         )
 
     def _answer(self, asked: Asked) -> Decision:

@@ -65,13 +65,8 @@ def accuracy_notes(run: Run) -> list[str]:
     """Say how the columns are to be read."""
     return [
         "pays from: the least accuracy from which always following earns as much as the best "
-        "single action against a uniformly random partner",
-        "use slope: not identified where statements are always right or always wrong, because some "
-        "of them then cannot occur, nor where all have the same best responses (ceiling 0)",
-        "the rational believer knows only how often statements are right; a subject that can "
-        "predict the partner without them rightly follows them less and can have lower regret",
-        "rated no: not told how often statements are right, so from which accuracy the subject "
-        "follows them does not reflect its judgement",
+        "single action against a uniformly random partner; rated no: the subject is not told how "
+        "often statements are right, so where it follows them does not reflect its judgement"
     ]
 
 

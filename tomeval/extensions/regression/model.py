@@ -22,7 +22,7 @@ from tomeval.statistics.paired import Standard, holm, t_interval, t_test
 if TYPE_CHECKING:
     import pandas as pd
 
-FORM = "write RESPONSE ~ TERM + TERM * TERM + (1|GROUP), as in regret ~ subject * log(step)"
+FORM = "write RESPONSE ~ TERM + TERM * TERM, as in regret ~ subject * log(step)"
 _FACTOR = re.compile(r"(?:(?:log|C)\()?([A-Za-z_]\w*)\)?", re.ASCII)  # patsy runs what it reads
 _MOST = 100  # values of a category: a text with more is a name
 _LARGEST = 3000  # steps of a cluster; statsmodels inverts a matrix of this size
@@ -59,10 +59,9 @@ def regress(
     runs : Run, path, or sequence of these
         Of one domain.
     formula : str
-        As ``"regret ~ subject * log(step) + (1|episode)"``: columns, ``log(column)``, ``C(column)``
-        for numbers as categories, and their products. The group names the clusters; ``episode``,
-        the default, is the sampling unit of comparisons: episodes that met the same chance are one,
-        whoever played; of recorded games a person's.
+        As ``"regret ~ subject * log(step)"``: columns, ``log(column)``, ``C(column)`` for numbers
+        as categories, and their products. Clusters are the sampling units of comparisons: episodes
+        that met the same chance are one, whoever played; of recorded games a person's.
     baseline : str, optional
         The level of a text that others are compared with. Default: the first in the runs.
     where : sequence of str
@@ -82,9 +81,9 @@ def regress(
     """
     import pandas as pd
 
-    text, names, group = _read(formula)
+    text, names = _read(formula)
     with opened(runs, where) as listed:
-        frame, left = _steps(listed, names, group)
+        frame, left = _steps(listed, names)
         [kind] = kinds_of(listed[0], "steps", names[:1])
     y = frame[names[0]]
     if y.dtype.kind not in "iuf" or np.ptp(y) <= 1e-10 * y.abs().max():
@@ -106,7 +105,7 @@ def regress(
     table["p_holm"] = [table["p"].iloc[0], *holm(table["p"].iloc[1:])]
     table.index = table.index.str.replace("[T.", "[", regex=False)
     heading = [
-        f"{text} + (1|{group}): {len(frame):,} steps in {clusters:,} clusters",
+        f"{text}: {len(frame):,} steps in {clusters:,} clusters",
         f"estimating equations, {'logit, in log-odds' if binary else 'linear'}, correlation in a "
         f"cluster {fit.cov_struct.dep_params or 0:.2g}; errors of Mancl and DeRouen, Student's t",
         *([f"against {', '.join(bases)}"] if bases else []),
@@ -114,15 +113,14 @@ def regress(
     return Regression(table, heading, notes)
 
 
-def _read(formula: str) -> tuple[str, list[str], str]:
-    """Return a formula without its group, its columns, the response first, and the group."""
+def _read(formula: str) -> tuple[str, list[str]]:
+    """Return a formula, and its columns, the response first."""
     from patsy import ModelDesc, PatsyError
 
-    text, *groups = re.split(r"\+\s*\(\s*1\s*\|\s*(\w+)\s*\)", formula)
-    text = "".join([text, *groups[1::2]]).strip()
+    text = formula.strip()
     try:
-        if text.count("*") > 6 or len(groups) > 2:  # of n parts are 2^n products
-            raise PatsyError("at most six products and one group")
+        if text.count("*") > 6:  # of n parts are 2^n products
+            raise PatsyError("at most six products")
         model = ModelDesc.from_formula(text)
         terms = [*model.lhs_termlist, *model.rhs_termlist]
         factors = [factor.name() for term in terms for factor in term.factors]
@@ -133,16 +131,15 @@ def _read(formula: str) -> tuple[str, list[str], str]:
     except (PatsyError, SyntaxError) as error:
         said = str(error).partition("\n")[0]
         raise TomevalError(f"--formula {formula[:200]!r}: {said}; {FORM}") from None
-    return text, list(dict.fromkeys(columns)), groups[0] if groups else "episode"
+    return text, list(dict.fromkeys(columns))
 
 
-def _steps(runs: Sequence[Run], names: Sequence[str], group: str) -> tuple[pd.DataFrame, int]:
+def _steps(runs: Sequence[Run], names: Sequence[str]) -> tuple[pd.DataFrame, int]:
     """Return columns of the steps that have them all, with their ``cluster``, and how many lack."""
     import pandas as pd
 
     read_sides(runs, None, [])  # refuses what cannot stand in one table
     picked, units = [], _units(runs)
-    names = list(dict.fromkeys([*names, group]))
     for number, run in enumerate(runs):
         columns, rows = iterate_export(run, "steps")
         columns = [*columns, "run"]
@@ -158,8 +155,8 @@ def _steps(runs: Sequence[Run], names: Sequence[str], group: str) -> tuple[pd.Da
     frame = read.dropna().infer_objects()
     if frame.empty:
         raise TomevalError(f"--formula: no step of a complete episode has {', '.join(names)}")
-    numbers, _ = pd.factorize(frame["cluster" if group == "episode" else group])
-    frame = frame.assign(cluster=numbers).sort_values("cluster", kind="stable")
+    frame["cluster"], _ = pd.factorize(frame["cluster"])
+    frame = frame.sort_values("cluster", kind="stable")
     return frame, len(read) - len(frame)
 
 

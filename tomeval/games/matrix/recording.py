@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.files import check_unpacked
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
 from tomeval.games.matrix.experiment import game_data, labels_data, partners_data
@@ -26,7 +25,6 @@ from tomeval.runs.domain import get_domain
 from tomeval.runs.record import Record
 from tomeval.runs.recorded import Recorded, import_games
 
-_STEP = 600  # bytes of memory that a step takes once it is read, besides its texts
 _Row = tuple[int, dict[str, str]]
 
 
@@ -83,8 +81,6 @@ def import_matches(
 
 class _Reader:
     def __init__(self, path: Path, reading: Reading) -> None:
-        if path.is_file():
-            check_unpacked(path.stat().st_size, str(path))
         self.path, self.reading = path, reading
         self.table = read_csv(path)
         self.fields = Rows(path, self.table.columns, reading)
@@ -92,14 +88,12 @@ class _Reader:
 
     def read(self, reference: str) -> Recorded:
         """Read all matches as cells."""
-        cells, size = dict[tuple[Any, ...], _Cell](), 0
+        cells = dict[tuple[Any, ...], _Cell]()
         for line, row in self.table.rows:
             self.line = line
             try:
                 if isinstance(row, str):
                     raise CellError("", "", row)
-                size += _STEP + sum(map(len, row.values()))
-                check_unpacked(size, f"{self.path}, line {self.line:,}")
                 self._place(row, cells)
             except CellError as error:
                 # Never left out: its match, if it was the last step, would seem to be shorter.

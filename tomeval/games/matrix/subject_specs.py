@@ -19,8 +19,6 @@ from tomeval.models.naming import NO_MODEL, without_address
 from tomeval.runs.domain import Player
 from tomeval.runs.notes import first_names
 from tomeval.strategies import parse_strategy
-from tomeval.strategies.beliefs import spread
-from tomeval.strategies.parts import called_name
 
 LLM = "llm"
 
@@ -69,11 +67,6 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
                 f"known: {', '.join(known)}"
             )
     axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
-    if "strategy" in axes:
-        try:
-            axes["strategy"] = [one for spec in axes["strategy"] for one in spread(spec)]
-        except TomevalError as error:
-            raise TomevalError(f"{where}: {error}") from None
     for key, values in axes.items():
         if not values:
             raise TomevalError(f"{where}: {key} is an empty list")
@@ -110,12 +103,11 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
         model = options["model"]
         model_name(model)
         strategy = parse_strategy(options.get("strategy", "QA")).name
-        own_name = called_name(options.get("strategy"))
         # One spelling, and no address of an alias: draws depend on the options.
         options = {**options, "model": model, "strategy": strategy}
         shown.pop("model", None)
         if name is None:
-            base = own_name or strategy
+            base = strategy
             shown.pop("strategy", None)
         elif "strategy" in shown:
             shown["strategy"] = strategy

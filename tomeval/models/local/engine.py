@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from tomeval.models.base import BackendError, ContextExceeded
+from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.load import require
 from tomeval.models.local.prefix import Prefixes
 from tomeval.models.local.tasks import (
     ALONE,
     AnyPath,
     Context,
-    LabelQuery,
     Path,
     Scored,
     Text,
@@ -43,8 +43,6 @@ class Engine:
     switch : float
         The longest sequence that is read with a model's short rotary factors: longer ones are read
         with others from their first token on, so that no cache holds across it.
-    threads : int, optional
-        Of passes on a CPU; default: one for a `SMALL` model, unless the environment says otherwise.
 
     Attributes
     ----------
@@ -55,18 +53,12 @@ class Engine:
     """
 
     def __init__(
-        self,
-        model: Any,
-        batch_tokens: int,
-        context: int | None,
-        switch: float = math.inf,
-        threads: int | None = None,
+        self, model: Any, batch_tokens: int, context: int | None, switch: float = math.inf
     ) -> None:
         self.model, self.context, self.switch = model, context, switch
         small = sum(weights.numel() for weights in model.parameters()) < SMALL
-        if small and model.device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
-            threads = threads or 1
-        self._threads = threads
+        free = model.device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ
+        self._threads = 1 if small and free else None
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         self.device = model.get_input_embeddings().weight.device
         self.whole = Whole(self, batch_tokens)

@@ -55,8 +55,6 @@ class LocalOptions(BaseModel):
     # Most bytes of the caches of prefixes; default: 40 % of what is free, and for a small model no
     # more than 512 MiB or eight times its weights, see `tomeval.models.local.cache`.
     cache_memory: int | None = Field(None, ge=0)
-    # Threads of a pass on a CPU, see `tomeval.models.local.engine.Engine`.
-    threads: int | None = Field(None, ge=1)
     local_files_only: bool = False  # this and the next as for `from_pretrained`
     trust_remote_code: bool = False
 

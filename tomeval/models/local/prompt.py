@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from jinja2 import TemplateError
+
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.models.base import Message, Prompt, ScoreRequest
+from tomeval.core.extras import LOCAL, need
+from tomeval.models.base import Message, Prompt, ScoreRequest, plain_text
 from tomeval.models.local.control import ControlTokens
-from tomeval.models.local.load import require
-from tomeval.models.local.tasks import LabelQuery, split_labels
+from tomeval.models.local.labels import LabelQuery, split_labels
+from tomeval.models.local.load import why_not_loaded
 
 ROLES = ("system", "user", "assistant")
-_OPEN, _CLOSE = "<think>", "</think>"
 _PROBE, _OTHER = "Zebra", "Xylem"
+_OPENED = re.compile(r"<think>\s*\Z")  # a thinking block, as templates begin it
 
 logger = logging.getLogger(__name__)
 
@@ -66,9 +70,6 @@ class PromptCodec:
         self.chat = bool(tokenizer.chat_template) if chat == "auto" else chat
         self._start = _start_tokens(tokenizer)
         self._merges = False  # whether system messages go into the first one of the user
-        # Where text is generated, and where labels are scored: the switch, and what it leaves open.
-        self._switch: dict[bool, bool | None] = {False: thinking, True: thinking}
-        self._opens = {False: False, True: False}
         self._glue = ""  # what the template writes before an answer
         self.thinks = False
         self.turn_ends: frozenset[int] = frozenset()
@@ -78,7 +79,7 @@ class PromptCodec:
     def render(self, prompt: Prompt, *, scoring: bool = False) -> tuple[str, str]:
         """Return the prompt as text, and the thinking block that it leaves open or an empty text.
 
-        Control tokens in messages are no longer such.
+        Control tokens in messages are no longer such. Scoring switches thinking off.
         """
         for role, _ in prompt.messages:
             if role not in ROLES:
@@ -86,10 +87,9 @@ class PromptCodec:
         messages = [Message(role, self.control.defuse(text)) for role, text in prompt.messages]
         prefill = self.control.defuse(prompt.prefill)
         if not self.chat:
-            contents = [content for _, content in messages] + ([prefill] if prefill else [])
-            return "\n\n".join(contents), ""
-        text = self._apply(self._merged(messages), self._switch[scoring])
-        opened = _opened(text) if self._opens[scoring] else ""
+            return plain_text(Prompt(tuple(messages), prefill)), ""
+        text = self._apply(self._merged(messages), False if scoring else self.thinking)
+        opened = _opened(text)
         if opened and (scoring or prefill or self.thinking is False):
             # An answer (and a label is one) cannot begin inside the thinking: close the block.
             text += "\n</think>\n\n" if text.endswith("\n") else "\n\n</think>\n\n"
@@ -144,7 +144,7 @@ class PromptCodec:
         start, n = 0, len(prefix)
         while n and ids[start : start + n] == prefix:
             start += n
-        return ids if start == n else [*prefix, *ids[start:]]
+        return prefix + ids[start:]
 
     def _first(self) -> int:
         """Return a token that starts a text of which no other token is left."""
@@ -177,11 +177,11 @@ class PromptCodec:
                     chat, tokenize=False, add_generation_prompt=generation, **options
                 )
             )
-        except (require("jinja2").TemplateError, ValueError, TypeError) as error:
+        except (TemplateError, ValueError, TypeError) as error:
             raise TomevalError(f"the chat template cannot render this prompt: {error}") from error
 
     def _probe(self) -> None:
-        """Find out by rendering what the template supports."""
+        """Find out by rendering what the template supports; warn of a switch that it ignores."""
         user = Message("user", _PROBE)
         asked = self._apply([user], self.thinking)
         if _PROBE not in asked:
@@ -195,49 +195,47 @@ class PromptCodec:
         except TomevalError:
             shown = ""
         self._merges = _OTHER not in shown
-        self._probe_thinking(user, asked)
+        off, on = self._apply([user], False), self._apply([user], True)
+        # A template that reacts to the switch may think by default or not.
+        by_default = off != on and asked != off
+        self.thinks = self.thinking is not False and (bool(_opened(asked)) or by_default)
+        if self.thinking is False and _opened(off):
+            logger.warning(
+                "the chat template opens <think> with thinking off; it is closed at once"
+            )
+        elif self.thinking and off == on:
+            logger.warning("the chat template ignores enable_thinking = on")
         try:
             answered = self._apply(
                 [user, Message("assistant", _OTHER)], self.thinking, generation=False
             )
         except TomevalError:
             return  # no assistant messages: nothing to learn from
-        head, probe, tail = answered.rpartition(_OTHER)
-        if probe and head.startswith(asked) and head[len(asked) :].isspace():
+        head, _, tail = answered.rpartition(_OTHER)
+        if head.startswith(asked) and head[len(asked) :].isspace():
             self._glue = head[len(asked) :]
         ends = [token for token in self.control.encode([tail])[0] if token in self.control.ids]
         self.turn_ends = frozenset(ends[:1])
 
-    def _probe_thinking(self, user: Message, asked: str) -> None:
-        """Switch thinking off for scoring where the template can; warn of what it ignores."""
-        off = self._apply([user], False)
-        reacts = off != self._apply([user], True)
-        if reacts:
-            self._switch[True] = False
-        for scoring, switch in self._switch.items():
-            self._opens[scoring] = bool(_opened(self._apply([user], switch)))
-        # A template that reacts to the switch may think by default or not.
-        by_default = reacts and asked != off
-        self.thinks = self.thinking is not False and (self._opens[False] or by_default)
-        if self.thinking is False and _opened(off):
-            logger.warning(
-                "the chat template opens <think> with thinking off; it is closed at once"
-            )
-        elif self.thinking and not reacts:
-            logger.warning("the chat template ignores enable_thinking = on")
-
 
 def _start_tokens(tokenizer: Any) -> list[int]:
     """Return the tokens that the tokenizer puts before any text."""
-    bare = tokenizer.encode("a", add_special_tokens=False)
-    full = tokenizer.encode("a", add_special_tokens=True)
-    for start in range(len(full) - len(bare) + 1):
-        if full[start : start + len(bare)] == bare:
-            return list(full[:start])
-    return [token for token in full[:1] if token == tokenizer.bos_token_id]
+    bare, full = (tokenizer.encode("a", add_special_tokens=special) for special in (False, True))
+    starts = (n for n in range(len(full)) if full[n : n + len(bare)] == bare)
+    return list(full[: next(starts, int(full[:1] == [tokenizer.bos_token_id]))])
 
 
 def _opened(text: str) -> str:
     """Return the end of a text from a thinking block that it leaves open, or an empty text."""
-    start = text.rfind(_OPEN)
-    return text[start:] if start > text.rfind(_CLOSE) else ""
+    found = _OPENED.search(text)
+    return found.group() if found else ""
+
+
+def load_tokenizer(name: str) -> Any:
+    """Load a tokenizer from the Hub or a folder; `TomevalError` if that fails."""
+    transformers = need("transformers", LOCAL, f"tokenizers such as {name!r}")
+    try:
+        return transformers.AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        reason = why_not_loaded(name, error)
+        raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None

@@ -11,7 +11,6 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.models import check_options
 from tomeval.models.base import (
-    Capabilities,
     GenerateRequest,
     LocalModel,
     Prompt,
@@ -22,9 +21,10 @@ from tomeval.models.base import (
     thinking_room,
 )
 from tomeval.models.local.engine import Engine
+from tomeval.models.local.labels import LabelQuery, exclusive
 from tomeval.models.local.load import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.local.tasks import LabelQuery, Scored, Text, exclusive
+from tomeval.models.local.tasks import Scored, Text
 from tomeval.models.local.trials import rope_switch, settle
 
 _BEFORE = 8  # prompt tokens that generated ones are decoded behind
@@ -76,7 +76,6 @@ class TransformersModel(LocalModel):
         how = check_options(LocalOptions, options, f"model 'hf:{path_or_repo}'")
         self.model, self.tokenizer, self.revision = given or load(path_or_repo, revision, how)
         self.name = f"hf:{path_or_repo}" + (f"@{revision}" if revision else "")
-        self.capabilities = Capabilities(local=True)
         self.codec = PromptCodec(self.tokenizer, chat=how.chat, thinking=how.thinking)
         context = context_length(self.model.config)
         self.thinking_budget = how.thinking_budget or 0
@@ -84,7 +83,7 @@ class TransformersModel(LocalModel):
             self.thinking_budget = thinking_room(context)
         tokens = how.batch_tokens or (32_768 if self.model.device.type == "cuda" else 8_192)
         switch = rope_switch(self.model.config)
-        self.engine = Engine(self.model, tokens, context, switch, how.threads)
+        self.engine = Engine(self.model, tokens, context, switch)
         settle(self.engine, how.prefix_reuse, how.cache_memory)
         self.ends = self._end_tokens()
 

@@ -11,7 +11,7 @@ import json
 import logging
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import httpx2
 import openai
 
-from tomeval.models.base import BackendError, Damaged, Reply, Scores, Stopped, Unusable
+from tomeval.models.base import BackendError, Reply, Scores, Stopped, Unusable
 from tomeval.models.served.faults import (
     Mends,
     Refused,
@@ -29,12 +29,11 @@ from tomeval.models.served.faults import (
     is_too_long,
     read_json,
     status_fault,
-    too_long,
 )
 from tomeval.models.served.limits import Budget
 from tomeval.models.served.options import OpenAIOptions, Price
 from tomeval.models.served.replies import read_usage
-from tomeval.models.waiting import SILENT, Waiting
+from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -58,9 +57,9 @@ T = TypeVar("T", Reply, Scores)
 class Answer(NamedTuple):
     """A JSON reply."""
 
-    data: dict[str, Any]  # the body; a list of replies is under ``replies``
+    data: dict[str, Any]  # the body
     sent: dict[str, Any]  # the request as the server took it, after mending
-    # What was changed in the request: ``dropped``, ``renamed``, ``system``; empty if nothing.
+    # What was changed in the request: ``dropped``, ``renamed``; empty if nothing.
     mended: dict[str, Any]
     latency: float  # seconds with all attempts
     attempts: int
@@ -101,7 +100,6 @@ class Client(openai.AsyncOpenAI):
         self._mends: dict[str, Mends] = {}
         self._unanswered = 0  # requests in a row
         self._gone: ServerGone | None = None
-        self._patience = SILENT  # seconds of silence before that is told
         self._stopped = asyncio.Event()
         self._places = asyncio.Semaphore(options.concurrency)
         super().__init__(
@@ -132,7 +130,7 @@ class Client(openai.AsyncOpenAI):
         while True:
             try:
                 reply = await work()
-            except (Unusable, Damaged) as error:
+            except Unusable as error:
                 self._unanswered = 0
                 if unusable == len(waits):
                     raise
@@ -165,7 +163,7 @@ class Client(openai.AsyncOpenAI):
 
         Raises
         ------
-        Refused, ContextExceeded, Unanswered, Damaged
+        Refused, ContextExceeded, Unanswered, Unusable
             The server will not do it; the prompt is too long; no reply came within the retry
             budget; what came cannot be read.
         Stopped, BudgetExceeded
@@ -175,7 +173,14 @@ class Client(openai.AsyncOpenAI):
         while True:
             sent, mended = mends.apply(body)
             try:
-                answer = await self._paid(path, sent, tokens)
+                async with (
+                    nullcontext()
+                    if tokens is None
+                    else self._budget.call(tokens, self._price) as call
+                ):
+                    answer = await self._send(path, sent)
+                    if call:
+                        call.usage = read_usage(answer.data)
             except Refused as refusal:
                 change = mends.learn(sent, refusal)
                 if not change:
@@ -211,18 +216,6 @@ class Client(openai.AsyncOpenAI):
             )
             raise self._gone from None
 
-    async def _paid(self, path: str, body: dict[str, Any], tokens: int | None) -> Answer:
-        if tokens is None:
-            return await self._send(path, body)
-        await self._budget.take(tokens, self._price)
-        try:
-            answer = await self._send(path, body)
-        except BaseException:  # also when cancelled: the room must not be lost
-            self._budget.cancel(tokens, self._price)
-            raise
-        self._budget.settle(tokens, read_usage(answer.data), self._price)
-        return answer
-
     async def _send(self, path: str, body: dict[str, Any] | None) -> Answer:
         """Send a request, or fetch a document without a body, in its turn."""
         root = self.url.removesuffix("/v1")
@@ -232,7 +225,6 @@ class Client(openai.AsyncOpenAI):
         waiting = self.waiting
         if not waiting.under_way:
             waiting.heard, waiting.trouble = monotonic(), ""
-            self._look()
         waiting.under_way += 1
         try:
             async with self._places:
@@ -250,24 +242,11 @@ class Client(openai.AsyncOpenAI):
             raise self._fault(url, error.__cause__) from None
         finally:
             waiting.under_way -= 1
-            if not waiting.under_way:
-                self._timer.cancel()
         waiting.heard, waiting.trouble = monotonic(), ""
         data = read_json(self._clean(raw.http_response.content))
-        if "error" in data and is_too_long(str(data)):
-            raise too_long(url, json.dumps(data))
+        if "error" in data and is_too_long(said := json.dumps(data)):
+            raise status_fault(url, 200, said)
         return Answer(data, body or {}, {}, waiting.heard - begun, raw.retries_taken + 1)
-
-    def _look(self) -> None:
-        """Tell of a long silence; of the next one after twice as long."""
-        silent = monotonic() - self.waiting.heard
-        if silent < SILENT:
-            self._patience = SILENT
-        elif silent >= self._patience:
-            self._patience *= 2
-            logger.warning("%s: %s", self.name, self.waiting.line())
-        again = max(1.0, self._patience - silent)
-        self._timer = asyncio.get_running_loop().call_later(again, self._look)
 
     def _fault(self, url: str, came: Any) -> Exception:
         """Return the error for an error reply, or for an error of the connection."""
@@ -277,9 +256,8 @@ class Client(openai.AsyncOpenAI):
         if came.is_redirect:
             target = self._clean(came.headers.get("location", "").encode())
             text = f"it redirects to {target.decode()!r}, which is not followed"
-        if not self._variable:
-            note = "no key was sent: give one to this host with --trust-host HOST=VARIABLE"
-        else:
+        note = "no key was sent: give one to this host with --trust-host HOST=VARIABLE"
+        if self._variable:
             note = f"the key in the environment variable {self._variable} was sent"
         return status_fault(url, came.status_code, text, note)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from tomeval.models.base import BackendError, ContextExceeded, Damaged, Stopped
+from tomeval.models.base import BackendError, ContextExceeded, Stopped, Unusable
 
 EXCERPT = 300
 """Characters of a server's message that an error repeats."""
@@ -29,13 +29,10 @@ _NEUTRAL = {
 }
 """Values that switch a field off, so that nothing is lost with it."""
 
-_EXTRA = (
-    *("seed", "stop", "chat_template_kwargs"),
-    *("thinking_token_budget", "thinking_budget_tokens", "custom_params"),
-)
+_EXTRA = ("seed", "stop", "chat_template_kwargs")
 """Fields that a request can do without, whatever they say."""
 
-OPTIONAL = (*_NEUTRAL, *_EXTRA, "reasoning_effort")
+OPTIONAL = (*_NEUTRAL, *_EXTRA)
 """Fields that a request need not have."""
 
 
@@ -74,25 +71,22 @@ def is_too_long(text: str) -> bool:
     return _TOO_LONG.search(text) is not None
 
 
-def too_long(url: str, text: str) -> ContextExceeded:
-    """Return the error for a prompt that the server says is too long."""
-    return ContextExceeded(f"{url}: the prompt is too long for the model: {_said(text)}")
-
-
-def status_fault(url: str, status: int, text: str, key_note: str) -> Exception:
+def status_fault(url: str, status: int, text: str, key_note: str = "") -> Exception:
     """Return the error for an error reply; an `Unanswered` may pass.
 
     `key_note` says which key was sent, for those who are denied access.
     """
+    message = message_of(text)
+    said = message[:EXCERPT]
     if status in (401, 403):
-        return Stopped(f"{url}: access denied (HTTP {status}): {_said(text)}; {key_note}")
+        return Stopped(f"{url}: access denied (HTTP {status}): {said}; {key_note}")
     if status == 429 and "insufficient_quota" in text:
-        return Stopped(f"{url}: the account has no quota left: {_said(text)}")
-    if status in (400, 413, 422, 500) and is_too_long(text):
-        return too_long(url, text)
+        return Stopped(f"{url}: the account has no quota left: {said}")
+    if status in (200, 400, 413, 422, 500) and is_too_long(text):
+        return ContextExceeded(f"{url}: the prompt is too long for the model: {said}")
     if status in (408, 409, 429) or (status >= 500 and status != 501):
-        return Unanswered(url, f"HTTP {status}: {_said(text)}", status)
-    return Refused(url, status, message_of(text), _FILTERED.search(text) is not None)
+        return Unanswered(url, f"HTTP {status}: {said}", status)
+    return Refused(url, status, message, _FILTERED.search(text) is not None)
 
 
 def connection_fault(url: str, error: BaseException | None) -> Unanswered:
@@ -106,29 +100,25 @@ def connection_fault(url: str, error: BaseException | None) -> Unanswered:
 
 
 def read_json(body: bytes) -> dict[str, Any]:
-    """Return the object that a reply's body is, a list under ``replies``; else `Damaged`.
+    """Return the object that a reply's body is, else `Unusable`.
 
     Examples
     --------
-    >>> read_json(b'{"id": 1}'), read_json(b'[{"id": 1}]')
-    ({'id': 1}, {'replies': [{'id': 1}]})
     >>> read_json(b'{"id": ')
     Traceback (most recent call last):
-    tomeval.models.base.Damaged: the reply is not whole JSON: b'{"id": '
+    tomeval.models.base.Unusable: the reply is not whole JSON: b'{"id": '
     """
     try:
         text = body.decode()
         if page := _page(text):
-            raise Damaged(page)
+            raise Unusable(page)
         data = json.loads(text)
         if "\\ud" in text.lower():  # half a character, which cannot be stored
             json.dumps(data, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise Damaged(f"the reply is not whole JSON: {body[:80]!r}") from None
-    if isinstance(data, list) and all(isinstance(entry, dict) for entry in data):
-        return {"replies": data}
+        raise Unusable(f"the reply is not whole JSON: {body[:80]!r}") from None
     if not isinstance(data, dict):
-        raise Damaged(f"the reply is not an object: {body[:80]!r}")
+        raise Unusable(f"the reply is not an object: {body[:80]!r}")
     return data
 
 
@@ -160,10 +150,6 @@ def _page(text: str) -> str:
     return f"a web page{named} instead of a reply; is the base URL right? It often ends in /v1"
 
 
-def _said(text: str) -> str:
-    return message_of(text)[:EXCERPT]
-
-
 class Mends:
     """What one path of a server does not take; `omit` names fields to leave out from the start.
 
@@ -172,27 +158,27 @@ class Mends:
     """
 
     def __init__(self, omit: Collection[str] = ()) -> None:
-        self._dropped = set(omit)
-        self._renamed: dict[str, str] = {}
+        self._names = dict.fromkeys(omit, "")  # by field the name to send it by; empty: none
 
     def apply(self, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the body to send and what was changed in it."""
-        mended: dict[str, Any] = {}
-        if dropped := sorted(self._dropped & body.keys()):
-            mended["dropped"] = dropped
-        if renamed := {old: new for old, new in self._renamed.items() if old in body}:
-            mended["renamed"] = renamed
-        sent = {renamed.get(k, k): value for k, value in body.items() if k not in self._dropped}
-        return sent, mended
+        changed = {old: new for old, new in self._names.items() if old in body}
+        mended = {
+            "dropped": sorted(old for old, new in changed.items() if not new),
+            "renamed": {old: new for old, new in changed.items() if new},
+        }
+        names = {old: changed.get(old, old) for old in body}
+        sent = {new: body[old] for old, new in names.items() if new}
+        return sent, {how: fields for how, fields in mended.items() if fields}
 
     def learn(self, sent: dict[str, Any], refusal: Refused) -> str:
         """Return what can be changed in `sent` after this refusal, and remember it."""
         if refusal.status not in (400, 422):
             return ""
         if "max_tokens" in sent and "max_completion_tokens" in refusal.message:
-            self._renamed["max_tokens"] = "max_completion_tokens"
+            self._names["max_tokens"] = "max_completion_tokens"
             return "max_tokens renamed to max_completion_tokens"
         named = [name for name in sent if re.search(rf"\b{name}\b", refusal.message)]
         named = [name for name in named if name in _EXTRA or sent[name] == _NEUTRAL.get(name, ())]
-        self._dropped.update(named)
+        self._names.update(dict.fromkeys(named, ""))
         return ", ".join(f"{name} left out" for name in named)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tomeval.models.base import Stopped, Usage
@@ -16,6 +19,13 @@ _BYTES_PER_TOKEN = 3  # on the safe side of the four that English has
 
 class BudgetExceeded(Stopped):
     """The next call would pass a cap. It was not made; what came before is complete."""
+
+
+@dataclass
+class Call:
+    """A call within the caps; `usage` is what its reply says that it used, None if nothing."""
+
+    usage: Usage | None = None
 
 
 class Budget:
@@ -33,23 +43,12 @@ class Budget:
     max_tokens : int, optional
         Prompt and completion tokens together.
     max_cost : float, optional
-        In the currency of the models' price files. Models without a price cost nothing here.
+        In the currency of the models' prices. Models without a price cost nothing here.
 
     Attributes
     ----------
     calls, tokens, cost : int, int, float
         What answered calls used, and the most that those under way can use.
-
-    Examples
-    --------
-    >>> budget = Budget(max_calls=1)
-    >>> budget.reserve(10)
-    >>> budget.settle(10, Usage(prompt=7, completion=1))
-    >>> budget.calls, budget.tokens
-    (1, 8)
-    >>> budget.reserve(10)
-    Traceback (most recent call last):
-    tomeval.models.served.limits.BudgetExceeded: stopped before the next call: 1 of 1 calls are used
     """
 
     def __init__(
@@ -64,21 +63,40 @@ class Budget:
         self._under_way = 0
         self._waiting: list[asyncio.Future[None]] = []
 
-    async def take(self, tokens: int, price: Price | None = None) -> None:
-        """Take room as `reserve` does, once calls under way have left enough of it."""
-        while True:
-            try:
-                return self.reserve(tokens, price)
-            except BudgetExceeded:
-                if not self._under_way:
-                    raise
-            change = asyncio.get_running_loop().create_future()
-            self._waiting.append(change)
-            await change
+    @asynccontextmanager
+    async def call(self, tokens: int, price: Price | None = None) -> AsyncIterator[Call]:
+        """Hold room for a call of up to `tokens` while the block makes it.
 
-    def reserve(self, tokens: int, price: Price | None = None) -> None:
-        """Reserve up to `tokens` for a call; `BudgetExceeded` if that would pass a cap."""
-        cost = price.most(tokens) if price else 0.0
+        The block notes the usage; without one the most stays counted, and an error gives it back.
+        Raises `BudgetExceeded`, before the block, if the call would pass a cap.
+        """
+        most = price.most(tokens) if price else 0.0
+        while full := self._full(tokens, most):
+            if not self._under_way:
+                raise BudgetExceeded(f"stopped before the next call: {full}")
+            self._waiting.append(asyncio.get_running_loop().create_future())
+            await self._waiting[-1]
+        self._count(1, tokens, most)
+        self._under_way += 1
+        call = Call()
+        try:
+            yield call
+        except BaseException:  # also when cancelled: the room must not be lost
+            self._count(-1, -tokens, -most)
+            raise
+        else:
+            if used := call.usage:
+                cost = price.cost(used) - most if price else 0.0
+                self._count(0, used.prompt + used.completion - tokens, cost)
+        finally:
+            self._under_way -= 1
+            waiting, self._waiting = self._waiting, []  # who waits for room looks again
+            for change in waiting:
+                if not change.done():
+                    change.set_result(None)
+
+    def _full(self, tokens: int, cost: float) -> str:
+        """Return which cap a call would pass; empty if none."""
         caps = [
             ("calls", self.calls, 1, self.max_calls),
             ("tokens", self.tokens, tokens, self.max_tokens),
@@ -87,28 +105,13 @@ class Budget:
         for what, used, more, cap in caps:
             if cap is not None and used + more > cap:
                 left = f", and it may take {more:.6g}" * (what != "calls")
-                said = f"{used:.6g} of {cap:.6g} {what} are used{left}"
-                raise BudgetExceeded(f"stopped before the next call: {said}")
-        self.calls += 1
+                return f"{used:.6g} of {cap:.6g} {what} are used{left}"
+        return ""
+
+    def _count(self, calls: int, tokens: int, cost: float) -> None:
+        self.calls += calls
         self.tokens += tokens
         self.cost += cost
-        self._under_way += 1
-
-    def settle(self, reserved: int, usage: Usage | None, price: Price | None = None) -> None:
-        """Put what a call used in place of its reservation; None keeps the reservation."""
-        if usage is not None:
-            self.tokens += usage.prompt + usage.completion - reserved
-            self.cost += price.cost(usage) - price.most(reserved) if price else 0.0
-        self._under_way -= 1
-        waiting, self._waiting = self._waiting, []  # who waits for room looks again
-        for change in waiting:
-            if not change.done():
-                change.set_result(None)
-
-    def cancel(self, reserved: int, price: Price | None = None) -> None:
-        """Give back the room of a call that got no reply."""
-        self.calls -= 1
-        self.settle(reserved, Usage(), price)
 
 
 def estimate_tokens(text: str) -> int:

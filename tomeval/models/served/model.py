@@ -12,29 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.thinking import marks_thinking
+from tomeval.models import check_options
 from tomeval.models.base import (
     BackendError,
     Capabilities,
     GenerateRequest,
+    Message,
     Model,
     Opening,
     Prompt,
     Reply,
+    Sampling,
     ScoreRequest,
     Scores,
-    Unusable,
     Usage,
+    plain_text,
     thinking_room,
 )
 from tomeval.models.keys import check_url, key_for
-from tomeval.models.local.prompt import PromptCodec
+from tomeval.models.local.prompt import PromptCodec, load_tokenizer
 from tomeval.models.served.faults import Refused
-from tomeval.models.served.labels import Query, Route, routes
+from tomeval.models.served.labels import Query, Route, find_route, routes
 from tomeval.models.served.limits import Budget, estimate_tokens
-from tomeval.models.served.options import OpenAIOptions, price_of
-from tomeval.models.served.replies import nonsense, read_reply
-from tomeval.models.served.requests import OLLAMA, Requests, omission, plain_text
-from tomeval.models.served.start import QUESTION, find_route, load_tokenizer, look_up
+from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.served.replies import check_logprobs, read_reply
+from tomeval.models.served.requests import OLLAMA, Requests, look_up, omission
 from tomeval.models.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -46,6 +48,11 @@ _NAME = re.compile(r"(?:openai:)?(?P<model>.+)@(?P<url>https?://.+)")
 _USED_UP = re.compile(r"(max_tokens|max_completion_tokens) or model output limit was reached")
 # A prompt so many times and characters longer has more tokens for certain.
 _MUCH, _LEAST = 1.25, 400
+
+_LEGS = "How many legs do two cats and a hen have together? Reply with the number."
+QUESTION = GenerateRequest(Prompt((Message("user", _LEGS),)), Sampling(max_tokens=512), seed=1)
+"""Easy, so that only a model that always thinks thinks. The reply shows which API there is, which
+fields are refused and whether the model thinks."""
 
 
 class OpenAIModel(Model):
@@ -77,15 +84,12 @@ class OpenAIModel(Model):
         waiting: Waiting | None = None,
     ) -> None:
         self.options = options or OpenAIOptions()
-        self.capabilities = Capabilities(score=False, seeded=False)
-        self.route: Route | None = None  # by which labels are scored
+        self.route = ""  # by which labels are scored
         self.thinks = False
-        # What its tokens cost by the user's price file; None if that does not say.
-        self.price = price_of(model, self.options.prices)
+        self.price = self.options.price
         self._url = check_url(base_url)
         self.name = f"openai:{model}@{self._url}"
         self._key = key_for(self._url)
-        self._unscored = "start() must run before labels can be scored"
         self._budget, self._tokenizer = budget, tokenizer
         self._context: int | None = None
         self._waiting = waiting or Waiting()
@@ -111,32 +115,36 @@ class OpenAIModel(Model):
 
         Is it there, which API does it have, does the model think, and, where labels are scored, by
         which route? Raises `TomevalError` if the server cannot be reached, denies access, or cannot
-        score although `OpenAIOptions.scoring` is ``required``.
+        score labels that are to be scored.
         """
-        ask = self._requests
+        ask, scoring = self._requests, self.options.scoring == "required"
         if self._tokenizer is None and self.options.tokenizer:
             self._tokenizer = load_tokenizer(self.options.tokenizer)
         self.client.starting = True
         try:
             about = await look_up(self.client, ask.model, self._label)
             self.revision, ask.server, self._context = about
-            first = await self._ask_first()
+            if ask.server is OLLAMA:
+                logger.warning("%s: Ollama uses its own top_k and min_p", self._label)
+            await self._ask_first()
             if self._tokenizer is not None:
                 # Scoring switches thinking off, which a codec with thinking on would refuse.
                 thinking = None if self.options.thinking else self.options.thinking
                 ask.codec = PromptCodec(self._tokenizer, chat=ask.chat, thinking=thinking)
-            tried = routes(ask.server, chat=ask.chat, top_logprobs=self.options.top_logprobs)
-            tried = tried if self.options.scoring != "off" else []
-            self.route, faults = await find_route(tried, self._score)
+            self._routes = routes(ask.chat)
+            if scoring:
+                self.route, faults = await find_route(self._routes, self._score)
         except BackendError as error:
             raise TomevalError(f"{self._label} failed its start-up test: {error}") from None
         finally:
             self.client.starting = False
-        ask.renders = self.route is not None and not self.route.on_chat
-        self._unscored = (
-            "labels cannot be scored: leave LM and Social LM out, or ask a server that gives "
-            f"log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults or 'scoring is off'}"
-        )
+        if scoring and not self.route:
+            raise TomevalError(
+                f"{self.name}: labels cannot be scored: leave LM and Social LM out, or ask a "
+                f"server that gives log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults}"
+            )
+        # Other routes put a scored prompt together here, or token by token.
+        ask.renders = self.route not in ("", "top_k")
         wanted = self.options.structured == "auto"
         ask.holds = wanted and ask.chat and not self.thinks
         if wanted and not ask.holds:
@@ -144,13 +152,9 @@ class OpenAIModel(Model):
             note = "%s: structured = 'auto': answers are not held to a form: %s"
             logger.warning(note, self._label, why)
         self.capabilities = Capabilities(
-            score=self.route is not None,
-            seeded="seed" not in first.details.get("dropped", ()),
             choices=ask.holds,
             schemas=ask.holds,
         )
-        if self.options.scoring == "required" and self.route is None:
-            raise TomevalError(f"{self.name}: {self._unscored}")
 
     def stop(self) -> None:
         """See `Model.stop`."""
@@ -178,9 +182,9 @@ class OpenAIModel(Model):
         them, `BackendError` if there is no reply, or one without the log-probability of a label,
         and `TomevalError` if the server cannot score.
         """
-        if (route := self.route) is None:
-            raise TomevalError(f"{self.name}: {self._unscored}")
-        return await self.client.insist(lambda: self._score(request, route))
+        if not (name := self.route):
+            raise TomevalError(f"{self.name}: labels are scored after start(), unless that is off")
+        return await self.client.insist(lambda: self._score(request, name, self._routes[name]))
 
     def count_tokens(self, prompt: Prompt) -> int | None:
         """Return the prompt's length in tokens; None without a tokenizer."""
@@ -216,19 +220,17 @@ class OpenAIModel(Model):
         self._note_cut(request.group, len(text), reply.usage.prompt)
         return reply
 
-    async def _score(self, request: ScoreRequest, route: Route) -> Scores:
+    async def _score(self, request: ScoreRequest, name: str, route: Route) -> Scores:
         prompt = self._requests.shown(request.prompt)
         query = Query(
             *(self.client, self._requests, replace(request, prompt=prompt)),
             tokens=estimate_tokens(plain_text(prompt)) + 1 + max(map(len, request.labels)),
         )
-        logprobs = await route.score(query)
-        if fault := nonsense(logprobs):
-            raise Unusable(f"{self.name}: scores by route {route.name}: {fault}")
+        logprobs = await route(query)
+        check_logprobs(logprobs)
         mass = math.fsum(math.exp(value) for value in logprobs)
         query.details.update(omission(request.prompt, prompt), **self._cost(query.usage))
-        numbers = tuple(logprobs)
-        return Scores(numbers, mass, route.name, query.usage, query.latency, query.details)
+        return Scores(tuple(logprobs), mass, name, query.usage, query.latency, query.details)
 
     def _cost(self, usage: Usage) -> dict[str, float]:
         return {"cost": self.price.cost(usage)} if self.price else {}
@@ -249,7 +251,7 @@ class OpenAIModel(Model):
         if tokens > counted:
             self._read[conversation] = length, tokens
 
-    async def _ask_first(self) -> Reply:
+    async def _ask_first(self) -> None:
         """Ask the first question, on the API that answers; see what it shows of the model."""
         ask = self._requests
         try:
@@ -260,20 +262,17 @@ class OpenAIModel(Model):
                 raise
             ask.chat = False
             reply = await self.generate(QUESTION)
-        if ask.server is OLLAMA:
-            logger.warning("%s: Ollama ignores top_k and min_p here and uses its own", self._label)
         hidden = reply.finish == "length" and not reply.text and not reply.reasoning
         marked = marks_thinking(reply.text) or "reasoning_tokens" in reply.details
         self.thinks = bool(reply.reasoning) or marked or hidden
         if self.options.thinking_budget is None and self.thinks:
-            ask.room = ask.cap = thinking_room(self._context)
+            ask.room = thinking_room(self._context)
             note = "%s: the model thinks before it answers: thinking_budget = %d"
             logger.warning(note, self._label, ask.room)
-        return reply
 
 
 def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:
-    """Open ``openai:MODEL@BASE_URL``; files among the options may be relative to the experiment.
+    """Open ``openai:MODEL@BASE_URL``; a folder of a tokenizer may be relative to the experiment.
 
     Raises `TomevalError` for a name without base URL or a wrong option.
     """
@@ -282,14 +281,9 @@ def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> Open
         form = "openai:MODEL@BASE_URL, such as openai:org/name@http://127.0.0.1:8000/v1"
         raise TomevalError(f"{name!r} is not {form}")
     options = {"scoring": "required" if opening.scores else "off", **options}
-    for key in ("prices", "tokenizer"):
-        path = (opening.base or Path()) / str(options.get(key, ""))
-        if key in options and path.exists():
-            options[key] = str(path)
-    return OpenAIModel(
-        match["model"],
-        match["url"],
-        OpenAIOptions.of(options),
-        budget=opening.budget,
-        waiting=opening.waiting,
-    )
+    path = (opening.base or Path()) / str(options.get("tokenizer", ""))
+    if "tokenizer" in options and path.exists():
+        options["tokenizer"] = str(path)
+    checked = check_options(OpenAIOptions, options, "openai model")
+    more: dict[str, Any] = {"budget": opening.budget, "waiting": opening.waiting}
+    return OpenAIModel(match["model"], match["url"], checked, **more)

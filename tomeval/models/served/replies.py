@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from tomeval.models.served.client import Answer
 
 _SENT = ("max_tokens", "max_completion_tokens", *OPTIONAL)  # what a call's record repeats
-_FINISHES: dict[str, Literal["stop", "length", "refusal"]] = {
+_FINISHES: dict[Any, Literal["stop", "length", "refusal"]] = {
     "length": "length",
     "max_tokens": "length",
     "content_filter": "refusal",
     "refusal": "refusal",
 }
 _BROKEN = ("error", "abort", "cancelled")
-
 
 ROUNDING = 0.01
 """Above what it can be: of a sum of probabilities in half precision, or a log-probability."""
@@ -41,7 +40,7 @@ def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Repl
     choice = dig(data, "choices", 0)
     if not isinstance(choice, dict):
         raise Unusable(f"the reply has no choices: {json.dumps(data)[:300]}")
-    raw = choice.get("finish_reason")
+    raw = str(choice.get("finish_reason"))
     if raw in _BROKEN:
         raise Unusable(f"the server broke the reply off (finish_reason {raw!r})")
     message = choice.get("message")
@@ -49,30 +48,42 @@ def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Repl
         message = {"content": choice["text"]}
     if not isinstance(message, dict):
         raise Unusable(f"the reply has no message: {json.dumps(data)[:300]}")
-    text, reasoning = _text(message)
-    finish = _FINISHES.get(raw, "stop") if isinstance(raw, str) else "stop"
-    details = _details(answer, raw)
-    if refusal := message.get("refusal") or _refused_part(message):
-        finish, details["refusal"] = "refusal", refusal
+    text, refusal = _content(message)
+    finish = "refusal" if refusal else _FINISHES.get(raw, "stop")
     cut = min((text.find(mark) for mark in request.sampling.stop if mark in text), default=None)
     if cut is not None:
         text, finish = text[:cut], "stop" if finish == "length" else finish
     if form == SCHEMA and not request.schema:
         text = _unwrapped(text)
-    if form and (text in request.choices or request.schema):
-        details["enforced"] = form
-    usage = read_usage(data) or Usage()
-    return Reply(text, reasoning, finish, usage, answer.latency, details)
+    thought = dig(data, "usage", "completion_tokens_details", "reasoning_tokens")
+    details = {
+        "sent": {name: answer.sent[name] for name in _SENT if name in answer.sent},
+        **answer.mended,
+        "finish": choice.get("finish_reason"),
+        "attempts": answer.attempts if answer.attempts > 1 else None,
+        "model": data.get("model"),
+        "fingerprint": data.get("system_fingerprint"),
+        "id": data.get("id"),
+        "reasoning_tokens": thought if isinstance(thought, int) and thought > 0 else None,
+        "refusal": refusal,
+        "enforced": form if form and (text in request.choices or request.schema) else None,
+    }
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    return Reply(
+        text,
+        reasoning if isinstance(reasoning, str) else None,
+        finish,
+        read_usage(data) or Usage(),
+        answer.latency,
+        {name: value for name, value in details.items() if value is not None},
+    )
 
 
 def read_usage(data: Mapping[str, Any]) -> Usage | None:
     """Return the tokens that a server's reply reports, or None if it reports none.
 
-    Reads the shapes of OpenAI-compatible servers and llama.cpp; of a list of replies the sum.
+    Reads the shapes of OpenAI-compatible servers and llama.cpp.
     """
-    if isinstance(data.get("replies"), list):
-        parts = [part for reply in data["replies"] if (part := read_usage(reply)) is not None]
-        return sum(parts, Usage()) if parts else None
     usage = data.get("usage")
     if isinstance(usage, dict):
         names = ("prompt_tokens", "completion_tokens")
@@ -96,53 +107,30 @@ def dig(data: Any, *path: str | int) -> Any:
     return data
 
 
-def _refused_part(message: dict[str, Any]) -> Any:
-    """Return the refusal among the parts of a message whose content is a list of parts."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    return next(filter(None, (dig(part, "refusal") for part in parts)), None)
-
-
-def _text(message: dict[str, Any]) -> tuple[str, str | None]:
-    """Return a message's text and its reasoning; some servers send a list of parts.
+def _content(message: dict[str, Any]) -> tuple[str, Any]:
+    """Return a message's text and its refusal, if any; some servers send a list of parts.
 
     No content at all is an empty answer: so servers write one whose tokens all went into thinking,
     and one that was declined.
     """
-    content = message.get("content")
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    content, refusal = message.get("content"), message.get("refusal")
     if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        refusal = refusal or next(filter(None, (part.get("refusal") for part in content)), None)
         texts = [part["text"] for part in content if "text" in part]
         content = "".join(texts) if all(isinstance(text, str) for text in texts) else content
     if content is not None and not isinstance(content, str):
         raise Unusable(f"the reply's content is no text: {content!r:.80}")
-    return content or "", reasoning if isinstance(reasoning, str) else None
-
-
-def _details(answer: Answer, finish: Any) -> dict[str, Any]:
-    data = answer.data
-    thought = dig(data, "usage", "completion_tokens_details", "reasoning_tokens")
-    details = {
-        "sent": {name: answer.sent[name] for name in _SENT if name in answer.sent},
-        **answer.mended,
-        "finish": finish,
-        "attempts": answer.attempts if answer.attempts > 1 else None,
-        "model": data.get("model"),
-        "fingerprint": data.get("system_fingerprint"),
-        "id": data.get("id"),
-        "reasoning_tokens": thought if isinstance(thought, int) and thought > 0 else None,
-    }
-    return {name: value for name, value in details.items() if value is not None}
+    return content or "", refusal or None
 
 
 def _unwrapped(text: str) -> str:
-    """Return the answer inside the JSON object that `form_fields` asks for, else the text."""
+    """Return the answer inside the JSON object that requests ask for, else the text."""
     try:
         data = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text
-    answer = data.get("answer") if isinstance(data, dict) and len(data) == 1 else None
-    return answer if isinstance(answer, str) else text
+    answer = dig(data, "answer")
+    return answer if isinstance(answer, str) and len(data) == 1 else text
 
 
 def read_entries(entries: Any) -> list[tuple[bytes, float]]:
@@ -158,8 +146,7 @@ def read_entries(entries: Any) -> list[tuple[bytes, float]]:
             likeliest.append((bytes(raw) if raw else str(token).encode(), value))
         except (TypeError, ValueError):
             raise Unusable(f"not the bytes of a token: {raw!r:.80}") from None
-    if fault := nonsense([value for _, value in likeliest]):
-        raise Unusable(fault)
+    check_logprobs([value for _, value in likeliest])
     return likeliest
 
 
@@ -178,25 +165,23 @@ def match(text: str, entries: list[tuple[bytes, float]]) -> float:
     )
 
 
-def nonsense(values: list[float]) -> str | None:
-    """Say why these cannot be log-probabilities of different texts, or return None.
+def check_logprobs(values: list[float]) -> None:
+    """Refuse, as `Unusable`, what cannot be log-probabilities of different texts.
 
     Examples
     --------
-    >>> nonsense([-1.0, -2.0]) is None
-    True
-    >>> nonsense([-0.1, -0.2])
-    'the probabilities of different texts sum to 1.72'
+    >>> check_logprobs([-0.1, -0.2])
+    Traceback (most recent call last):
+    tomeval.models.base.Unusable: the probabilities of different texts sum to 1.72
     """
     if max(values) > ROUNDING:
-        return f"a log-prob is positive ({max(values)})"
+        raise Unusable(f"a log-prob is positive ({max(values)})")
     mass = math.fsum(math.exp(value) for value in values)
     if mass > 1 + ROUNDING:
-        return f"the probabilities of different texts sum to {mass:.2f}"
+        raise Unusable(f"the probabilities of different texts sum to {mass:.2f}")
     # Numbers in half precision may tie by chance, but not three of them.
     if len(values) > 2 and max(values) == min(values) > -math.inf:
-        return f"all log-probs are equal ({values[0]})"
-    return None
+        raise Unusable(f"all log-probs are equal ({values[0]})")
 
 
 def is_number(value: Any) -> bool:

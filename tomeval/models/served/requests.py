@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.core.errors import TomevalError
-from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling
+from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, Unusable, plain_text
 from tomeval.models.local.prompt import PromptCodec
+from tomeval.models.served.faults import Refused, Unanswered
 from tomeval.models.served.options import OpenAIOptions
+
+if TYPE_CHECKING:
+    from tomeval.models.served.client import Client
+
+logger = logging.getLogger(__name__)
 
 CHAT, COMPLETIONS = "chat/completions", "completions"
 
@@ -21,47 +27,61 @@ SCHEMA = "json_schema"
 NO_THINKING = {"enable_thinking": False}
 """Template switch sent with every request that scores: a label is not the first thought."""
 
+_FIELDS = ("id", "root", "owned_by", "parent", "max_model_len")  # none changes by the minute
+_CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length")
 _SEED_BITS = 31  # llama.cpp keeps 32 bits, and all ones mean "random" there
 # 0 is "all" to some servers and "none" to others, and llama-cpp-python takes nothing below it.
 _OFF: Mapping[str, Any] = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}
 _PENALTIES = {"presence_penalty": 0.0, "frequency_penalty": 0.0}
-# APIs that have no sampling defaults per model. A proxy may say that OpenAI owns its models.
-_HOSTED = (
-    *("api.openai.com", "openai.azure.com", "api.anthropic.com", "api.deepseek.com"),
-    *("api.mistral.ai", "generativelanguage.googleapis.com", "api.x.ai"),
-)
 
 
 class Server(NamedTuple):
     """A kind of server."""
 
-    name: str = ""
     off: Mapping[str, Any] = _OFF  # values that switch truncation off
     # What switches penalties off that it would else take from the model's defaults or its own.
     penalties: Mapping[str, float] = {}
     choices: str = SCHEMA  # how it limits a reply to given texts
     goes_on: bool = False  # whether it goes on from a begun answer
-    hosted: bool = False  # whether it takes only what changes something
-    exact: bool = True  # whether it may tell more than the likeliest tokens
 
 
-VLLM = Server("vllm", _OFF, {"repetition_penalty": 1.0, **_PENALTIES}, "choice", True)
-SGLANG = Server("sglang", _OFF, {"repetition_penalty": 1.0}, "ebnf", True)
-LLAMA_CPP = Server("llama.cpp", _OFF, {"repeat_penalty": 1.0, **_PENALTIES}, "grammar")
-LLAMA_PYTHON = Server("llama-cpp-python", {**_OFF, "top_k": 0}, LLAMA_CPP.penalties)
-OLLAMA = Server("ollama", exact=False)
-HOSTED = Server("hosted", hosted=True, exact=False)
-ANY = Server()
-_OWNERS = {"vllm": VLLM, "sglang": SGLANG, "llamacpp": LLAMA_CPP, "me": LLAMA_PYTHON}
-_OWNERS["library"] = OLLAMA
+ANY, OLLAMA = Server(), Server()
+_LLAMA = {"repeat_penalty": 1.0, **_PENALTIES}
+_OWNERS = {  # by who owns a model, as its server's list says
+    "vllm": Server(_OFF, {"repetition_penalty": 1.0, **_PENALTIES}, "choice", True),
+    "sglang": Server(_OFF, {"repetition_penalty": 1.0}, "ebnf", True),
+    "llamacpp": Server(_OFF, _LLAMA, "grammar"),
+    "me": Server({**_OFF, "top_k": 0}, _LLAMA),  # llama-cpp-python
+    "library": OLLAMA,
+}
 
 
-def server_of(url: str, owner: Any) -> Server:
-    """Return the kind of a server by its host and by who owns the model, as its list says."""
-    host = urlsplit(url).hostname or ""
-    if any(host == name or host.endswith("." + name) for name in _HOSTED):
-        return HOSTED
-    return _OWNERS.get(str(owner), ANY)
+class About(NamedTuple):
+    """What a server's list says of a model; much may be missing, or all of it."""
+
+    revision: str
+    server: Server
+    context: int | None  # longest sequence in tokens
+
+
+async def look_up(client: Client, model: str, label: str) -> About:
+    """Look a model up in its server's list; one that is not there is told, as `label`."""
+    try:
+        listed = (await client.fetch("models")).get("data")
+    except (Refused, Unusable, Unanswered) as error:
+        if isinstance(error, Unanswered) and not error.status:
+            raise  # nobody is there
+        listed = None
+    models = [e for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []
+    own = next((entry for entry in models if entry.get("id") == model), {})
+    if models and not own:
+        near = did_you_mean(model, [str(entry.get("id")) for entry in models])
+        logger.warning("%s: the server does not list the model %s%s", label, model, near)
+    said = {name: own[name] for name in _FIELDS if own.get(name) is not None}
+    revision = "; ".join(f"{name}={value}" for name, value in said.items())
+    lengths = (own.get(name) for name in _CONTEXT)
+    context = next((n for n in lengths if isinstance(n, int) and n > 0), None)
+    return About(revision, _OWNERS.get(str(own.get("owned_by")), ANY), context)
 
 
 @dataclass
@@ -77,27 +97,27 @@ class Requests:
     renders: bool = False  # whether scored prompts are put together here or token by token
     chat: bool = field(init=False)
     room: int = field(init=False)  # tokens for thinking, on top of the answer's
-    cap: int | None = field(init=False)  # where the server is told to end the thinking
 
     def __post_init__(self) -> None:
         self.chat = self.options.api != "completions"
-        self.cap = self.options.thinking_budget
-        self.room = self.cap or 0
+        self.room = self.options.thinking_budget or 0
 
     def generation(
         self, request: GenerateRequest, prompt: Prompt, room: int
     ) -> tuple[str, dict[str, Any]]:
         """Return path and body of a request to generate, with `room` tokens for thinking."""
-        form = self.form(request)
+        form, thinking = self.form(request), self.options.thinking
         most = request.sampling.max_tokens + room
-        return CHAT if self.chat else COMPLETIONS, {
+        body = {
             **self.options.extra_body,
             "model": self.model,
             **(chat_fields(prompt) if self.chat else {"prompt": plain_text(prompt)}),
             **self._sampling(replace(request.sampling, max_tokens=most), request.seed),
-            **self._thinking(),
             **(_form_fields(form, request) if form else {}),
         }
+        if self.chat and thinking is not None:
+            body["chat_template_kwargs"] = {"enable_thinking": thinking}
+        return CHAT if self.chat else COMPLETIONS, body
 
     def scoring(self, **fields: Any) -> dict[str, Any]:
         """Return a request for one greedy token on an OpenAI-compatible path."""
@@ -106,8 +126,7 @@ class Requests:
 
     def greedy(self) -> dict[str, Any]:
         """Return the sampling of requests that score: no default of a server takes part."""
-        off = {} if self.server.hosted else self.server.off
-        return {"temperature": 0, **off, **self.server.penalties}
+        return {"temperature": 0, **self.server.off, **self.server.penalties}
 
     def form(self, request: GenerateRequest) -> str:
         """Return how a reply is held to what the request asks for; empty if it is not."""
@@ -118,18 +137,14 @@ class Requests:
     def shown(self, prompt: Prompt) -> Prompt:
         """Return the prompt as this server can read it: maybe without its prefill.
 
-        Raises `TomevalError` if the prefill must go and the prompt has nothing instead, unless the
-        option `prefill` asks for just that.
+        Raises `TomevalError` if the prefill must go and the prompt has nothing instead.
         """
-        option, goes_on = self.options.prefill, self.server.goes_on or self.renders
-        if not prompt.prefill or not self.chat or option == "continue":
+        if not prompt.prefill or not self.chat or self.server.goes_on or self.renders:
             return prompt
-        if option == "auto" and goes_on:
-            return prompt
-        if option == "auto" and not prompt.instead:
+        if not prompt.instead:
             raise TomevalError(
-                f"{self.name}: this server is not known to go on from a begun answer (prefill); "
-                "use api='completions', prefill='continue' or prefill='omit'"
+                f"{self.name}: this server is not known to go on from a begun answer (prefill), "
+                "and the prompt has nothing instead; use api='completions'"
             )
         return without_prefill(prompt)
 
@@ -137,42 +152,18 @@ class Requests:
         """Return the fields that say how to draw.
 
         Values that switch something off are sent too, because servers fill in the model's own
-        defaults for what is missing; only hosted APIs are known to have no such defaults.
+        defaults for what is missing.
         """
-        off = self.server.off
-        truncation = {
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k or off["top_k"],
-            "min_p": sampling.min_p,
-        }
-        if self.server.hosted:
-            truncation = {name: value for name, value in truncation.items() if value != off[name]}
         return {
             "temperature": sampling.temperature,
-            **truncation,
+            "top_p": sampling.top_p,
+            "top_k": sampling.top_k or self.server.off["top_k"],
+            "min_p": sampling.min_p,
             **self.server.penalties,
             "max_tokens": sampling.max_tokens,
             "seed": fold_seed(seed),
             **({"stop": list(sampling.stop)} if sampling.stop else {}),
         }
-
-    def _thinking(self) -> dict[str, Any]:
-        """Return the fields that say how much to think."""
-        switch, effort = self.options.thinking, self.options.reasoning_effort
-        budget, fields = self.cap, dict[str, Any]()
-        template: dict[str, Any] = {} if switch is None else {"enable_thinking": switch}
-        if budget is not None and self.server is VLLM:
-            fields["thinking_token_budget"] = budget
-        if not self.chat:
-            return fields
-        if effort is not None:
-            fields["reasoning_effort"] = effort
-        if budget is not None and self.server is LLAMA_CPP:
-            fields["thinking_budget_tokens"] = budget
-        if budget is not None and self.server is SGLANG:
-            fields["custom_params"] = {"thinking_budget": budget}
-            template["thinking_budget"] = budget
-        return {**fields, "chat_template_kwargs": template} if template else fields
 
 
 def fold_seed(seed: int) -> int:
@@ -191,18 +182,6 @@ def chat_fields(prompt: Prompt) -> dict[str, Any]:
         return {"messages": messages}
     messages.append({"role": "assistant", "content": prompt.prefill})
     return {"messages": messages, "continue_final_message": True, "add_generation_prompt": False}
-
-
-def plain_text(prompt: Prompt) -> str:
-    r"""Return the prompt without roles: the contents and the prefill, joined by blank lines.
-
-    Examples
-    --------
-    >>> plain_text(Prompt((Message("system", "S"), Message("user", "U")), prefill="Answer:"))
-    'S\n\nU\n\nAnswer:'
-    """
-    parts = [message.content for message in prompt.messages]
-    return "\n\n".join([*parts, prompt.prefill] if prompt.prefill else parts)
 
 
 def without_prefill(prompt: Prompt) -> Prompt:
