@@ -39,19 +39,10 @@ def rooms() -> list[tuple[str, str, int, int]]:
 
     Extensions are one room. What lives there is the first sentence of the package's docstring.
     """
-    order = [
-        "core",
-        "statistics",
-        "models",
-        "lexicon",
-        "strategies",
-        "runs",
-        "play",
-        "comparing",
-        "plots",
-    ]
-    order += ["report", "api", "cli", "games", "games/matrix", "games/seated", "games/decrypto"]
-    order += ["games/arena", "games/blotto", "games/codenames", "games/ipd3", "games/mafia"]
+    order = ["core", "statistics", "models", "lexicon", "strategies", "runs", "play", "comparing"]
+    order += ["plots", "report", "api", "cli", "games"]
+    seated = ["llm", "people", "decrypto", "arena", "blotto", "codenames", "ipd3", "mafia"]
+    order += [f"games/{name}" for name in ("matrix", *seated)]
     order += ["extensions"]
     rows = []
     for name in order:

@@ -53,9 +53,9 @@ def row(careful: bool, matching: str, eve: str, alice: str, bob: str, games: int
     [cell] = make_experiment(data).cells
     assert isinstance(cell, DecryptoCell)
     played = [run_now(play_one(cell, game, {}, lambda: None)) for game in range(games)]
-    turns = np.array([len(game.turns) for game in played])
-    lost = sum(game.outcome in ("miscommunication", "both") for game in played)
-    survived = sum(game.outcome == "survived" for game in played)
+    turns = np.array([game.decisions[-1].round for game in played])
+    lost = sum(game.ending in ("miscommunication", "both") for game in played)
+    survived = sum(game.ending == "survived" for game in played)
     low, high = (100 * bound for bound in wilson(lost, games))
     half = 1.96 * turns.std(ddof=1) / np.sqrt(games)
     return {

@@ -16,8 +16,8 @@ import numpy as np
 
 from tomeval.core.coroutines import run_now
 from tomeval.games.decrypto.experiment import DecryptoCell
-from tomeval.games.decrypto.play import PlayedGame
 from tomeval.games.decrypto.seating import play_one
+from tomeval.games.played import PlayedGame
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure
 from tomeval.runs.experiment import make_experiment
@@ -74,10 +74,10 @@ def measure(pair: str, eve: str, careful: bool, k: int, games: int) -> list[dict
 def summary(played: list[PlayedGame]) -> dict[str, tuple[float, float, float]]:
     """Return each measure with its 95 % interval."""
     games = len(played)
-    turns = np.array([len(game.turns) for game in played])
+    turns = np.array([game.decisions[-1].round for game in played])
     found = {}
     for name, counted in SHARES.items():
-        hits = sum(game.outcome in counted for game in played)
+        hits = sum(game.ending in counted for game in played)
         found[name] = (hits / games, *wilson(hits, games))
     mean = float(turns.mean())
     half = 1.96 * float(turns.std(ddof=1)) / games**0.5

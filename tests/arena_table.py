@@ -7,10 +7,10 @@ import json
 
 import numpy as np
 
-from tomeval.games.arena.llm_options import LLMOptions
-from tomeval.games.arena.llm_seat import LLMSeat
 from tomeval.games.chairs import Chair
 from tomeval.games.game import Stage
+from tomeval.games.llm.options import ArenaOptions
+from tomeval.games.llm.seat import LLMSeat
 from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies.asking import flatten
 
@@ -36,7 +36,9 @@ class Logged:
 def seat(number, script, prompts=None, attempts=1, **options):
     rng, model = np.random.default_rng(number), ScriptedModel(script)
     chair = Chair(number, rng, model, f"test/{number}", attempts=attempts)
-    return LLMSeat(chair, LLMOptions(**options), prompts)
+    made = ArenaOptions(**options)
+    prompts = prompts or made.templates("arena", None)
+    return LLMSeat(chair, made, made.parsed, prompts)
 
 
 def play(game, state, seats, *, probes=False):

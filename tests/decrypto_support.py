@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from tomeval.games.chairs import Chair
-from tomeval.games.decrypto.game import Deal, Rules
-from tomeval.games.decrypto.llm_options import LLMOptions
-from tomeval.games.decrypto.llm_seats import LLMSeat
-from tomeval.games.decrypto.play import PlayedGame, Table, play_game
+from tomeval.games.decrypto.game import Deal, Game, Rules
+from tomeval.games.decrypto.llm import DecryptoOptions, DecryptoSeat
 from tomeval.games.decrypto.probes import Probes
-from tomeval.games.decrypto.seats import ROLES
+from tomeval.games.decrypto.seats import ALICE, EVE, ROLES
+from tomeval.games.decrypto.stages import Decrypto, trail_of
+from tomeval.games.decrypto.turns import as_record, turns_of
+from tomeval.games.play import Table, play_game
 from tomeval.lexicon.words import WordLists
 from tomeval.models.base import GenerateRequest
 from tomeval.models.scripted import ScriptedModel
@@ -72,26 +74,44 @@ def everything(question: str) -> str:
 
 
 def seat(role: str, script, **options):
-    chair = Chair(role, np.random.default_rng(0), ScriptedModel(script), f"test/{role}")
-    return LLMSeat(chair, LLMOptions(**options))
+    rng, model = np.random.default_rng(0), ScriptedModel(script)
+    chair = Chair(ROLES.index(role), rng, model, f"test/{role}")
+    return DecryptoSeat(chair, DecryptoOptions(**options))
 
 
 def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **options) -> Table:
     """Seat language models; `options` by role, or for all."""
-    seats = {
-        role: seat(role, scripts[role], **(options.get(role) or options.get("every") or {}))
+    seats = [
+        seat(role, scripts[role], **(options.get(role) or options.get("every") or {}))
         for role in ROLES
-    }
+    ]
+    rules = rules or Rules(turns=3, miscommunications=9, interceptions=9)
+    lists = WordLists(KEYS, ("cat", "dog", "owl", "fox", "hen", "cow"))
+    rng = np.random.default_rng(0)
     return Table(
+        Decrypto(lists, rules, probes or Probes()),
         seats,
-        WordLists(KEYS, ("cat", "dog", "owl", "fox", "hen", "cow")),
-        rules=rules or Rules(turns=3, miscommunications=9, interceptions=9),
-        probes=probes or Probes(),
+        (0, 1, 2),
+        *(rng, rng, rng),
+        door=seats[0].chair.door,
+        measured=(ALICE, EVE),
+        side_by_side=True,
     )
 
 
-def play(where: Table, deal: Deal = DEAL, record=None) -> PlayedGame:
-    return asyncio.run(play_game(where, 0, deal, record))
+def play(where: Table, deal: Deal = DEAL, recorded=None) -> SimpleNamespace:
+    """Play a game; return its status, outcome, turns and calls."""
+    rules = where.game.rules
+    where.start = Game(deal, rules)
+    where.record = () if recorded is None else trail_of(recorded, where.start)
+    record = as_record(asyncio.run(play_game(where, 0, 0)), deal, rules, recorded)
+    calls = [(turn, role, call) for turn, role, _, call in record.calls]
+    return SimpleNamespace(
+        status=record.status,
+        outcome=record.own["outcome"],
+        turns=turns_of(record),
+        calls=calls,
+    )
 
 
 def experiment(**more: Any):

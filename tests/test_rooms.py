@@ -61,7 +61,8 @@ def test_imports_run_downward():
     assert not back
 
 
-SHARED = {"arena": {"seated"}, "decrypto": {"seated"}}
+SHARED = {name: {"llm", "people"} for name in ("arena", "decrypto")}
+SHARED |= {"people": {"llm", "arena", "decrypto"}}
 SHARED |= {name: {"arena"} for name in ("blotto", "codenames", "ipd3", "mafia")}
 """The folders of `games` that others import; no game knows another."""
 

@@ -134,10 +134,11 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) 
 
 def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> None:
     from tomeval import run
-    from tomeval.games.decrypto.players import PlayerKind, RandomSeat, table_from_spec
+    from tomeval.games.decrypto.players import PlayerKind, table_from_spec
+    from tomeval.games.seats import ScriptedSeat
 
     def seat(chair, luck, lists):
-        return RandomSeat(chair, lists)
+        return ScriptedSeat(chair)
 
     kind = PlayerKind(
         "draws, by its luck",

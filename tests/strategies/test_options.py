@@ -4,7 +4,7 @@ import pytest
 from known import Known, fixed, make_setup, play, question
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.decrypto.llm_options import LLMOptions
+from tomeval.games.decrypto.llm import DecryptoOptions as LLMOptions
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.subjects.llm import SubjectOptions
 from tomeval.strategies.asking import ALLOWANCES

@@ -39,7 +39,7 @@ PANELS = {
 """The commands by what one does with them, in the order of ``--help``."""
 
 PARTS = {
-    "play": {name: f"games.{name}.commands:PLAY" for name in ("arena", "decrypto")},
+    "play": {"seats": "games.people.commands:PLAY"},
     "import": {"matrix": "games.matrix.commands:import_"},
 }
 """Commands that do another thing in each domain; extensions bring more parts of them."""

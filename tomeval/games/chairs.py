@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
 from tomeval.models.base import Model
-
-SeatName = TypeVar("SeatName", bound=int | str)
 
 Beliefs = Callable[..., tuple[float, float]]
 """Returns the two uniform numbers of what is stated in a step, from 1, of a question if there are
@@ -52,13 +50,12 @@ class Door:
 
 
 @dataclass(frozen=True)
-class Chair(Generic[SeatName]):
+class Chair:
     """Where a player sits for one game.
 
     Attributes
     ----------
-    seat : int or str
-        As the game calls its seats.
+    seat : int
     rng : numpy.random.Generator
         The player's own generator; the only source of chance it may use.
     name : str
@@ -69,7 +66,7 @@ class Chair(Generic[SeatName]):
         How often the table asks until an answer is legal; 0: as often as the player's options say.
     """
 
-    seat: SeatName
+    seat: int
     rng: np.random.Generator
     model: Model | None = None
     name: str = ""

@@ -443,11 +443,7 @@ class ArenaGame(ABC, Generic[S]):
         """Return an event as a line for readers, such as ``Player 2 votes for Player 0``."""
         who = "" if event.seat is None else self.seat_name(event.seat)
         line = {**_LINES, **self.lines}[event.kind]
-        return line.format(who=who, what=words(event.data), data=event.data)
-
-    def silent(self, event: Event) -> bool:
-        """Tell whether a seat could speak and said nothing, which transcripts leave out."""
-        return event.kind == "talk" and isinstance(event.data, str) and not event.data.strip()
+        return line.format(who=who, what=words(event.data) or "(nothing)", data=event.data)
 
     def acted(self, kind: str, action: Action) -> str:
         """Return what a decision of a kind came to in words for readers."""

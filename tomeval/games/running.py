@@ -20,17 +20,20 @@ GAMES_PER_CHUNK = 50
 """Games without a language model that are played and stored together."""
 
 
-def play_of(play_one: PlayOne, as_record: Callable[[Any], Record]) -> Play:
-    """Return how a domain plays; games without a model are played in chunks, without event loop."""
+def play_of(play_one: PlayOne, as_record: Callable[[Any, Any], Record]) -> Play:
+    """Return how a domain plays; `as_record` is given a cell and a game.
+
+    Games without a model are played in chunks, without event loop.
+    """
 
     async def one(
         cell: Any, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
     ) -> Record:
-        return as_record(await play_one(cell, episode, models, on_step))
+        return as_record(cell, await play_one(cell, episode, models, on_step))
 
     def many(cell: Any, first: int, count: int) -> list[Record]:
-        numbers = range(first, first + count)
-        return [as_record(run_now(play_one(cell, number, {}, lambda: None))) for number in numbers]
+        played = (play_one(cell, first + number, {}, lambda: None) for number in range(count))
+        return [as_record(cell, run_now(game)) for game in played]
 
     return Play(one, lambda cell: 0 if cell.models else GAMES_PER_CHUNK, many)
 

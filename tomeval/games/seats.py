@@ -59,21 +59,21 @@ class Seat(ABC):
 
     asked_first: bool = False
 
-    def begin(self, view: View[Any]) -> None:  # noqa: B027 (most learn it with the first decision)
+    def begin(self, view: Any) -> None:  # noqa: B027 (most learn it with the first decision)
         """Learn what the seat was dealt."""
 
     @abstractmethod
-    async def answer(self, view: View[Any], ask: Ask) -> Answer:
+    async def answer(self, view: Any, ask: Ask) -> Answer:
         """Decide."""
 
-    async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:
+    async def probe(self, view: Any, ask: Ask, probe: Probe) -> Answer | None:
         """Answer a side question on what is seen before a decision; None: it cannot be asked.
 
         It is never put back into the transcript and changes no later answer.
         """
         return None
 
-    async def observe(self, view: View[Any]) -> tuple[dict[str, Any], ...]:
+    async def observe(self, view: Any) -> tuple[dict[str, Any], ...]:
         """Learn of a stage that is over; return the model calls that this took."""
         return ()
 
@@ -104,7 +104,7 @@ class ScriptedSeat(Seat):
 
     def __init__(
         self,
-        chair: Chair[int],
+        chair: Chair,
         policy: Policy | None = None,
         guesses: bool = False,
         error_rate: float = 0.0,
@@ -144,7 +144,8 @@ class ScriptedSeat(Seat):
                 return None
             drawn = form.labels[int(self.chair.rng.integers(len(form.labels)))]
             return Answer(view.game.read(view, probe, form.items(drawn)))
-        assert self.policy is not None
+        if self.policy is None:
+            return None
         said = self.policy.predict(view, ask, probe, self.memory, self.chair.rng)
         return None if said is None else Answer(said)
 

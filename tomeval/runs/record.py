@@ -180,22 +180,24 @@ class Record:
         """Return a column of the steps, a value per step."""
         return list(spread(self.columns.get(name), self.steps))
 
-    def rows(self, table: str, names: Sequence[str], asked: Asked) -> Iterator[tuple[Any, ...]]:
+    def rows(self, table: str, names: Sequence[str], schema: Schema) -> Iterator[tuple[Any, ...]]:
         """Yield columns of a table, see `tomeval.runs.store.Store.read`."""
-        columns = self._table(table, asked)
+        columns = self._table(table, schema)
         count = 1 if table == "episodes" else len(columns["step"])
         each = (spread(self._named(columns, name, count), count) for name in names)
         return zip(*each, strict=True)
 
-    def _table(self, table: str, asked: Asked) -> dict[str, Column]:
+    def _table(self, table: str, schema: Schema) -> dict[str, Column]:
         if table == "episodes":
-            return _held({"status": self.status, "steps": self.steps, **self.own})
+            turns = self._turns(schema)
+            return _held({"status": self.status, "steps": max(turns, default=0), **self.own})
         if table == "steps":
             return {"step": range(1, self.steps + 1), **self.columns}
         if table == "answers":
             known: Iterable[Sequence[Any]] = zip(*self.answers, strict=True) if self.answers else ()
             return dict(zip(ANSWER, map(list, known), strict=False)) or {"step": []}
-        rows = sorted(self.asked(asked))
+        turns = self._turns(schema)
+        rows = sorted((turns[step - 1], *row) for step, *row in self.asked(schema.asked))
         return {name: [row[place] for row in rows] for place, name in enumerate(ASKED)}
 
     def _named(self, columns: Mapping[str, Column], name: str, count: int) -> Column:
@@ -204,13 +206,17 @@ class Record:
         name, *path = name.split("/")
         source, _, column = name.rpartition(".")
         if source == "episodes":
-            values: Column = self._table(source, _nothing)[column] * count
+            values: Column = self._table(source, Schema())[column] * count
         elif source == "steps":
             of_steps = range(1, self.steps + 1) if column == "step" else self.column(column)
             values = [of_steps[step - 1] for step in columns["step"]]
         else:
             values = columns.get(name)
         return [_inside(value, path) for value in spread(values, count)] if path else values
+
+    def _turns(self, schema: Schema) -> Sequence[int]:
+        """Return by step what exports call a step, see `Schema.turn`."""
+        return self.column(schema.turn) if schema.turn else range(1, self.steps + 1)
 
     def asked(self, asked: Asked) -> Iterator[tuple[int, str, str, str, int]]:
         """Yield step, seat, question, outcome and attempts of every question, in no order."""
@@ -260,12 +266,15 @@ class Schema:
         See `Asked`. Default: all questions are among the answers.
     shown : mapping
         Kinds of columns that only exports have, or have with another kind. All others are text.
+    turn : str
+        The column of steps that numbers what exports show as steps, where these are several.
     """
 
     episodes: Mapping[str, str] = field(default_factory=dict)
     steps: Mapping[str, str] = field(default_factory=dict)
     asked: Asked = _nothing
     shown: Mapping[str, str] = field(default_factory=dict)
+    turn: str = ""
 
 
 def spread(column: Column, count: int) -> Iterable[Any]:

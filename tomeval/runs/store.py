@@ -305,14 +305,14 @@ class Store(Index):
         complete : bool
             Of complete episodes alone.
         """
-        asked = self.domain.read.schema.asked
+        schema = self.domain.read.schema
         if episode is None:
             for record in self.records(cell, complete):
-                yield from record.rows(table, names, asked)
+                yield from record.rows(table, names, schema)
         elif episode in self._index.get(cell, {}):
             record = self.record(cell, episode)
             if not complete or record.status == COMPLETE:
-                yield from record.rows(table, names, asked)
+                yield from record.rows(table, names, schema)
 
     def last_unread(self, cell: int, episode: int) -> str:
         """Return the outcome of an episode's last answer that is not valid; empty: none."""

@@ -27,13 +27,13 @@ from tomeval.extensions.levels.seats import spec_of
 from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.game import (
     CODES,
-    DecoderView,
-    EncoderView,
-    InterceptorView,
     Rules,
     Turn,
+    View,
 )
 from tomeval.games.decrypto.players import player_from_table, table_from_spec
+from tomeval.games.decrypto.seats import ROLES
+from tomeval.games.game import Probe
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.lexicon.embeddings import shipped_embedding
@@ -154,16 +154,16 @@ PAST = (Turn((1, 2, 3), ("stream", "guitar", "loaf"), (1, 2, 3), (1, 2, 4)),)
 def seated(role, seed=0, **options):
     table = {"kind": "rsa", **options}
     player = player_from_table("p", table, {}, None)
-    return player.seat(Chair(role, np.random.default_rng(seed)), shipped_lists())
+    return player.seat(Chair(ROLES.index(role), np.random.default_rng(seed)), shipped_lists())
 
 
 def test_alice_draws_by_her_probabilities() -> None:
-    view = EncoderView(KEYS, (2, 4, 1), PAST)
+    view = View(KEYS, (2, 4, 1), PAST)
     words = shipped_lists().hints
     worth = seated("encoder").worths(2, view, ())
     chance = softmax(2.0 * worth)
     likely = np.argsort(chance)[-8:]
-    said = [asyncio.run(seated("encoder", seed, level=2, alpha=2.0).answer(view)).value[0]
+    said = [asyncio.run(seated("encoder", seed, level=2, alpha=2.0).answer(view, None)).action[0]
             for seed in range(160)]  # fmt: skip
     seen = np.array([said.count(words[i]) for i in likely])
     expected = 160 * np.append(chance[likely], 1 - chance[likely].sum())
@@ -171,49 +171,49 @@ def test_alice_draws_by_her_probabilities() -> None:
 
 
 def test_listeners_draw_by_their_probabilities_and_repeat_themselves() -> None:
-    view = DecoderView(KEYS, PAST, ("music", "snow", "bank"))
+    view = View(KEYS, turns=PAST, hints=("music", "snow", "bank"))
     bobs = [seated("decoder", seed, level=1, alpha=0.02) for seed in range(60)]
-    said = [asyncio.run(bob.answer(view)).value for bob in bobs]
-    assert said == [asyncio.run(bob.answer(view)).value for bob in bobs]
+    said = [asyncio.run(bob.answer(view, None)).action for bob in bobs]
+    assert said == [asyncio.run(bob.answer(view, None)).action for bob in bobs]
     assert len(set(said)) > 5  # nearly at random
     eve = seated("interceptor", level=0)
-    same = InterceptorView(PAST, ("stream", "guitar", "loaf"))
-    assert asyncio.run(eve.answer(same)).value == (1, 2, 3)
+    same = View(turns=PAST, hints=("stream", "guitar", "loaf"))
+    assert asyncio.run(eve.answer(same, None)).action == (1, 2, 3)
     doubting = seated("interceptor", level=2)
-    assert asyncio.run(doubting.answer(same)).value != (1, 2, 3)
+    assert asyncio.run(doubting.answer(same, None)).action != (1, 2, 3)
 
 
 def test_levels_of_a_mixture_are_drawn_by_turn_and_noted() -> None:
-    view = EncoderView(KEYS, (2, 4, 1), PAST)
-    notes = [asyncio.run(seated("encoder", seed, level=[0.25, 0, 0.75]).answer(view)).details
+    view = View(KEYS, (2, 4, 1), PAST)
+    notes = [asyncio.run(seated("encoder", seed, level=[0.25, 0, 0.75]).answer(view, None)).details
              for seed in range(120)]  # fmt: skip
     twos = sum(note["level"] == 2 for note in notes)
     assert {note["level"] for note in notes} == {0, 2}
     assert 0.6 < twos / 120 < 0.9
-    assert asyncio.run(seated("encoder", level=2).answer(view)).details is None
+    assert asyncio.run(seated("encoder", level=2).answer(view, None)).details is None
 
 
 def test_alice_predicts_only_whom_she_reasons_about() -> None:
-    view, hints = EncoderView(KEYS, (2, 4, 1), PAST), ("guitar", "snow", "creek")
+    view, hints = View(KEYS, (2, 4, 1), PAST), ("guitar", "snow", "creek")
     asked = {
         (level, question): asyncio.run(
-            seated("encoder", level=level).probe(view, question, hints=hints)
+            seated("encoder", level=level).probe(view, None, Probe(question, None, hints))
         )
         for level in (0, 1, 2)
         for question in ("bob", "eve")
     }
     assert [key for key, said in asked.items() if said] == [(1, "bob"), (2, "bob"), (2, "eve")]
-    assert asked[2, "bob"].value == (2, 4, 1)
+    assert asked[2, "bob"].action == (2, 4, 1)
 
 
 def test_eve_of_level_0_is_what_alice_2_expects() -> None:
     """A repeated hint, which Eve reads, is for level 1 only; in the first turn there is none."""
     words, alice = shipped_lists().hints, seated("encoder")
-    view = EncoderView(KEYS, (1, 2, 3), PAST)
+    view = View(KEYS, (1, 2, 3), PAST)
     one, two = (softmax(4 * alice.worths(n, view, ())) for n in (1, 2))
     repeated = words.index("stream")
     assert two[repeated] < one[repeated] / 10
-    first = EncoderView(KEYS, (1, 2, 3))
+    first = View(KEYS, (1, 2, 3))
     one, two = (softmax(4 * alice.worths(n, first, ())) for n in (1, 2))
     np.testing.assert_allclose(one, two, atol=1e-12)
 
@@ -222,7 +222,7 @@ def test_a_repeated_hint_is_only_barred_by_the_rule() -> None:
     words = shipped_lists().hints
     place = words.index("stream")
     for barred in (False, True):
-        view = EncoderView(KEYS, (1, 2, 3), PAST, Rules(no_repeat_hints=barred))
+        view = View(KEYS, (1, 2, 3), PAST, Rules(no_repeat_hints=barred))
         worth = seated("encoder").worths(0, view, ())
         assert np.isfinite(worth[place]) != barred
         assert not np.isfinite(worth[words.index("river")])

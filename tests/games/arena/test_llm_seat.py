@@ -13,9 +13,9 @@ from arena_table import Logged, play, said, seat
 from arena_toy import State, Toy, ToyPrompts
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.arena.llm_options import LLMOptions
-from tomeval.games.arena.llm_seat import LLMSeat
 from tomeval.games.chairs import Chair
+from tomeval.games.llm.options import ArenaOptions as LLMOptions
+from tomeval.games.llm.seat import LLMSeat
 from tomeval.models.base import BackendError, Reply, Unlisted
 from tomeval.models.scripted import ScriptedModel
 
@@ -282,7 +282,8 @@ def test_a_decision_and_its_probes_may_be_asked_at_once(prompts, options):
     results = []
     for at_once in (True, False):
         chair = Chair(0, np.random.default_rng(0), Slow(lambda r: everything(text(r), r)), "one")
-        player = LLMSeat(chair, LLMOptions(**options), prompts)
+        made = LLMOptions(**options)
+        player = LLMSeat(chair, made, made.parsed, prompts)
 
         async def go(player=player, at_once=at_once):
             state, found, rng = State(1), [], np.random.default_rng(1)

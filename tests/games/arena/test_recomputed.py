@@ -9,8 +9,8 @@ import pytest
 from support import ROOT
 
 import tomeval
+from tomeval.games.arena.replaying import game_lines
 from tomeval.games.arena.tables import result_rows
-from tomeval.games.arena.transcripts import game_lines
 from tomeval.report.exporting import export_run
 from tomeval.report.tables import render
 from tomeval.runs.experiment import load_experiment

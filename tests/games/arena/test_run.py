@@ -14,9 +14,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.extensions.ratings.errors import error_rows
 from tomeval.games.arena.records import game_records
-from tomeval.games.arena.replaying import actions_of, replay
+from tomeval.games.arena.replaying import actions_of, game_lines, replay
 from tomeval.games.arena.tables import result_rows
-from tomeval.games.arena.transcripts import game_lines
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 

@@ -9,16 +9,18 @@ from support import Typing
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.games.arena.session import play_session
-from tomeval.games.arena.terminal import typed
+from tomeval.games.arena.session import sit
 from tomeval.games.game import Broken, Form
+from tomeval.games.people.session import play_session
+from tomeval.games.people.terminal import typed
 
 
-def sit(game, lines, others=(), **more):
+def sit_down(game, lines, others=(), **more):
     screen = io.StringIO()
     keys = Typing(lines, screen)
-    played = play_session(game, others, Console(keys, screen), **more)
-    return played, screen.getvalue(), keys.seen
+    sitting = sit(game, others, **more)
+    over = play_session(sitting, Console(keys, screen))
+    return sitting.played if over else None, screen.getvalue(), keys.seen
 
 
 IPD = {"talk": 0, "rounds": 2}
@@ -26,7 +28,7 @@ IPD = {"talk": 0, "rounds": 2}
 
 def test_a_game_to_its_end():
     lines = ["cooperate defect", "cooperate, DEFECT"]
-    played, screen, _ = sit("ipd3", lines, ["tit_for_tat"], rules=IPD)
+    played, screen, _ = sit_down("ipd3", lines, ["tit_for_tat"], rules=IPD)
     # Round 1: both others cooperate; I get 3 + 5. Round 2: the second one pays back; 3 + 1.
     assert played.rewards[0] == 12
     assert "You are Player 0" in screen
@@ -38,17 +40,17 @@ def test_a_game_to_its_end():
 
 def test_any_seat_and_the_same_deal_again():
     for seat in range(3):
-        played, screen, _ = sit("ipd3", ["defect defect"] * 2, ["grim"], seat=seat, rules=IPD)
+        played, screen, _ = sit_down("ipd3", ["defect defect"] * 2, ["grim"], seat=seat, rules=IPD)
         assert f"You are Player {seat}." in screen
         assert played.seats[0] == seat
         assert played.rewards[seat] == 10 + 2
     with pytest.raises(TomevalError, match=r"--seat 3: no such seat; the seats are 0 \(Pla"):
-        sit("ipd3", [], ["grim"], seat=3, rules=IPD)
+        sit_down("ipd3", [], ["grim"], seat=3, rules=IPD)
 
 
 def test_mistakes_are_told_and_asked_again():
     lines = ["", "co", "cooperate", "cooperate maybe", "?", "rules", "defect, defect", "quit"]
-    played, screen, _ = sit("ipd3", lines, ["grim"], rules=IPD)
+    played, screen, _ = sit_down("ipd3", lines, ["grim"], rules=IPD)
     assert played is None
     assert "2 were expected, 1 were typed. Try again" in screen
     assert "'maybe' is not one of cooperate, defect. Try again" in screen
@@ -59,20 +61,20 @@ def test_mistakes_are_told_and_asked_again():
 
 
 def test_the_input_may_end_and_be_interrupted():
-    assert sit("ipd3", ["defect defect"], ["grim"], rules=IPD)[0] is None
+    assert sit_down("ipd3", ["defect defect"], ["grim"], rules=IPD)[0] is None
 
     class Interrupting(io.StringIO):
         def readline(self, *args):
             raise KeyboardInterrupt
 
     screen = io.StringIO()
-    assert play_session("ipd3", ["grim"], Console(Interrupting(), screen), rules=IPD) is None
+    assert not play_session(sit("ipd3", ["grim"], rules=IPD), Console(Interrupting(), screen))
     assert screen.getvalue().endswith("The game was not finished.\n")
 
 
 def test_others_may_be_models_and_different():
     lines = ["hello, all", "defect defect"]
-    played, screen, _ = sit(
+    played, screen, _ = sit_down(
         "ipd3", lines, ["scripted:arena", "always_defect"], rules={"talk": 1, "rounds": 1}
     )
     assert "Player 1: Good day to all." in screen
@@ -81,13 +83,13 @@ def test_others_may_be_models_and_different():
 
 
 def test_silence_is_an_answer():
-    _, screen, _ = sit("ipd3", ["", "defect defect"], ["grim"], rules={"talk": 1, "rounds": 1})
+    _, screen, _ = sit_down("ipd3", ["", "defect defect"], ["grim"], rules={"talk": 1, "rounds": 1})
     assert "You say nothing" in screen
 
 
 def test_the_key_stays_hidden_from_operatives():
     rules = {"red": 3, "blue": 3, "neutral": 2, "assassin": 1}
-    _, screen, seen = sit("codenames", ["pass"] * 20, ["scripted:arena"], seat=1, rules=rules)
+    _, screen, seen = sit_down("codenames", ["pass"] * 20, ["scripted:arena"], seat=1, rules=rules)
     assert seen
     board = screen.partition("The board:\n")[2].partition("\n\n")[0].split("\n")
     assert len(board) == 9
@@ -103,7 +105,9 @@ def test_the_key_stays_hidden_from_operatives():
 @pytest.mark.parametrize("seat", range(6))
 def test_roles_stay_hidden(seat):
     lines = ["1", "2", "3", "4", "5", "0", "silent"] * 60
-    _, screen, seen = sit("mafia", lines, ["scripted:arena"], seat=seat, rules={"talk": "acts"})
+    _, screen, seen = sit_down(
+        "mafia", lines, ["scripted:arena"], seat=seat, rules={"talk": "acts"}
+    )
     role = screen.partition("Your role: ")[2].partition(".")[0]
     assert role
     for text in seen:
@@ -124,6 +128,8 @@ def test_roles_stay_hidden(seat):
         ("5 10 5", Form("allocation", int, 3), [5, 10, 5]),
         ("[5, 10, 5]", Form("allocation", int, 3), [5, 10, 5]),
         ("-1", Form("count", int), [-1]),
+        ("2-4-1", Form("code", int, 3), [2, 4, 1]),
+        ("241", Form("code", int, 3), [2, 4, 1]),
         ("ocean 2", Form("clue", str, 0), ["ocean", "2"]),
         ("New York, 2", Form("clue", str, 0), ["New York", "2"]),
         ("I say: [no], {no}.", Form("message", str), ["I say: [no], {no}."]),

@@ -17,7 +17,7 @@ from tomeval.games.decrypto.embedding_players import (
     history_sums,
     match,
 )
-from tomeval.games.decrypto.game import CODES, EncoderView, Rules, Turn, hint_fault
+from tomeval.games.decrypto.game import CODES, Rules, Turn, View, hint_fault
 from tomeval.lexicon.embeddings import on_score_grid, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists
 
@@ -160,7 +160,7 @@ class TestSearch:
     past = (Turn((1, 2, 3), ("violin", "king", "loaf"), (1, 2, 3), (1, 2, 3)),)
 
     def test_hints_are_legal_and_worth_one(self) -> None:
-        view = EncoderView(self.words, (2, 1, 4), self.past, Rules(no_repeat_hints=True))
+        view = View(self.words, (2, 1, 4), self.past, Rules(no_repeat_hints=True))
         found = BestTurnSearch(self.lists, self.bob, self.eve).search(view)
         assert found is not None
         assert hint_fault(found, self.words, view.code, view.turns, view.rules) is None
@@ -173,8 +173,8 @@ class TestSearch:
         search = BestTurnSearch(lists, bob, eve)
         code = (4, 1, 2)
         turns = (Turn((1, 2, 3), ("king", "loaf", "violin"), code, code),)  # misled Eve
-        found = search.search(EncoderView(self.words, code, turns))
+        found = search.search(View(self.words, code, turns))
         assert found is not None
         assert found[0] == "sand"  # first, a greedy Bob takes digit 4 from this one alone
         again = (*turns, Turn(code, ("sand", "violin", "king"), code, code))
-        assert search(EncoderView(self.words, code, again, Rules(no_repeat_hints=True))) == 0.0
+        assert search(View(self.words, code, again, Rules(no_repeat_hints=True))) == 0.0

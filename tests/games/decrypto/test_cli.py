@@ -97,8 +97,8 @@ def test_a_table_for_some_runs_alone(small, tomeval, what) -> None:
 def test_transcript(small, tomeval) -> None:
     command = ("transcript", small, "--cell", "0")
     _, out, _ = tomeval(*command, "--episode", "1", "--no-calls")
-    assert "== step 2: code" in out
-    assert "probe of Eve, keywords: one-two-three-four" in out
+    assert "== step 2: Alice (script), encode: " in out
+    assert "[predicts keywords: one, two, three, four; true: " in out
     assert "You are playing a word game" not in out
     _, out, _ = tomeval(*command)
     assert (
@@ -119,7 +119,7 @@ def test_export(small, tomeval) -> None:
     names = ("predicted_eve", "predicted_eve_reminded", "predicted_bob")  # this Alice says the code
     assert [first[name] for name in names] == [first["code"]] * 3
     with Run(small) as run:
-        assert len(rows) == query(run, "SELECT COUNT(*) FROM steps")[0][0]
+        assert len(rows) == query(run, "SELECT COUNT(*) FROM step_records")[0][0]
 
 
 def test_codes_are_numbers_in_every_format(small, tmp_path) -> None:
@@ -143,6 +143,9 @@ def test_play(tmp_path, tomeval) -> None:
     assert "Alice and Bob win" in out
     (game,) = read_games(games)
     assert game.players == {"encoder": "minilm", "decoder": "minilm", "interceptor": "human"}
+    games.write_text("{}")
+    assert "is not a file of recorded games" in tomeval(*play, stdin="123\n134\n")[2]
+    assert games.read_text() == "{}"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from tomeval.games.decrypto.game import (
     deal_stream,
     hint_fault,
 )
-from tomeval.games.decrypto.seats import seat_stream
+from tomeval.games.decrypto.seats import ALICE, BOB, EVE, seat_stream
 from tomeval.lexicon.embeddings import Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists
 
@@ -44,9 +44,9 @@ MINILM, WORDNET = shipped_embedding("minilm"), shipped_embedding("wordnet")
 def seats(players, seed, game, lists=LISTS):
     rng = seat_stream(seed, "encoder", "a").episode(game, ENCODER_DRAWS)
     return (
-        EmbeddingEncoder(Chair("encoder", rng), players[0], lists),
-        EmbeddingListener(Chair("decoder", np.random.default_rng(0)), players[1]),
-        EmbeddingListener(Chair("interceptor", np.random.default_rng(0)), players[2]),
+        EmbeddingEncoder(Chair(0, rng), players[0], lists),
+        EmbeddingListener(players[1]),
+        EmbeddingListener(players[2]),
     )
 
 
@@ -57,11 +57,11 @@ def play_in_seats(players, seed, game, rules=None, lists=LISTS) -> Game:
 
     async def play(state: Game) -> Game:
         while state.outcome is None:
-            hints = (await alice.answer(state.encoder_view())).value
-            assert (await alice.answer(state.encoder_view())).value == hints  # asked twice
+            hints = (await alice.answer(state.view(ALICE), None)).action
+            assert (await alice.answer(state.view(ALICE), None)).action == hints  # asked twice
             assert hint_fault(hints, state.deal.keywords, state.code, state.turns, rules) is None
-            guess = (await bob.answer(state.decoder_view(hints))).value
-            caught = (await eve.answer(state.interceptor_view(hints))).value
+            guess = (await bob.answer(state.view(BOB, hints), None)).action
+            caught = (await eve.answer(state.view(EVE, hints), None)).action
             state = state.after(hints, guess, caught)
         return state
 
@@ -184,11 +184,11 @@ class TestEncoder:
     def test_every_candidate_is_as_likely(self) -> None:
         """First hints of one deal under many streams: 8 candidates, 4,000 draws."""
         words = tuple(LISTS.keywords[i] for i in (17, 170, 320, 512))
-        view = Game(Deal(words, ((3, 1, 2),)), Rules(turns=1)).encoder_view()
+        view = Game(Deal(words, ((3, 1, 2),)), Rules(turns=1)).view(ALICE)
         stream, spec = seat_stream(1, "encoder", "b"), EncoderSpec(WORDNET, 8)
         rngs = [stream.episode(game, ENCODER_DRAWS) for game in range(4000)]
-        alices = [EmbeddingEncoder(Chair("encoder", rng), spec, LISTS) for rng in rngs]
-        given_hints = [asyncio.run(alice.answer(view)).value[0] for alice in alices]
+        alices = [EmbeddingEncoder(Chair(0, rng), spec, LISTS) for rng in rngs]
+        given_hints = [asyncio.run(alice.answer(view, None)).action[0] for alice in alices]
         words_given, counts = np.unique(given_hints, return_counts=True)
         assert len(words_given) == 8
         assert ((counts - 500) ** 2 / 500).sum() < 24.3  # chi-square, 7 df, p = 0.001
@@ -203,7 +203,7 @@ class TestEncoder:
         for game in range(5):
             alice = seats(players, 1, game, lists)[0]
             state = Game(Deal(lists.keywords, ((1, 2, 3),)), Rules(turns=1))
-            hints = asyncio.run(alice.answer(state.encoder_view())).value
+            hints = asyncio.run(alice.answer(state.view(ALICE), None)).action
             assert hints[0] == "two"  # 0.37 - 0.93 is the smallest shortfall
 
     def test_a_bank_that_runs_out(self) -> None:
@@ -234,10 +234,10 @@ class TestListeners:
         _, bob, eve = seats(players, 1, 0)
         game = Game(Deal(words, CODES[:8]))
         hints = ("zzyzx", "monarchs", "Toast")
-        said = asyncio.run(bob.answer(game.decoder_view(hints)))
-        assert said.value == (1, 2, 3)
+        said = asyncio.run(bob.answer(game.view(BOB, hints), None))
+        assert said.action == (1, 2, 3)
         assert said.details == {"unknown_hints": ["zzyzx"]}
-        said = asyncio.run(eve.answer(game.interceptor_view(hints)))
+        said = asyncio.run(eve.answer(game.view(EVE, hints), None))
         assert said.details == {"unknown_hints": ["zzyzx"]}
 
     def test_without_history_eve_guesses_the_first_code(self) -> None:
@@ -254,15 +254,15 @@ class TestListeners:
             state = Game(Deal(("qa", "qb", "qc", "qd"), tuple(t.code for t in turns)))
             for turn in turns:
                 eve = seats(players, 9, 9)[2]
-                said = asyncio.run(eve.answer(state.interceptor_view(turn.hints)))
-                assert said.value == turn.eve
+                said = asyncio.run(eve.answer(state.view(EVE, turn.hints), None))
+                assert said.action == turn.eve
                 state = Game(state.deal, state.rules, (*state.turns, turn))
 
     def test_unknown_keyword(self) -> None:
         bob = seats((EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM)), 1, 0)[1]
         game = Game(Deal(("piano", "queen", "zzyzx", "beach"), CODES[:8]))
         with pytest.raises(TomevalError, match="no vector for 1 of 1 words: 'zzyzx'"):
-            asyncio.run(bob.answer(game.decoder_view(("violin", "king", "sand"))))
+            asyncio.run(bob.answer(game.view(BOB, ("violin", "king", "sand")), None))
 
 
 class TestFacts:

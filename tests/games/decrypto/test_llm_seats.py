@@ -209,20 +209,20 @@ def test_at_temperature_0_there_is_one_attempt() -> None:
         (said("code", [1, 1, 1]), "illegal"),
     ],
 )
-@pytest.mark.parametrize("policy", ["void", "random", "stop"])
+@pytest.mark.parametrize("policy", ["ask_again", "random", "stop"])
 def test_invalid_guesses_by_policy(reply, outcome, policy) -> None:
     found = logs()
     found["interceptor"] = Logged(lambda question: reply)
     where = table(found, every={"max_attempts": 2})
     where.on_invalid = policy
     if policy == "stop":
-        with pytest.raises(TomevalError, match=f"Eve, guess: the answer is {outcome}"):
+        with pytest.raises(TomevalError, match=f"Eve, intercept: the answer is {outcome}"):
             play(where)
         return
     played = play(where)
     assert played.turns[0].outcomes["interceptor"] == outcome
     assert played.turns[0].attempts["interceptor"] == 2
-    if policy == "void":
+    if policy == "ask_again":
         assert (played.status, played.outcome, len(played.turns)) == ("void", None, 1)
     else:
         assert (played.status, len(played.turns)) == ("complete", 3)
@@ -234,13 +234,13 @@ def test_random_hints_are_legal() -> None:
     found["encoder"] = Logged(lambda question: "nothing")
     where = table(found, every={"max_attempts": 1})
     where.on_invalid = "random"
-    where.lists = WordLists(KEYS, ("river", "rivers", "cat", "dog"))
+    where.game.lists = WordLists(KEYS, ("river", "rivers", "cat", "dog"))
     for turn in play(where).turns:
         assert turn.hints is not None
         assert set(turn.hints) <= {"cat", "dog"}
 
 
-@pytest.mark.parametrize("policy", ["void", "random"])
+@pytest.mark.parametrize("policy", ["ask_again", "random"])
 def test_a_backend_error_is_never_an_answer(policy) -> None:
     def broken(question):
         raise BackendError("no network")
@@ -336,35 +336,6 @@ def test_notes_are_shown_in_the_next_turn_and_not_before(memory, answer) -> None
     assert "plan" not in calls  # notes come with the answers
 
 
-def test_notes_end_where_the_answer_begins() -> None:
-    def answer(question):
-        if 'begins with "Plans:"' not in question:
-            return everything(question)
-        return 'Plans: try animals\nInsights: none\nFinal answer:\n{"code":\n[1, 2, 3]}'
-
-    found = logs()
-    found["decoder"] = Logged(answer)
-    play(table(found, every={"strategy": {"decoder": "Plans + Insights"}}))
-    shown = found["decoder"].requests[1].prompt.messages[-1].content
-    assert "earlier in this game:\nPlans: try animals\nInsights: none\n\nThis is turn 2 of" in shown
-
-
-def test_notes_of_an_unreadable_reply_are_not_kept() -> None:
-    def answer(question):
-        if "turn 2 of" in question:
-            return "Plans: lost\nNo answer."
-        return noting(question)
-
-    found = logs()
-    found["decoder"] = Logged(answer)
-    where = table(found, every={"strategy": {"decoder": "Plans + Insights"}, "max_attempts": 1})
-    where.on_invalid = "random"
-    play(where)
-    last = found["decoder"].texts()[-1]
-    assert "Plans: plan 1" in last
-    assert "lost" not in last
-
-
 @pytest.mark.parametrize("memory", ["restated", "conversation"])
 def test_examples_stand_before_moves_alone_and_once_in_a_conversation(memory) -> None:
     found = logs()
@@ -377,13 +348,6 @@ def test_examples_stand_before_moves_alone_and_once_in_a_conversation(memory) ->
             again = memory == "conversation" and len(request.prompt.messages) > 1
             assert text.count("Example 3.") == (1 if again or not probe else 0)
             assert "Think step by step" in request.prompt.messages[-1].content
-
-
-def test_predictions_for_a_draft_have_no_examples() -> None:
-    found = logs()
-    options = {"strategy": {"encoder": "Social QA + CoT + 3-Shot"}}
-    play(table(found, every=options, rules=Rules(turns=1)))
-    assert ["Example 3." in text for text in found["encoder"].texts()] == [True, False, False, True]
 
 
 EXAMPLE = re.compile(r"^Example \d\. (.+)\nReasoning: .+\nFinal answer: (.+)$", re.M)
@@ -434,17 +398,6 @@ def test_s2a_replaces_the_past_once_a_turn() -> None:
     assert len(found["interceptor"].asked("Rewrite", "You are Eve", "say in turn 3")) == 1
 
 
-def test_a_summary_that_fails_makes_the_answer_invalid() -> None:
-    def answer(question):
-        return Reply("no", finish="refusal") if "Rewrite" in question else everything(question)
-
-    found = logs()
-    found["decoder"] = Logged(answer)
-    played = play(table(found, every={"strategy": "S2A"}))
-    assert (played.status, played.turns[-1].outcomes["decoder"]) == ("void", "refusal")
-    assert len(played.turns) == 2
-
-
 def test_reflexion_shows_the_last_lessons() -> None:
     count = 0
 
@@ -493,19 +446,6 @@ def test_beliefs_with_and_without_the_earlier_answer_in_view(probes, expected) -
     quoted = 'you answered: 1 is "one", 2 is "two", 3 is "three", 4 is "four".'
     revealed = [t for t in found["interceptor"].texts() if "Now you are shown" in t]
     assert [quoted in t for t in revealed] == ["in_view" in name for name in expected[1:]]
-
-
-def test_the_two_conditions_differ_in_the_quoted_answer_alone() -> None:
-    found = logs()
-    both = Probes(beliefs=True, beliefs_in_view=True)
-    play(table(found, rules=Rules(turns=2), probes=both))
-    revealed = [t for t in found["interceptor"].texts() if "Now you are shown" in t]
-    without, shown = revealed[:2], revealed[2:]
-    for one, two in zip(without, shown, strict=True):
-        lines = two.split("\n")
-        (quoting,) = [line for line in lines if "you answered" in line]
-        lines.remove(quoting)
-        assert "\n".join(lines) == one
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_an_alice_of_known_use_is_recovered(tmp_path) -> None:
         told = cell.played.planted
         facts = [
             json.loads(text)
-            for (text,) in query(run, "SELECT json_extract(details, '$.encoder') FROM steps")
+            for (text,) in query(run, "SELECT json_extract(details, '$.encoder') FROM step_records")
         ]
     assert row["compliance_right_percent"] == 100
     assert row["compliance_wrong_percent"] == 100
@@ -185,7 +185,7 @@ def test_one_lost_answer_hides_no_measure(tmp_path) -> None:
         )
         run_experiment(made, tmp_path / "run")
     with Run(tmp_path / "run") as run:
-        steps = "SELECT step, json_extract(details, '$.encoder.belief') IS NULL FROM steps"
+        steps = "SELECT step, json_extract(details, '$.encoder.belief') IS NULL FROM step_records"
         assert {bool(lost) for step, lost in query(run, steps) if step == 1} == {True}
         assert {bool(lost) for step, lost in query(run, steps) if step > 1} == {False}
         assert "use_slope" in run.measures

@@ -6,12 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tomeval.games.decrypto.game import CODES, EncoderView
-from tomeval.games.decrypto.llm_seats import CODE, check_keywords, hints_shape
+from tomeval.games.decrypto.game import CODES, Rules, View
+from tomeval.games.decrypto.probes import Probes
+from tomeval.games.decrypto.stages import Decrypto
+from tomeval.games.game import Ask, Broken, Probe
+from tomeval.games.llm.reading import Judged
+from tomeval.lexicon.words import WordLists
+
+GAME = Decrypto(WordLists(("a", "b", "c", "d"), ("x", "y", "z")), Rules(), Probes())
 
 
-def code(text: str, finish: str = "stop"):
-    return CODE.read(text, finish)
+def read(text: str, what, view=None):
+    found = Judged(GAME.form(view, what), lambda items: GAME.read(view, what, items)).read(
+        text, "stop"
+    )
+    return found._replace(value=found.value and found.value.action)
+
+
+def code(text: str):
+    return read(text, Ask(1, "decode"))
 
 
 @pytest.mark.parametrize(
@@ -104,20 +117,22 @@ def test_another_code_below_it_makes_it_none(text) -> None:
 
 
 def test_hints_are_cleaned_then_checked() -> None:
-    shape = hints_shape(EncoderView(("money", "violin", "bread", "winter"), (1, 2, 3)))
+    view = View(("money", "violin", "bread", "winter"), (1, 2, 3))
 
-    def read(hints):
-        text = f"Final answer: {json.dumps({'hints': hints})}"
-        return shape.read(text, "stop")
+    def hints(given):
+        text = f"Final answer: {json.dumps({'hints': given})}"
+        return read(text, Ask(0, "encode"), view)
 
-    assert read([" river  boat ", "b", "c"]).value == ("river boat", "b", "c")
+    assert hints([" river  boat ", "b", "c"]).value == ("river boat", "b", "c")
     fault = "hint 1, 'breads': is a keyword or a form of one ('bread')"
-    assert read(["breads", "b", "c"])[:3] == ("illegal", None, fault)
-    assert read(["a", "b"]).outcome == "unparsable"
+    assert hints(["breads", "b", "c"])[:3] == ("illegal", None, fault)
+    assert hints(["a", "b"]).outcome == "unparsable"
 
 
 def test_keywords() -> None:
-    assert check_keywords([" a", "b ", "c d", "e"]) == ("a", "b", "c d", "e")
-    assert isinstance(check_keywords(["", "b", "c", "d"]), str)
-    assert isinstance(check_keywords(["\x1b[2J", "b", "c", "d"]), str)
-    assert isinstance(check_keywords(["x" * 61, "b", "c", "d"]), str)
+    def named(*words):
+        return GAME.read(None, Probe("keywords"), words)
+
+    assert named(" a", "b ", "c d", "e") == ("a", "b", "c d", "e")
+    for spoiled in ("", "\x1b[2J", "x" * 61):
+        assert isinstance(named(spoiled, "b", "c", "d"), Broken)

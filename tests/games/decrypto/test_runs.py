@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 
 import pytest
@@ -326,12 +327,12 @@ def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypat
     with tomeval.run(make_experiment(data, base=tmp_path), tmp_path / "a") as run:
         (row,) = table_rows("perspective", run)
         (functional,) = table_rows("functional", run)
+        ((details,), *_) = query(run, "SELECT details FROM step_records")
     # She says 1-2-4 every turn; Eve said 3-4-2, 1-2-4, 3-4-2 and Bob 1-2-3, 1-2-4, 4-3-2.
     assert row["tom_eve_percent"] == row["tom_bob_percent"] == pytest.approx(100 / 3)
     assert all("cat; dog; owl" in text for text in log.asked("you gave these hints"))
     assert functional["knowingly_bad_percent"] != functional["knowingly_bad_percent"]
-    details = dump(tmp_path / "a")["steps"][0][-1]
-    assert details["encoder"]["given"] == ["x", "y", "z"]
+    assert json.loads(details)["encoder"]["given"] == ["x", "y", "z"]
     assert functional["value_per_turn"] != functional["value_per_turn"]
 
 

@@ -2,31 +2,29 @@ from __future__ import annotations
 
 import io
 
-import pytest
 from support import Typing
 
-from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.games.decrypto.game import Turn
 from tomeval.games.decrypto.replays import read_games
-from tomeval.games.decrypto.session import play_session
-from tomeval.games.decrypto.terminal import board
+from tomeval.games.decrypto.session import keep, sit
+from tomeval.games.people.session import play_session
 
 
-def sit(seat, lines, out, others=("minilm",), **more):
+def sit_down(seat, lines, out, others=("minilm",), **more):
     screen = io.StringIO()
-    keys = Typing(lines, screen)
-    settings = {"seed": 4, **more}
-    record = play_session(seat, others, Console(keys, screen), out, settings=settings)
-    return record, screen.getvalue(), keys.seen
+    keys, before = Typing(lines, screen), len(read_games(out)) if out.exists() else 0
+    sitting = sit(seat, others, settings={"seed": 4, **more})
+    play_session(sitting, Console(keys, screen))
+    keep(sitting, out, Console(keys, screen))
+    record = read_games(out)[before:] if out.exists() else []
+    return record[0] if record else None, screen.getvalue(), keys.seen
 
 
 def test_eve_plays_a_game_to_its_end(tmp_path) -> None:
     out = tmp_path / "games.json"
     lines = ["123"] * 3
-    record, screen, seen = sit("interceptor", lines, out, rules={"turns": 3})
+    record, screen, seen = sit_down("interceptor", lines, out, rules={"turns": 3})
     assert record is not None
-    assert read_games(out) == [record]
     assert [turn.eve for turn in record.turns] == [(1, 2, 3)] * 3
     assert record.players == {"encoder": "minilm", "decoder": "minilm", "interceptor": "human"}
     assert "Alice and Bob win" in screen
@@ -38,31 +36,31 @@ def test_eve_plays_a_game_to_its_end(tmp_path) -> None:
 
 def test_mistakes_are_forgiven_with_a_message(tmp_path) -> None:
     lines = ["", "2", "1-1-2", "1 2 5", "history", "?", "2, 4, 1"]
-    record, screen, _ = sit("interceptor", lines, tmp_path / "g.json", rules={"turns": 1})
+    record, screen, _ = sit_down("interceptor", lines, tmp_path / "g.json", rules={"turns": 1})
     assert record is not None
     assert record.turns[0].eve == (2, 4, 1)
-    assert screen.count("A code is three different digits") == 3
-    assert screen.count("=== Turn 1 of 1") == 2
-    assert "Bob and Eve: the code" in screen
+    assert screen.count("A code is three different digits") == 2
+    assert screen.count("No turn has been played yet.") == 1
+    assert "Type 3 whole numbers" in screen
 
 
 def test_alice_is_told_what_is_wrong_with_her_hints(tmp_path) -> None:
     lines = ["snow", "a, b, c, d", "meal, b, c", "meals, b, c", "1, 2, 3", " big  cat , owl, fox "]
-    record, screen, _ = sit("encoder", lines, tmp_path / "g.json", rules={"turns": 1})
+    record, screen, _ = sit_down("encoder", lines, tmp_path / "g.json", rules={"turns": 1})
     assert record is not None
     assert record.turns[0].hints == ("big cat", "owl", "fox")
-    assert screen.count("Three hints are needed") == 2
+    assert "3 were expected, 4 were typed" in screen
     assert screen.count("is a keyword or a form of one ('meal')") == 2
     assert "must be one or two words of letters" in screen
-    assert "the code is 2-3-4: BREEZE, ORE, BASEMENT" in screen
+    assert "The code is 2-3-4: your first hint is for keyword 2 (breeze)" in screen
 
 
 def test_a_game_that_is_broken_off_keeps_its_finished_turns(tmp_path) -> None:
     out = tmp_path / "games.json"
-    record, screen, _ = sit("decoder", ["234", "quit"], out)
+    record, screen, _ = sit_down("decoder", ["234", "quit"], out)
     assert record is not None
     assert (len(record.turns), record.outcome) == (1, None)
-    again, _, _ = sit("decoder", ["234", "143"], out)  # the input ends
+    again, _, _ = sit_down("decoder", ["234", "143"], out)  # the input ends
     assert [game.name for game in read_games(out)] == ["game 1", "game 2"]
     assert again is not None
     assert len(again.turns) == 2
@@ -71,40 +69,14 @@ def test_a_game_that_is_broken_off_keeps_its_finished_turns(tmp_path) -> None:
 
 def test_nothing_is_recorded_of_no_turn(tmp_path) -> None:
     out = tmp_path / "games.json"
-    record, screen, _ = sit("interceptor", ["q"], out)
+    record, screen, _ = sit_down("interceptor", ["q"], out)
     assert record is None
     assert not out.exists()
     assert "nothing is recorded" in screen
 
 
 def test_with_a_language_model_at_the_table(tmp_path) -> None:
-    record, _, _ = sit("interceptor", ["124"] * 8, tmp_path / "g.json", ["scripted:decrypto"])
+    record, _, _ = sit_down("interceptor", ["124"] * 8, tmp_path / "g.json", ["scripted:decrypto"])
     assert record is not None
     assert record.outcome == "survived"
     assert all(turn.bob == turn.code for turn in record.turns)
-
-
-def test_a_damaged_file_is_refused_before_the_game(tmp_path) -> None:
-    out = tmp_path / "games.json"
-    out.write_text("{}")
-    with pytest.raises(TomevalError, match="is not a file of recorded games"):
-        sit("interceptor", ["123"], out)
-    assert out.read_text() == "{}"
-
-
-def test_board_by_hand() -> None:
-    from tomeval.games.decrypto.game import Rules
-
-    turns = [Turn((2, 4, 1), ("string", "snow", "bank"), (2, 1, 4), (2, 4, 1))]
-    assert board(turns, Rules(), ("river", "violin", "bread", "winter")) == (
-        "=== Turn 2 of 8 === miscommunications 1 of 2 === interceptions 1 of 2 ===\n"
-        "\n"
-        "  1  RIVER   bank\n"
-        "  2  VIOLIN  string\n"
-        "  3  BREAD   -\n"
-        "  4  WINTER  snow\n"
-        "\n"
-        "  turn  hints               code   Bob    Eve\n"
-        "     1  string, snow, bank  2-4-1  2-1-4! 2-4-1!\n"
-        "  (!: Bob wrong, or Eve right)"
-    )

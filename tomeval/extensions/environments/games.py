@@ -217,10 +217,11 @@ def _regret(decision: Any) -> float:
 
 def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a seat of Decrypto; turns that are over pay."""
-    from tomeval.games.decrypto.play import PlayedGame, play_game
     from tomeval.games.decrypto.players import table_from_spec
-    from tomeval.games.decrypto.seating import best_of, table_of
+    from tomeval.games.decrypto.seating import solver_of, table_of
     from tomeval.games.decrypto.seats import NAMES, ROLES
+    from tomeval.games.play import play_game
+    from tomeval.games.played import COUNTED, PlayedGame
 
     seat = data.pop("seat", "encoder")
     if seat not in ROLES:
@@ -242,30 +243,31 @@ def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) 
         }
     )
     others = ", ".join(cell.name(role) for role in roles)
-    if "regret" in weights and best_of(cell) is None:
+    if "regret" in weights and solver_of(cell) is None:
         raise TomevalError(
             f"reward 'regret': the best turn is not known with {others}, only with two embeddings "
             "as listeners; choose 'payoff'"
         )
 
     def begin(episode: int, model: Model) -> Playing:
-        table = table_of(cell, episode, {seat: model}, None)
+        table = table_of(cell, episode, {seat: model}, lambda: None)
         table.side_by_side = False  # nothing but the trained seat waits
-        deal, _, _ = cell.deal(episode)
-        played, paid = PlayedGame(episode, deal), [0]
+        codes = cell.deal(episode)[0].codes
+        played, paid = PlayedGame(episode, episode, (0, 1, 2)), [0]
 
         def earned(over: bool) -> Earned:
-            for turn in played.turns[paid[0] :]:
-                if turn.turn is None:
-                    return
+            decided = [one for one in played.decisions if one.verdict in COUNTED]
+            for at in range(paid[0], len(decided) // 3):
+                (alice, bob, eve), code = decided[3 * at : 3 * at + 3], codes[at]
                 paid[0] += 1
-                caught = turn.eve == turn.code
-                value = float(turn.bob == turn.code and not caught)
+                caught = eve.action == code
+                value = float(bob.action == code and not caught)
                 yield "payoff", float(caught) if seat == "interceptor" else value
-                if turn.best is not None:
-                    yield "regret", value - turn.best
-                yield "literal", float(sum(probed.value == turn.eve for probed in turn.probes))
+                if alice.worth is not None and alice.worth.best is not None:
+                    yield "regret", value - alice.worth.best.low
+                right = sum(one.answer.action == eve.action for one in alice.probed)
+                yield "literal", float(right)
 
-        return Playing(play_game(table, episode, deal, played=played), earned)
+        return Playing(play_game(table, episode, episode, played), earned)
 
     return Task(f"Decrypto as {NAMES[seat]}, with {others}", weights, begin)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Said
 from tomeval.extensions.levels.ladder import LEVELS, PLACES, Scores, guesses, softmax, worths_of
 from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.embedding_players import (
@@ -23,9 +22,6 @@ from tomeval.games.decrypto.embedding_players import (
 )
 from tomeval.games.decrypto.game import (
     CODES,
-    Code,
-    DecoderView,
-    EncoderView,
     Hints,
     Keywords,
     Turn,
@@ -33,7 +29,9 @@ from tomeval.games.decrypto.game import (
     hint_history,
 )
 from tomeval.games.decrypto.players import DecryptoPlayer, PlayerKind
-from tomeval.games.decrypto.seats import Seat
+from tomeval.games.decrypto.seats import ALICE
+from tomeval.games.game import Ask, Probe
+from tomeval.games.seats import Answer, Seat
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
@@ -57,11 +55,10 @@ class RSASeat(Seat):
     begins, so that asked again in a turn it answers the same.
     """
 
-    def __init__(self, chair: Chair[str], spec: RSASpec, lists: WordLists) -> None:
-        super().__init__(chair)
+    def __init__(self, chair: Chair, spec: RSASpec, lists: WordLists) -> None:
         self.spec, self.words = spec, lists.hints
         self.bank = bank_vectors(spec.embedding, lists)
-        self._draws = chair.rng.random((len(CODES), 4 if chair.seat == "encoder" else 2))
+        self._draws = chair.rng.random((len(CODES), 4 if chair.seat == ALICE else 2))
 
     def _turn(self, turns: tuple[Turn, ...]) -> tuple[int, Floats, dict[str, Any]]:
         """Return the turn's level, the numbers of its choices, and details if levels vary."""
@@ -89,7 +86,7 @@ class RSASeat(Seat):
         )
         return Scores(bank, given)
 
-    def worths(self, level: int, view: EncoderView, given: Sequence[str]) -> Floats:
+    def worths(self, level: int, view: View, given: Sequence[str]) -> Floats:
         """Return what each word of the bank is worth to Alice as her next hint, shape (words,).
 
         -inf for words against the rules: forms of a keyword and, if hints may not be repeated,
@@ -104,27 +101,27 @@ class RSASeat(Seat):
             legal = legal & np.array([hint_letters(word) not in had for word in self.words])
         return np.where(legal, worth[PLACES[place][CODES.index(view.code)]], -np.inf)
 
-    async def answer(self, view: View) -> Said[Any]:
+    async def answer(self, view: View, ask: Ask) -> Answer:
         """Choose three hints, one after the other; or draw a code by its probability.
 
         Noted are the turn's level, if levels vary, and a listener's hints without a vector.
         """
         level, numbers, details = self._turn(view.turns)
-        if isinstance(view, EncoderView):
-            return Said(self._hints(view, level, numbers), details=details or None)
+        if view.code is not None:
+            return Answer(self._hints(view, level, numbers), details=details or None)
         # Eve has no better idea of Bob's scores than her own, nor of which words are legal.
         bob = eve = self._eve(view.turns, view.hints)
         legal: Bools = np.ones(len(self.words), bool)
-        if isinstance(view, DecoderView):
+        if view.keywords is not None:
             bob = self._bob(view.keywords, view.hints)
             legal = np.asarray(~forms(view.keywords, self.words).any(axis=0))
         chances = softmax(self.spec.alpha * guesses(level, bob, eve, legal))
         hint_vector = self.spec.embedding.hint_vector
         if unknown := [hint for hint in view.hints if hint_vector(hint) is None]:
             details["unknown_hints"] = unknown
-        return Said(CODES[drawn(chances, numbers[0])], details=details or None)
+        return Answer(CODES[drawn(chances, numbers[0])], details=details or None)
 
-    def _hints(self, view: EncoderView, level: int, numbers: Floats) -> Hints:
+    def _hints(self, view: View, level: int, numbers: Floats) -> Hints:
         given: list[str] = []
         for number in numbers:
             worth = self.worths(level, view, given)
@@ -138,16 +135,16 @@ class RSASeat(Seat):
         one, two, three = given
         return one, two, three
 
-    async def probe(self, view: View, question: str, **shown: Any) -> Said[Code] | None:
+    async def probe(self, view: View, ask: Ask, probe: Probe) -> Answer | None:
         """Say what the literal listener that Alice reasons about finds most likely."""
-        assert isinstance(view, EncoderView)
-        of_bob = question == "bob"
+        if view.code is None:
+            return None
+        of_bob, hints = probe.name == "bob", probe.given
         if self._turn(view.turns)[0] < (1 if of_bob else 2):
             return None
-        hints = shown["hints"]
         scores = self._bob(view.keywords, hints) if of_bob else self._eve(view.turns, hints)
         code = guesses(0, scores, None, np.ones(len(self.words), bool)).argmax()
-        return Said(CODES[int(code)])
+        return Answer(CODES[int(code)])
 
 
 def spec_of(embedding: Embedding, level: Any = 1, alpha: Any = 4.0) -> RSASpec:

@@ -11,8 +11,9 @@ from typing import Any
 from tomeval.core.errors import unknown
 from tomeval.extensions.trajectories.file import Match, read_trajectories
 from tomeval.extensions.trajectories.judging import judged
-from tomeval.games.arena.storing import as_record
+from tomeval.games.arena.cells import slot_name
 from tomeval.games.played import PlayedGame
+from tomeval.games.records import as_record
 from tomeval.report.facts import counted
 from tomeval.runs.recorded import Recorded
 
@@ -57,7 +58,11 @@ def recorded_games(path: Path, subject: str = "") -> Recorded:
     counts = (len(matches), "game"), (steps, "decision"), (len(lineups), "line-up")
     note = f"{path.name}: {', '.join(counted(*each) for each in counts)}"
     return Recorded(
-        [(said, list(map(as_record, games))) for said, games in lineups.values()], [note]
+        [
+            (said, [as_record(game, slot_name) for game in games])
+            for said, games in lineups.values()
+        ],
+        [note],
     )
 
 

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 SUBJECT = "subject"
 
+
+def slot_name(slot: int) -> str:
+    """Return what a slot is called: the subject, then the others from 1."""
+    return f"other_{slot}" if slot else SUBJECT
+
+
 ASK_AGAIN, FORFEIT, ELIMINATE, DEFAULT = "ask_again", "forfeit", "eliminate", "default"
 POLICIES = (ASK_AGAIN, FORFEIT, ELIMINATE, DEFAULT, "random", "stop")
 """What follows if a seat's answers keep breaking the rules: the game is void; the seat has lost it;
@@ -54,8 +60,8 @@ class ArenaCell(Cell):
 
     @property
     def slots(self) -> tuple[str, ...]:
-        """The players' places, wherever they sit: the subject, then the others from 1."""
-        return (SUBJECT, *(f"other_{number}" for number in range(1, len(self.players))))
+        """The players' places, wherever they sit."""
+        return tuple(map(slot_name, range(len(self.players))))
 
     @property
     def seats(self) -> Mapping[str, Player | None]:
@@ -83,7 +89,7 @@ class ArenaCell(Cell):
     @property
     def scores(self) -> bool:
         """Whether any model scores labels."""
-        return any(p.model and p.llm_options.scores for p in self.players)
+        return any(p.model and p.llm_options.parsed.scores for p in self.players)
 
     def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
         """Return which deal an episode plays, and the seat of every player."""

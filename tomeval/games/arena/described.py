@@ -12,15 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.streams import Stream
 from tomeval.games.arena.cells import ArenaCell
-from tomeval.games.arena.llm_seat import LLMSeat
 from tomeval.games.arena.named_games import GAMES, all_games, get_kind
 from tomeval.games.arena.players import ANYWHERE, together
-from tomeval.games.arena.sampled import MadeUp, all_probes, made_up
-from tomeval.games.arena.seating import solver_of
-from tomeval.games.chairs import Chair, Door
+from tomeval.games.arena.seating import seat_of, solver_of
+from tomeval.games.chairs import Door
 from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
+from tomeval.games.sampled import MadeUp, all_probes, made_up
 from tomeval.games.solver import Bound
 from tomeval.play.engines import run_loop
 from tomeval.runs.domain import Rows
@@ -106,12 +104,10 @@ def episodes(cell: ArenaCell, slot: str, note: str = "") -> list[list[Overheard]
 
 async def _play(cell: ArenaCell, index: int, number: int, model: Recording) -> None:
     """Play the decisions of a slot in a made-up game, with the probes that belong to them."""
-    game, options = cell.game, cell.players[index].llm_options
+    game = cell.game
     made, place = made_up(game, number), cell.seated(number)[1][index]
     probed = cell.experiment.probes and index == 0
-    rng = Stream.of(0, "arena", "preview").episode(0)
-    chair = Chair(place, rng, model, "preview", cell.experiment.base, Door(), cell.attempts)
-    seat = LLMSeat(chair, options)
+    seat = seat_of(cell, number, index, place, {cell.slots[index]: model}, door := Door())
     seat.begin(game.view(made.trail[0].state, place))
     for at, (state, actions) in enumerate(made.trail):
         view = game.view(state, place)
@@ -119,7 +115,7 @@ async def _play(cell: ArenaCell, index: int, number: int, model: Recording) -> N
             probes = all_probes(game, state, ask, actions)
             true = _true(game, made, place, at, probes)
             model.says = _said(game, view, ask, actions, probes, true)
-            chair.door.hold(true)
+            door.hold(true)
             await seat.answer(view, ask)
             for probe in probes if probed else ():
                 await seat.probe(view, ask, probe)

@@ -6,18 +6,19 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.games.arena.cells import SUBJECT
+from tomeval.games.arena.cells import SUBJECT, slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
+from tomeval.games.arena.replaying import game_lines
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.arena.scripts import SCRIPTS
 from tomeval.games.arena.seating import play_one
-from tomeval.games.arena.storing import SCHEMA, as_record, step_records
+from tomeval.games.arena.storing import SCHEMA, step_records
 from tomeval.games.arena.tables import result_rows, run_facts, run_notes
-from tomeval.games.arena.transcripts import game_lines
+from tomeval.games.players import worded
+from tomeval.games.records import as_record
 from tomeval.games.running import play_of
-from tomeval.games.seated.described import worded
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
@@ -67,7 +68,7 @@ ARENA = Domain(
     title="games of two or more players, with talk, hidden roles and teams",
     experiment=ArenaExperiment,
     measures=MEASURES,
-    play=play_of(play_one, as_record),
+    play=play_of(play_one, lambda cell, game: as_record(game, slot_name)),
     read=Read(
         SCHEMA,
         columns=_columns,

@@ -13,8 +13,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.cells import ASK_AGAIN, POLICIES, ArenaCell, schedule_sha256
 from tomeval.games.arena.named_games import NamedGame, all_games, is_game, named_game
 from tomeval.games.arena.players import ArenaPlayer, player_from_table
-from tomeval.games.seated.experiment import SeatedExperiment, check_name
-from tomeval.games.seated.players import LLM_DEFAULTS
+from tomeval.games.players import LLM_DEFAULTS, GameExperiment, check_name
 from tomeval.models import model_name
 from tomeval.models.naming import without_address
 from tomeval.runs.experiment import among, axis, located
@@ -94,7 +93,7 @@ class PoolTable(BaseModel):
     ratings: dict[str, float | dict[str, float]] = Field(default={})
 
 
-class ArenaExperiment(SeatedExperiment):
+class ArenaExperiment(GameExperiment):
     """What to play: games, players, line-ups of them, and how many games each plays.
 
     Parameters
@@ -207,7 +206,7 @@ class ArenaExperiment(SeatedExperiment):
         return {
             game
             for game, names in playing.items()
-            if names and not any(models[name].llm_options.scores for name in names)
+            if names and not any(models[name].llm_options.parsed.scores for name in names)
         }
 
     @cached_property

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from tomeval.games.arena.results import Floats, Played
-from tomeval.games.seated.measures import Items, known, mean, percent
+from tomeval.games.measures import Items, known, mean, percent
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 

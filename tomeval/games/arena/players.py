@@ -6,15 +6,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.named_games import get_kind
 from tomeval.games.game import ERRORS, ArenaGame
+from tomeval.games.players import IF_SET, LLM, GamePlayer, check_options
 from tomeval.games.policy import Policy
-from tomeval.games.seated.players import IF_SET, LLM, SeatedPlayer, check_options
 from tomeval.runs.experiment import located
 
 PLANNER, RANDOM = "planner", "random"
@@ -30,7 +29,7 @@ SLIPS = ("error_rate", "error")
 
 
 @dataclass(frozen=True, eq=False)
-class ArenaPlayer(SeatedPlayer):
+class ArenaPlayer(GamePlayer):
     """One player.
 
     Attributes
@@ -45,17 +44,17 @@ class ArenaPlayer(SeatedPlayer):
     error: str = "format"
 
     DOMAIN = "arena"
-    OPTIONS = "tomeval.games.arena.llm_options:LLMOptions"
+    OPTIONS = "tomeval.games.llm.options:ArenaOptions"
 
     def known(self, kind: str) -> bool:
         """Tell whether it is a policy of a kind of game, so that others' values follow from it."""
         return self.kind not in ANYWHERE or self.kind in get_kind(kind).policies
 
-    @cached_property
+    @property
     def definition(self) -> dict[str, Any]:
         """The player as JSON-ready data."""
         slips = {"error_rate": self.error_rate, "error": self.error} if self.error_rate else {}
-        return {**self.data, "strategy": self.strategy, **slips}
+        return {**super().definition, "strategy": self.strategy, **slips}
 
     def policy(self, kind: str, game: ArenaGame[Any], where: str) -> Policy:
         """Return it as a policy of a game; a `TomevalError` if it cannot be one there."""
@@ -113,7 +112,7 @@ def player_from_table(
     ----------
     entry : dict
         ``kind``, which may be left out if ``model`` or ``strategy`` is given, and options: for
-        ``llm`` ``model`` and those of `llm_options.LLMOptions`; for all others ``error_rate``,
+        ``llm`` ``model`` and those of `llm.options.ArenaOptions`; for all others ``error_rate``,
         ``error`` and the fields of the policy.
     defaults : mapping
         The experiment's own options for language models.

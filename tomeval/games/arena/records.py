@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.outcomes import COMPLETE, VALID
-from tomeval.games.arena.results import ArenaRunCell, struck_seats
+from tomeval.games.arena.results import ArenaRunCell
+from tomeval.games.records import struck_seats
 from tomeval.runs.columns import flat, flat_share
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate
@@ -174,7 +175,7 @@ def game_records(run: Run) -> list[GameRecord]:
     return [record for cell in cells for record in _records(cell, several)]
 
 
-_STEP = ("episode", "seat", "stage", "verdict", "outcome", "attempts", "tries")
+_STEP = ("episode", "seat", "stage", "verdict", "answered", "attempts", "tries")
 _GAME: tuple[str, ...] = ("episode", "status", "deal", "ending", "rounds")
 _GAME += ("seats", "roles", "teams", "rewards", "wins", "marks")
 

@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tomeval.core.streams import Stream
+from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.arena.wording import Wording
 from tomeval.games.game import Action, ArenaGame, Ask
 from tomeval.games.played import COUNTED, Mark, frozen
-
-if TYPE_CHECKING:
-    from tomeval.games.arena.results import ArenaRunCell
+from tomeval.games.transcripts import transcript
+from tomeval.runs.capabilities import Line
+from tomeval.runs.record import Record
+from tomeval.runs.results import Run
 
 Actions = Mapping[int, Mapping[int, Action]]
 """What was done, by entry of a record, by seat."""
 
 
-def first_state(cell: ArenaRunCell, episode: int, deal: int) -> Any:
-    """Return the state after the deal of a game of a run."""
-    game = cell.table.game
+def game_lines(run: Run, cell: ArenaRunCell, episode: int) -> Iterator[Line]:
+    """Yield a game of a run for readers."""
+    record, table = run.store.record(cell.number, episode), cell.table
+    try:
+        states = states_of(cell, record)
+    except (ValueError, KeyError, IndexError) as error:
+        raise run.store.damaged(f"game {episode} of cell {cell.number}: {error}") from None
+    title = f"{cell.name}; seed {cell.seed}, game {episode}, deal {record.own['deal']}"
+    names = [player["name"] for player in cell.definition["players"]]
+    return transcript(table.game, record, title, names, states, table.kind.endings)
+
+
+def states_of(cell: ArenaRunCell, record: Record) -> list[Any]:
+    """Return the states of a game of a run: after the deal, and after every entry of its record."""
+    game, wording = cell.table.game, None
+    columns = map(record.column, ("stage", "seat", "verdict", "action"))
+    actions = actions_of(zip(*columns, strict=True))
     if "deals" in cell.definition:  # it was played elsewhere
         wording = cell.table.kind.wording
         assert wording is not None
-        return wording.dealt(game, {}, cell.definition["deals"][episode])
-    return game.deal(Stream.of(cell.seed, "arena", "deal", cell.table.stream).episode(deal))
-
-
-def replayed(
-    cell: ArenaRunCell, first: Any, record: Sequence[Any], actions: Actions
-) -> Iterator[tuple[int, Any]]:
-    """Yield the states of a game of a run, see `replay`."""
-    wording = cell.table.kind.wording if "deals" in cell.definition else None
-    return replay(cell.table.game, first, record, actions, wording)
+        first = wording.dealt(game, {}, cell.definition["deals"][record.episode])
+    else:
+        stream = Stream.of(cell.seed, "arena", "deal", cell.table.stream)
+        first = game.deal(stream.episode(record.own["deal"]))
+    played = replay(game, first, record.own["marks"], actions, wording)
+    return [first, *(state for _, state in played)]
 
 
 def replay(

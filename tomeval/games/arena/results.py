@@ -189,17 +189,3 @@ def _read(cell: ArenaRunCell) -> Played:
             for name in ("hit", "attainable", "brier", "observer_brier")
         },
     )
-
-
-def struck_seats(marks: Sequence[Any]) -> set[int]:
-    """Return the seats that a broken rule cost the game or their place, from a game's record.
-
-    Of several that break the rules in one stage the first is struck; if that ends the game, it cost
-    the others nothing.
-
-    Examples
-    --------
-    >>> struck_seats([0, 1, (2, "vote", "eliminate"), 0])
-    {2}
-    """
-    return {mark[0] for mark in marks if not isinstance(mark, int)}

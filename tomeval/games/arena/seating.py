@@ -26,7 +26,7 @@ def table_of(
     deal, seats = cell.seated(episode)
     door = Door()
     players = [
-        _seat(cell, episode, slot, seats[slot], models, door) for slot in range(len(cell.players))
+        seat_of(cell, episode, slot, seats[slot], models, door) for slot in range(len(cell.players))
     ]
     return Table(
         game=cell.game,
@@ -44,7 +44,7 @@ def table_of(
     )
 
 
-def _seat(
+def seat_of(
     cell: ArenaCell, episode: int, slot: int, seat: int, models: Mapping[str, Model], door: Door
 ) -> Seat:
     """Seat one player; its draws depend on game, slot and name, not on who else plays."""
@@ -60,9 +60,10 @@ def _seat(
         cell.attempts,
     )
     if player.model:
-        from tomeval.games.arena.llm_seat import LLMSeat
+        from tomeval.games.llm.seat import LLMSeat
 
-        return LLMSeat(chair, player.llm_options)
+        options = player.llm_options
+        return LLMSeat(chair, options, options.parsed, options.templates("arena", chair.base))
     kind = PlannerSeat if player.kind == PLANNER else ScriptedSeat
     slips = (player.error_rate, player.error)
     return kind(chair, cell.seat_policies.get(slot), player.kind == RANDOM, *slips)

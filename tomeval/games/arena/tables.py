@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED, VOID
 from tomeval.games.arena.cells import ASK_AGAIN
@@ -13,14 +15,7 @@ from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import ANYWHERE
 from tomeval.games.arena.records import GameRecord, Records, Row, game_records, mean, share
 from tomeval.games.arena.results import ArenaRunCell
-from tomeval.games.arena.storing import (
-    attainable,
-    cells_without_values,
-    statuses,
-    valued,
-    who_ended,
-)
-from tomeval.games.seated.described import player_row
+from tomeval.games.players import player_row
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, is_interval, unique
 from tomeval.runs.domain import Rows
@@ -145,34 +140,32 @@ def _recorded(run: Run) -> list[str]:
 
 
 def _lost_games(run: Run) -> list[str]:
-    """Return how many games count in no measure, and whose answers ended them."""
-    cells = [cell.number for cell in run.cells]
-    counts = statuses(run.store, cells)
-    total, lost = sum(counts.values()), counts.get(VOID, 0) + counts.get(FAILED, 0)
+    """Return how many games count in no measure."""
+    counts = [status for cell in run.cells for status in run.store.statuses(cell.number).values()]
+    lost = counts.count(VOID) + counts.count(FAILED)
     if not lost:
         return []
-    said = _some([f"{name} {count}" for name, count in who_ended(run.store, cells)], ", ")
     return [
-        f"{lost:,} of {total:,} games are void or failed and count in no measure (answers that "
-        f"ended them: {said}). The other games are not a random sample."
+        f"{lost:,} of {len(counts):,} games are void or failed and count in no measure: the others "
+        "are not a random sample."
     ]
 
 
 def _values(run: Run) -> list[str]:
     """Return where V* and Q* are only bounds, and where they are unknown and why."""
-    notes = []
-    known, bounded = valued(run.store, [cell.number for cell in run.cells])
+    notes, reasons = [], dict[str, list[str]]()
+    known = bounded = 0
+    for cell in _cells(run):
+        low, high = (cell.played.values[f"regret_{end}"] for end in ("low", "high"))
+        known, bounded = known + np.isfinite(low).sum(), bounded + (low < high).sum()
+        if cell.definition["values"] and len(low) and not np.isfinite(low).any():
+            reasons.setdefault(_unknown(cell), []).append(cell.name)
     if bounded:
         notes.append(
             f"V* and Q* are only bounds for {bounded:,} of {known:,} decisions of measured "
             "players. ΔFunctional is the mean over the others, which are not a random sample; its "
             "columns 'at least' and 'at most' bound it over all of them."
         )
-    without = cells_without_values(run.store)
-    reasons: dict[str, list[str]] = {}
-    for cell in _cells(run):
-        if cell.definition["values"] and cell.number in without:
-            reasons.setdefault(_unknown(cell), []).append(cell.name)
     for why, names in reasons.items():
         notes.append(f"No V*, Q* or ΔFunctional, because {why}: {_some(names)}.")
     return notes
@@ -193,10 +186,13 @@ def _unknown(cell: ArenaRunCell) -> str:
 
 def _probes(run: Run) -> list[str]:
     """Return where the attainable accuracy of predictions is unknown."""
-    rows = attainable(run.store, [cell.number for cell in run.cells])
-    named = {cell.number: cell.name for cell in _cells(run)}
-    without = [named[number] for number, asked, known in rows if asked and not known]
-    partly = [named[number] for number, asked, known in rows if 0 < known < asked]
+    without, partly = [], []
+    for cell in _cells(run):
+        known = np.isfinite(cell.played.told["attainable"])
+        if len(known) and not known.any():
+            without.append(cell.name)
+        elif not known.all():
+            partly.append(cell.name)
     notes = []
     if without:
         notes.append(

@@ -63,7 +63,9 @@ from tomeval.games.decrypto.embedding_players import (
     history_sums,
     keyword_vector,
 )
-from tomeval.games.decrypto.game import CODES, EncoderView, Hints, hint_history
+from tomeval.games.decrypto.game import CODES, Hints, View, hint_history
+from tomeval.games.game import Action, Ask
+from tomeval.games.solver import Bound, Follower, Solver, Values
 from tomeval.lexicon.embeddings import SCORE_GRID
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
@@ -73,8 +75,10 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class BestTurnSearch:
+class BestTurnSearch(Solver):
     """Searches turns against two embedding listeners; called with a view, gives the best value.
+
+    As a solver it looks as far as the coming turn, and knows nothing of single actions.
 
     Examples
     --------
@@ -83,7 +87,7 @@ class BestTurnSearch:
     >>> minilm = ListenerSpec(shipped_embedding("minilm"))
     >>> search = BestTurnSearch(shipped_lists(), minilm, minilm)
     >>> words = ("piano", "queen", "bread", "beach")
-    >>> search(EncoderView(words, (3, 1, 4))), search(EncoderView(words, (1, 2, 3)))
+    >>> search(View(words, (3, 1, 4))), search(View(words, (1, 2, 3)))
     (1.0, 0.0)
 
     The second is 0 because without history this Eve guesses 1-2-3, whatever the hints.
@@ -93,11 +97,15 @@ class BestTurnSearch:
     bob: ListenerSpec
     eve: ListenerSpec
 
-    def __call__(self, view: EncoderView) -> float:
+    def __call__(self, view: View) -> float:
         """Return the best value of the coming turn."""
         return float(self.search(view) is not None)
 
-    def search(self, view: EncoderView) -> Hints | None:
+    def follow(self, view: View) -> Follower:
+        """Return a follower of a new game, which searches every turn anew."""
+        return _Follower(self)
+
+    def search(self, view: View) -> Hints | None:
         """Return legal hints that are worth 1, in the code's order, or None."""
         bob_hints = bank_vectors(self.bob.embedding, self.lists)
         eve_hints = bank_vectors(self.eve.embedding, self.lists)
@@ -115,13 +123,32 @@ class BestTurnSearch:
         one, two, three = (self.lists.hints[position] for position in positions)
         return one, two, three
 
-    def _allowed(self, view: EncoderView, place: int) -> Ints:
+    def _allowed(self, view: View, place: int) -> Ints:
         legal = np.asarray(~forms(view.keywords, self.lists.hints).any(axis=0))
         if view.rules.no_repeat_hints:
             had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
             if had:
                 legal &= np.array([hint_letters(hint) not in had for hint in self.lists.hints])
         return np.flatnonzero(legal)
+
+
+class _Follower(Follower):
+    def __init__(self, search: BestTurnSearch) -> None:
+        self.search = search
+
+    def values(self, view: View, ask: Ask) -> Values:
+        best = self.search(view)
+        return _TurnValues(Bound(best, best))
+
+
+class _TurnValues(Values):
+    best = Bound(0.0, 1.0)
+
+    def __init__(self, best: Bound) -> None:
+        self.best = best
+
+    def of(self, action: Action) -> Bound:
+        return Bound(0.0, 1.0)
 
 
 def best_hints(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tomeval.games.decrypto.players import ABOUT, KIND_OPTIONS, brought_kinds
+from tomeval.games.decrypto.players import LLM_OPTIONS, kinds
 from tomeval.games.decrypto.results import DecryptoRunCell
 from tomeval.games.decrypto.seats import ROLES
-from tomeval.games.seated.described import player_row
+from tomeval.games.players import player_row
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import unique
@@ -40,11 +40,11 @@ def _asked(data: dict[str, Any]) -> str:
 
 def listed_players() -> Rows:
     """Return the kinds of player with their options, for ``tomeval list players``."""
-    kinds = [(kind, options, ABOUT[kind]) for kind, options in KIND_OPTIONS.items()]
-    kinds += [(kind, tuple(made.options), made.about) for kind, made in brought_kinds().items()]
+    listed = [("llm", ("model", *LLM_OPTIONS), "a language model with a prompting strategy")]
+    listed += [(name, tuple(kind.options), kind.about) for name, kind in kinds().items()]
     return [
-        {"player": kind, "options": ", ".join(options), "about": about}
-        for kind, options, about in kinds
+        {"player": name, "options": ", ".join(options), "about": about}
+        for name, options, about in listed
     ]
 
 

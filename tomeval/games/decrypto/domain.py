@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from tomeval.games.decrypto.experiment import DecryptoExperiment
+from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.games.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -17,11 +17,12 @@ from tomeval.games.decrypto.results import DecryptoRunCell, has_beliefs
 from tomeval.games.decrypto.scripts import SCRIPTS
 from tomeval.games.decrypto.seating import play_one
 from tomeval.games.decrypto.seats import NAMES, ROLES
-from tomeval.games.decrypto.storing import SCHEMA, as_record, step_records
 from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.games.decrypto.transcripts import game_lines
+from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
+from tomeval.games.played import PlayedGame
+from tomeval.games.players import worded
 from tomeval.games.running import play_of
-from tomeval.games.seated.described import worded
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
@@ -35,6 +36,7 @@ from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, always, never
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import Measure
+from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 
 TEAM = "team"
@@ -112,12 +114,17 @@ def _worded(cell: RunCell) -> Worded | None:
     return worded(cell.definition["players"]["encoder"])
 
 
+def _record(cell: DecryptoCell, game: PlayedGame) -> Record:
+    deal, record, rules = cell.deal(game.index)
+    return as_record(game, deal, rules, record)
+
+
 DECRYPTO = Domain(
     name="decrypto",
     title="the word game of hints and codes, with a team and an interceptor",
     experiment=DecryptoExperiment,
     measures=MEASURES,
-    play=play_of(play_one, as_record),
+    play=play_of(play_one, _record),
     read=Read(
         SCHEMA,
         columns=_columns,

@@ -14,20 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.outcomes import Said
 from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.game import (
     CODES,
-    Code,
-    DecoderView,
-    EncoderView,
-    Hints,
     Keywords,
     Turn,
     View,
     hint_history,
 )
-from tomeval.games.decrypto.seats import Seat
+from tomeval.games.game import Ask
+from tomeval.games.seats import Answer, Seat
 from tomeval.lexicon.embeddings import Embedding, on_score_grid
 from tomeval.lexicon.forms import hint_letters, traces
 from tomeval.lexicon.words import WordLists
@@ -175,18 +171,15 @@ def _hints_by_stem(hints: tuple[str, ...]) -> dict[str, list[int]]:
 class EmbeddingEncoder(Seat):
     """Alice: draws a hint from those nearest to the keyword; see `EncoderSpec`."""
 
-    def __init__(self, chair: Chair[str], spec: EncoderSpec, lists: WordLists) -> None:
-        super().__init__(chair)
+    def __init__(self, chair: Chair, spec: EncoderSpec, lists: WordLists) -> None:
         self.spec, self.lists = spec, lists
         self._draws = chair.rng.random(ENCODER_DRAWS)
 
-    async def answer(self, view: View) -> Said[Hints]:
+    async def answer(self, view: View, ask: Ask) -> Answer:
         """Draw a hint for each digit of the code; asked again in a turn, draw the same."""
-        assert isinstance(view, EncoderView)
-        one, two, three = (self._hint(view, place) for place in range(3))
-        return Said((one, two, three))
+        return Answer(tuple(self._hint(view, place) for place in range(3)))
 
-    def _hint(self, view: EncoderView, place: int) -> str:
+    def _hint(self, view: View, place: int) -> str:
         candidates = encoder_candidates(view, place, self.spec, self.lists)
         if not candidates:
             keyword = view.keywords[view.code[place] - 1]
@@ -195,9 +188,7 @@ class EmbeddingEncoder(Seat):
         return self.lists.hints[candidates[int(draw * len(candidates))]]
 
 
-def encoder_candidates(
-    view: EncoderView, place: int, spec: EncoderSpec, lists: WordLists
-) -> list[int]:
+def encoder_candidates(view: View, place: int, spec: EncoderSpec, lists: WordLists) -> list[int]:
     """Return the hints that an embedding Alice draws from at a place of the code, nearest first.
 
     Positions in ``lists.hints``; empty if the bank has no legal hint left.
@@ -244,25 +235,23 @@ class EmbeddingListener(Seat):
     A hint without a vector scores 0 and is named in the details.
     """
 
-    def __init__(self, chair: Chair[str], spec: ListenerSpec) -> None:
-        super().__init__(chair)
+    def __init__(self, spec: ListenerSpec) -> None:
         self.spec = spec
 
-    async def answer(self, view: View) -> Said[Code]:
+    async def answer(self, view: View, ask: Ask) -> Answer:
         """Match the hints."""
-        assert not isinstance(view, EncoderView)
         embedding = self.spec.embedding
         known = [embedding.hint_vector(hint) for hint in view.hints]
         nothing = np.zeros(embedding.vectors.shape[1])
         vectors = np.stack([nothing if vector is None else vector for vector in known])
-        if isinstance(view, DecoderView):
+        if view.keywords is not None:
             keywords = [keyword_vector(embedding, keyword) for keyword in view.keywords]
             scores = (vectors @ np.stack(keywords).T)[None]
         else:
             scores = history_scores(vectors[None], history_sums(embedding, view.turns)[None])
         unknown = [hint for hint, vector in zip(view.hints, known, strict=True) if vector is None]
         details = {"unknown_hints": unknown} if unknown else None
-        return Said(CODES[int(match(scores, self.spec.matching)[0])], details=details)
+        return Answer(CODES[int(match(scores, self.spec.matching)[0])], details=details)
 
 
 def history_sums(embedding: Embedding, turns: tuple[Turn, ...]) -> Floats:

@@ -25,7 +25,7 @@ from tomeval.games.decrypto.players import (
 from tomeval.games.decrypto.probes import Probes
 from tomeval.games.decrypto.replays import RecordedGame, read_games
 from tomeval.games.decrypto.seats import ROLES
-from tomeval.games.seated.experiment import SeatedExperiment, check_name
+from tomeval.games.players import GameExperiment, check_name
 from tomeval.lexicon.words import WordLists, read_lists
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import located
@@ -48,7 +48,7 @@ class PairingTable(BaseModel):
         return [value] if isinstance(value, str) else value
 
 
-class DecryptoExperiment(SeatedExperiment):
+class DecryptoExperiment(GameExperiment):
     """What to play: players, pairings of them, and how many games each pairing gets.
 
     Parameters

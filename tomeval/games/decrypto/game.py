@@ -10,14 +10,15 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
+from tomeval.games.decrypto.seats import ALICE, EVE
 from tomeval.lexicon.forms import MAX_LENGTH, hint_letters, hint_words, is_form
 
 Code = tuple[int, int, int]
@@ -28,7 +29,13 @@ DIGITS = (1, 2, 3, 4)
 CODES: tuple[Code, ...] = tuple(itertools.permutations(DIGITS, 3))
 """All 24 codes, in ascending order."""
 
-OUTCOMES = ("miscommunication", "interception", "both", "survived")
+ENDINGS = {
+    "miscommunication": "Eve wins by too many miscommunications",
+    "interception": "Eve wins by too many interceptions",
+    "both": "Eve wins by miscommunication and interception at once",
+    "survived": "Alice and Bob win, as they got through all turns",
+}
+OUTCOMES = tuple(ENDINGS)
 """How a finished game ended; the first three are Eve's wins."""
 
 UNDECIDED = "undecided"
@@ -81,36 +88,22 @@ class Turn(NamedTuple):
         return self.eve == self.code
 
 
-@dataclass(frozen=True)
-class EncoderView:
-    """What Alice sees before she gives hints."""
+_HIDDEN: Any = None
 
-    keywords: Keywords
-    code: Code
+
+@dataclass(frozen=True)
+class View:
+    """What a seat sees; None is what is hidden from it, or not there yet.
+
+    Keywords are for Alice and Bob, the code for Alice alone, the turn's hints for Bob and Eve.
+    """
+
+    keywords: Keywords = _HIDDEN
+    code: Code = _HIDDEN
     turns: tuple[Turn, ...] = ()
     rules: Rules = USUAL
-
-
-@dataclass(frozen=True)
-class DecoderView:
-    """What Bob sees before he guesses."""
-
-    keywords: Keywords
-    turns: tuple[Turn, ...]
-    hints: Hints
-    rules: Rules = USUAL
-
-
-@dataclass(frozen=True)
-class InterceptorView:
-    """What Eve sees before she guesses: no keywords, no code."""
-
-    turns: tuple[Turn, ...]
-    hints: Hints
-    rules: Rules = USUAL
-
-
-View = EncoderView | DecoderView | InterceptorView
+    hints: Hints = _HIDDEN
+    game: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -131,7 +124,7 @@ class Game:
     >>> game = Game(deal, Rules(turns=2))
     >>> hints = ("string", "snow", "bank")
     >>> game = game.after(hints, bob=(2, 4, 1), eve=(1, 2, 3))
-    >>> game.interceptor_view(("flow", "bow", "loaf")).turns[0].hints
+    >>> game.view(EVE, ("flow", "bow", "loaf")).turns[0].hints
     ('string', 'snow', 'bank')
     >>> game.after(("flow", "bow", "loaf"), bob=(1, 2, 3), eve=(1, 2, 4)).outcome
     'survived'
@@ -157,17 +150,12 @@ class Game:
         """One of `OUTCOMES`, or None while the game goes on."""
         return outcome_of(self.turns, self.rules)
 
-    def encoder_view(self) -> EncoderView:
-        """Return what Alice may see now."""
-        return EncoderView(self.deal.keywords, self.code, self.turns, self.rules)
-
-    def decoder_view(self, hints: Hints) -> DecoderView:
-        """Return what Bob may see once hints are given."""
-        return DecoderView(self.deal.keywords, self.turns, hints, self.rules)
-
-    def interceptor_view(self, hints: Hints) -> InterceptorView:
-        """Return what Eve may see once hints are given."""
-        return InterceptorView(self.turns, hints, self.rules)
+    def view(self, seat: int, hints: Hints = _HIDDEN) -> View:
+        """Return what a seat may see now; the listeners once hints are given."""
+        keywords = _HIDDEN if seat == EVE else self.deal.keywords
+        if seat == ALICE:
+            return View(keywords, self.code, self.turns, self.rules)
+        return View(keywords, turns=self.turns, rules=self.rules, hints=hints)
 
     def after(self, hints: Hints, bob: Code, eve: Code) -> Game:
         """Return the game after a turn."""

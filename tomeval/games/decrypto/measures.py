@@ -16,7 +16,7 @@ import numpy as np
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.games.decrypto.played import NONE, Bools, Floats, Played
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS
-from tomeval.games.seated.measures import Head, Items, known, mean, percent
+from tomeval.games.measures import Head, Items, known, mean, percent
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.shares import Share, clustered_share

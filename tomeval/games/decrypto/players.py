@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extensions import named, part, parts
-from tomeval.core.outcomes import Said
 from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
@@ -20,10 +19,9 @@ from tomeval.games.decrypto.embedding_players import (
     EncoderSpec,
     ListenerSpec,
 )
-from tomeval.games.decrypto.game import CODES, EncoderView, View
-from tomeval.games.decrypto.seats import Seat
-from tomeval.games.decrypto.stages import random_hints
-from tomeval.games.seated.players import IF_SET, LLM, LLM_DEFAULTS, SeatedPlayer, check_options
+from tomeval.games.decrypto.seats import ROLES
+from tomeval.games.players import IF_SET, LLM, LLM_DEFAULTS, GamePlayer, check_options
+from tomeval.games.seats import ScriptedSeat, Seat
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
 from tomeval.lexicon.words import WordLists
@@ -41,26 +39,12 @@ LLM_OPTIONS = (*(name for name in LLM_DEFAULTS if name not in RARE), "max_attemp
 LLM_OPTIONS += RARE
 """Options of a language-model player beside its model."""
 
-KIND_OPTIONS: dict[str, tuple[str, ...]] = {
-    "llm": ("model", *LLM_OPTIONS),
-    "embedding": ("embedding", "k", "careful", "matching"),
-    "random": (),
-}
-"""The kinds of player that ship here, and the options of each; extensions bring more."""
-
-ABOUT = {
-    "llm": "a language model with a prompting strategy",
-    "embedding": "hints near the keywords; guesses by cosine",
-    "random": "legal hints and codes at random",
-}
-
-
 _BROUGHT = "decrypto "
 """What stands before a kind's name among the players of extensions."""
 
 
 class PlayerKind(NamedTuple):
-    """A kind of player that an extension brings, see `tomeval.core.extensions.KINDS`.
+    """A kind of player without a model; extensions bring more, see `tomeval.core.extensions.KINDS`.
 
     Attributes
     ----------
@@ -79,33 +63,19 @@ class PlayerKind(NamedTuple):
     about: str
     options: Mapping[str, Any]
     spec: Callable[[DecryptoPlayer, WordLists], Any]
-    seats: Mapping[str, Callable[[Chair[str], Any, WordLists], Seat]]
+    seats: Mapping[str, Callable[[Chair, Any, WordLists], Seat]]
     short: Callable[[str], dict[str, Any]]
 
 
-def brought_kinds() -> dict[str, PlayerKind]:
-    """Return the kinds of player that extensions bring, those that can be loaded."""
-    return {
-        name.removeprefix(_BROUGHT): made
-        for name, made in parts("players").items()
-        if name.startswith(_BROUGHT)
-    }
-
-
 @dataclass(frozen=True, eq=False)
-class DecryptoPlayer(SeatedPlayer):
+class DecryptoPlayer(GamePlayer):
     """One player; it can take every seat that its options make sense in.
 
     Its options are complete: what the experiment leaves out is filled in.
     """
 
     DOMAIN = "decrypto"
-    OPTIONS = "tomeval.games.decrypto.llm_options:LLMOptions"
-
-    @property
-    def definition(self) -> dict[str, Any]:
-        """The player as JSON-ready data."""
-        return self.data
+    OPTIONS = "tomeval.games.decrypto.llm:DecryptoOptions"
 
     @property
     def embeds(self) -> bool:
@@ -124,43 +94,66 @@ class DecryptoPlayer(SeatedPlayer):
         """Return an embedding player as Bob or Eve."""
         return ListenerSpec(self.embedding(lists), self.options["matching"])
 
-    @cached_property
-    def brought(self) -> PlayerKind | None:
-        """The kind, if an extension brings it."""
-        return None if self.kind in KIND_OPTIONS else part("players", f"{_BROUGHT}{self.kind}")
-
     def check(self, role: str, experiment: DecryptoExperiment) -> None:
         """Raise a `TomevalError` if the player cannot take a seat."""
-        if self.kind == "embedding":
-            _ = self.encoder_spec(experiment.lists), self.listener_spec(experiment.lists)
-        if self.brought:
-            self.brought.spec(self, experiment.lists)
-        if self.model:
-            self.llm_options.strategy_of(role)
-            if self.llm_options.conversation and experiment.records:
-                raise TomevalError(
-                    "in a replay the past is the record's, not the player's own: "
-                    'use memory = "restated"'
-                )
-            _ = self.templates
+        if not self.model:
+            kind_of(self.kind).spec(self, experiment.lists)
+            return
+        self.llm_options.strategy_of(role)
+        if self.llm_options.conversation and experiment.records:
+            raise TomevalError(
+                "in a replay the past is the record's, not the player's own: "
+                'use memory = "restated"'
+            )
+        _ = self.templates
 
-    def seat(self, chair: Chair[str], lists: WordLists) -> Seat:
+    def seat(self, chair: Chair, lists: WordLists) -> Seat:
         """Seat the player for one game."""
         if self.model:
-            from tomeval.games.decrypto.llm_seats import LLMSeat
+            from tomeval.games.decrypto.llm import DecryptoSeat
 
-            return LLMSeat(chair, self.llm_options)
-        if self.kind == "random":
-            return RandomSeat(chair, lists)
-        if self.brought:
-            return self.brought.seats[chair.seat](chair, self.brought.spec(self, lists), lists)
-        if chair.seat == "encoder":
-            return EmbeddingEncoder(chair, self.encoder_spec(lists), lists)
-        return EmbeddingListener(chair, self.listener_spec(lists))
+            return DecryptoSeat(chair, self.llm_options)
+        kind = kind_of(self.kind)
+        return kind.seats[ROLES[chair.seat]](chair, kind.spec(self, lists), lists)
 
     def draws_per_game(self, role: str) -> int | None:
         """Return how many uniform numbers a seat takes per game, if that is known."""
         return ENCODER_DRAWS if self.kind == "embedding" and role == "encoder" else None
+
+
+EMBEDDING = PlayerKind(
+    "hints near the keywords; guesses by cosine",
+    {"embedding": None, "k": 16, "careful": False, "matching": "assignment"},
+    lambda player, lists: (player.encoder_spec(lists), player.listener_spec(lists)),
+    {
+        "encoder": lambda chair, specs, lists: EmbeddingEncoder(chair, specs[0], lists),
+        **dict.fromkeys(ROLES[1:], lambda chair, specs, lists: EmbeddingListener(specs[1])),
+    },
+    lambda name: {"embedding": name},
+)
+RANDOM = PlayerKind(
+    "legal hints and codes at random",
+    {},
+    lambda player, lists: None,
+    dict.fromkeys(ROLES, lambda chair, spec, lists: ScriptedSeat(chair)),
+    lambda text: {},
+)
+KINDS = {"embedding": EMBEDDING, "random": RANDOM}
+
+
+def kinds() -> dict[str, PlayerKind]:
+    """Return all kinds of player without a model, those of extensions that can be loaded."""
+    brought = parts("players").items()
+    return KINDS | {n.removeprefix(_BROUGHT): k for n, k in brought if n.startswith(_BROUGHT)}
+
+
+def kind_of(name: str) -> PlayerKind:
+    """Return a kind of player; a `TomevalError` names a near match."""
+    if (kind := KINDS.get(name) or part("players", f"{_BROUGHT}{name}")) is None:
+        more = (one.removeprefix(_BROUGHT) for one in named("players") if _BROUGHT in one)
+        raise unknown("kind of player", name, [LLM, *KINDS, *more], "kind")
+    made: PlayerKind = kind
+    return made
 
 
 def player_from_table(
@@ -172,20 +165,13 @@ def player_from_table(
     ----------
     entry : dict
         ``kind``, which may be left out if ``model`` or ``embedding`` is given, and options: for
-        ``llm`` ``model`` and those of `llm_options.LLMOptions`; for ``embedding`` ``embedding``
-        (see `embedding_files.open_embedding`), ``k``, ``careful``, ``matching``; for ``random``
-        none; for those of extensions the options of their `PlayerKind`.
+        ``llm`` ``model`` and those of `llm.DecryptoOptions`, else those of its `PlayerKind`.
     defaults : dict
         The experiment's own options for language models.
     """
     kind = entry.pop("kind", "embedding" if "embedding" in entry else LLM)
-    brought: PlayerKind | None = None
-    if kind not in KIND_OPTIONS and (brought := part("players", f"{_BROUGHT}{kind}")) is None:
-        more = (name.removeprefix(_BROUGHT) for name in named("players") if _BROUGHT in name)
-        raise unknown("kind of player", kind, [*KIND_OPTIONS, *more], "kind")
-    known = tuple(brought.options) if brought else KIND_OPTIONS[kind]
-    check_options(kind, entry, known, ["kind"])
     if kind == LLM:
+        check_options(kind, entry, ("model", *LLM_OPTIONS), ["kind"])
         model, chosen = DecryptoPlayer.model_and_options({**defaults, **entry})
         options = {
             option: value
@@ -194,11 +180,10 @@ def player_from_table(
             or option not in RARE
         }
         return DecryptoPlayer(name, LLM, options, model, base=base)
-    if kind == "embedding":
-        entry = {"k": 16, "careful": False, "matching": "assignment", **entry}
-    if brought:
-        entry = {**brought.options, **entry}
-    if "embedding" in known and not isinstance(entry.get("embedding"), str):
+    known = kind_of(kind).options
+    check_options(kind, entry, known, ["kind"])
+    entry = {**known, **entry}
+    if "embedding" in known and not isinstance(entry["embedding"], str):
         raise TomevalError("needs 'embedding', the name of one or a file")
     return DecryptoPlayer(name, kind, entry, base=base)
 
@@ -209,27 +194,24 @@ def table_from_spec(spec: str, strategy: str = "QA") -> dict[str, Any]:
     Parameters
     ----------
     spec : str
-        ``random``; a shipped embedding or ``embedding:NAME``; ``KIND:...`` of a kind that an
-        extension brings, such as ``rsa:2``; else a language model, see `tomeval.models.model_name`.
+        ``random``; a shipped embedding; ``KIND:...`` of a kind such as ``embedding:NAME`` or
+        ``rsa:2``; else a language model, see `tomeval.models.model_name`.
     strategy : str
         For language models.
 
     Examples
     --------
     >>> table_from_spec("minilm")
-    {'embedding': 'minilm'}
+    {'kind': 'embedding', 'embedding': 'minilm'}
     >>> table_from_spec("scripted:decrypto", "CoT")
     {'model': 'scripted:decrypto', 'strategy': 'CoT'}
     """
-    name = spec.removeprefix("embedding:")
-    if spec == "random":
-        return {"kind": "random"}
-    if name != spec or spec in SHIPPED:
-        return {"embedding": name}
-    kind, _, said = spec.partition(":")
-    if (brought := f"{_BROUGHT}{kind}") in named("players"):
-        return {"kind": kind, **part("players", brought).short(said)}
-    if ":" not in spec:
+    kind, colon, said = (
+        f"embedding:{spec}".partition(":") if spec in SHIPPED else spec.partition(":")
+    )
+    if kind in KINDS or f"{_BROUGHT}{kind}" in named("players"):
+        return {"kind": kind, **kind_of(kind).short(said)}
+    if not colon:
         known = ["random", *SHIPPED]
         raise TomevalError(
             f"player {spec!r} cannot be read{did_you_mean(spec, known)}; write {', '.join(known)}, "
@@ -247,17 +229,3 @@ def embedding_sha256(embedding: Embedding) -> str:
     digest = hashlib.sha256("\n".join(embedding.words).encode())
     digest.update(embedding.vectors.tobytes())
     return digest.hexdigest()
-
-
-class RandomSeat(Seat):
-    """Legal hints at random as Alice; as Bob or Eve each code with equal probability."""
-
-    def __init__(self, chair: Chair[str], lists: WordLists) -> None:
-        super().__init__(chair)
-        self.lists = lists
-
-    async def answer(self, view: View) -> Said[Any]:
-        """Draw three legal hints from the bank, or a code."""
-        if isinstance(view, EncoderView):
-            return Said(random_hints(view, self.lists.hints, self.chair.rng))
-        return Said(CODES[int(self.chair.rng.integers(len(CODES)))])

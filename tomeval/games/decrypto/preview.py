@@ -10,15 +10,19 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import unknown
-from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
-from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules, Turn
-from tomeval.games.decrypto.llm_seats import LLMSeat
-from tomeval.games.decrypto.play import Table, play_game
+from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules
 from tomeval.games.decrypto.probes import Probes
 from tomeval.games.decrypto.replays import RecordedGame
-from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES, Seat
-from tomeval.games.decrypto.stages import random_hints
+from tomeval.games.decrypto.seating import table_of
+from tomeval.games.decrypto.seats import (
+    ALICE,
+    ENCODER_QUESTIONS,
+    INTERCEPTOR_QUESTIONS,
+    ROLES,
+)
+from tomeval.games.decrypto.stages import random_hints, trail_of
+from tomeval.games.play import play_game
 from tomeval.play.engines import run_loop
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.recording import Overheard, Recording, record
@@ -34,33 +38,28 @@ def episodes(cell: DecryptoCell, seat: str, note: str = "") -> list[list[Overhea
 
 async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
     """Have a seat replay a game in which hints are drawn, Bob guesses right and Eve wrong."""
-    player, experiment = cell.players[role], cell.experiment
-    if player is None:
-        raise ValueError(f"the {role} answers from a record")
     deal, _, rules = cell.deal(0)
-    record = _made_up(deal, rules, experiment.lists.hints)
+    record = _made_up(deal, rules, cell.experiment.lists.hints)
     coming = iter(record.turns)
 
-    def says(over: Turn | None) -> None:
+    def says() -> None:
         if (turn := next(coming, None)) is not None:
             model.says = _said(turn.hints)
 
-    says(None)
-    chair = Chair(role, np.random.default_rng(0), model, "preview", experiment.base)
-    seats: dict[str, Seat | None] = {
-        **dict.fromkeys(ROLES),
-        role: LLMSeat(chair, player.llm_options),
-    }
-    probes = experiment.probes
-    table = Table(seats, experiment.lists, rules, probes, on_turn=says, side_by_side=False)
-    await play_game(table, 0, deal, record)
+    says()
+    table = table_of(cell, 0, dict.fromkeys(ROLES, model), says)
+    table.players = [
+        one if seat == role else None for seat, one in zip(ROLES, table.players, strict=True)
+    ]
+    table.solver, table.side_by_side, table.record = None, False, trail_of(record, table.start)
+    await play_game(table, 0, 0)
 
 
 def _made_up(deal: Deal, rules: Rules, words: Sequence[str]) -> RecordedGame:
     """Return a game of all turns."""
     rng, game = np.random.default_rng(0), Game(deal, rules)
     for code in deal.codes:
-        hints = random_hints(game.encoder_view(), words, rng)
+        hints = random_hints(game.view(ALICE), words, rng)
         game = game.after(hints, code, CODES[(CODES.index(code) + 1) % len(CODES)])
     return RecordedGame(deal.keywords, game.turns, rules)
 
@@ -81,7 +80,7 @@ def _said(hints: Hints) -> Mapping[str, str]:
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
     """Return the cell that ``tomeval prompt --domain decrypto`` shows: one model, two at random.
 
-    `settings` may hold options of `LLMOptions`, and ``rules``.
+    `settings` may hold options of `DecryptoOptions`, and ``rules``.
     """
     if seat and seat not in ROLES:
         raise unknown("seat", seat, ROLES, "--seat")

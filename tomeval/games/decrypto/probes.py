@@ -8,20 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
 from tomeval.core.text import ascii_signs
-from tomeval.games.decrypto.game import Code, Keywords
-from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS
-
-QUESTIONS = (*ENCODER_QUESTIONS, *INTERCEPTOR_QUESTIONS)
-PROBED_SEAT = {
-    **dict.fromkeys(ENCODER_QUESTIONS, "encoder"),
-    **dict.fromkeys(INTERCEPTOR_QUESTIONS, "interceptor"),
-}
-"""Who is asked each question."""
 
 
 class Probes(BaseModel):
@@ -44,17 +34,6 @@ class Probes(BaseModel):
     bob: bool = False
     beliefs: bool = False
     beliefs_in_view: bool = False
-
-
-@dataclass(frozen=True)
-class Probed:
-    """One probe's answer; `value` is None if it was invalid, and `outcome` says why."""
-
-    question: str
-    outcome: str
-    value: Code | Keywords | None
-    attempts: int = 1
-    raw: str = ""
 
 
 def comparable(keywords: Sequence[str]) -> str:

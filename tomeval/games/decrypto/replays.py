@@ -1,13 +1,14 @@
-"""Recorded games: one JSON schema, read and written, its fields checked one by one."""
+"""Recorded games: one JSON schema, read and written."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_text
@@ -21,13 +22,10 @@ from tomeval.games.decrypto.game import (
     outcome_of,
     read_code,
 )
-from tomeval.games.decrypto.seats import ROLES
 from tomeval.runs.experiment import read_table
 
 FORMAT = "tomeval-decrypto-games"
 VERSION = 1
-_GAME_KEYS = ("name", "keywords", "rules", "players", "source", "turns")
-_TURN_KEYS = ("code", "hints", "bob", "eve")
 MAX_TEXT = 200
 """Longest text of a file: keywords, hints, names."""
 
@@ -84,6 +82,70 @@ def _game_text(game: RecordedGame) -> str:
     return "\n".join([" {", *lines, '  "turns": [', rows, "  ]", " }"])
 
 
+def _line(text: str) -> str:
+    if len(text) > MAX_TEXT or not text.isprintable():
+        raise ValueError(f"must be text on one line, at most {MAX_TEXT} characters, is {text!r}")
+    return text
+
+
+def _word(text: str) -> str:
+    if not (cleaned := clean_hint(_line(text))):
+        raise ValueError("is empty")
+    return cleaned
+
+
+def _code(value: Any) -> Code:
+    if (code := read_code(value)) is None:
+        raise ValueError(f"must be three different digits from 1 to 4, is {str(value)[:80]}")
+    return code
+
+
+_Line = Annotated[str, AfterValidator(_line)]
+_Word = Annotated[str, AfterValidator(_word)]
+_Code = Annotated[Any, BeforeValidator(_code)]
+
+
+class _Turn(BaseModel):
+    """A turn of a file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    code: _Code
+    hints: list[_Word] = Field(min_length=3, max_length=3)
+    bob: _Code
+    eve: _Code
+
+
+class _Game(BaseModel):
+    """A game of a file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    keywords: list[_Word] = Field(min_length=4, max_length=4)
+    turns: list[_Turn] = Field(min_length=1)
+    rules: Rules = Rules()
+    name: _Line = ""
+    players: dict[Literal["encoder", "decoder", "interceptor"], _Line] = {}
+    source: _Line = ""
+
+    @model_validator(mode="after")
+    def _of_one_game(self) -> _Game:
+        if len({word.casefold() for word in self.keywords}) < 4:
+            raise ValueError(f"the keywords must differ, are {self.keywords}")
+        turns = self.played
+        for count in range(1, len(turns)):
+            if (ended := outcome_of(turns[:count], self.rules)) is not None:
+                raise ValueError(f"continues after turn {count}, where its rules end it ({ended})")
+        if len({turn.code for turn in turns}) < len(turns):
+            raise ValueError("a code appears twice")
+        return self
+
+    @property
+    def played(self) -> tuple[Turn, ...]:
+        """Its turns."""
+        return tuple(
+            Turn(t.code, (t.hints[0], t.hints[1], t.hints[2]), t.bob, t.eve) for t in self.turns
+        )
+
+
 def read_games(path: Path) -> list[RecordedGame]:
     """Read a file that `write_games` or another program wrote.
 
@@ -103,101 +165,23 @@ def read_games(path: Path) -> list[RecordedGame]:
         )
     if data.get("version") != VERSION:
         raise TomevalError(f"{path}: version {data.get('version')!r}; this tomeval reads {VERSION}")
-    _object_of(data, ("format", "version", "games"), f"{path}")
+    known = ("format", "version", "games")
+    if odd := [key for key in data if key not in known]:
+        raise unknown("key", odd[0], known, str(path))
     if not isinstance(data.get("games"), list) or not data["games"]:
         raise TomevalError(f"{path}: 'games' must be a list of at least one game")
-    games = [game_of(entry, f"{path}: game {i}") for i, entry in enumerate(data["games"], 1)]
-    names = Counter(game.name for game in games if game.name)
-    if twice := [name for name, count in names.items() if count > 1]:
-        raise TomevalError(f"{path}: two games have the name {twice[0]!r}")
-    return games
-
-
-def game_of(entry: Any, where: str) -> RecordedGame:
-    """Return one game of a file, checked."""
-    _object_of(entry, _GAME_KEYS, where, ("keywords", "turns"))
-    one, two, three, four = _list_of(entry["keywords"], 4, "keywords", where)
-    if len({word.casefold() for word in (one, two, three, four)}) < 4:
-        raise TomevalError(f"{where}: the keywords must differ, are {_show(entry['keywords'])}")
-    said = _object_of(entry.get("rules", {}), [*Rules.model_fields], f"{where}: rules")
-    rules = read_table(Rules, said, f"{where}: rules")
-    players = _object_of(entry.get("players", {}), ROLES, f"{where}: players")
-    if not isinstance(entry["turns"], list) or not entry["turns"]:
-        raise TomevalError(f"{where}: 'turns' must be a list of at least one turn")
-    turns = [_turn(turn, f"{where}: turn {n}") for n, turn in enumerate(entry["turns"], 1)]
-    _check_end(tuple(turns), rules, where)
-    return RecordedGame(
-        (one, two, three, four),
-        tuple(turns),
-        rules,
-        _text_of(entry.get("name", ""), "name", where),
-        {role: _text_of(name, role, where) for role, name in players.items()},
-        _text_of(entry.get("source", ""), "source", where),
-    )
-
-
-def _turn(entry: Any, where: str) -> Turn:
-    _object_of(entry, _TURN_KEYS, where, _TURN_KEYS)
-    code, bob, eve = (_code_of(entry[name], f"{where}: {name}") for name in ("code", "bob", "eve"))
-    one, two, three = _list_of(entry["hints"], 3, "hints", where)
-    return Turn(code, (one, two, three), bob, eve)
-
-
-def _code_of(value: Any, what: str) -> Code:
-    code = read_code(value)
-    if code is None:
-        raise TomevalError(f"{what} must be three different digits from 1 to 4, is {_show(value)}")
-    return code
-
-
-def _check_end(turns: tuple[Turn, ...], rules: Rules, where: str) -> None:
-    """Refuse turns after the end of a game, and a code that comes twice."""
-    for count in range(1, len(turns)):
-        ended = outcome_of(turns[:count], rules)
-        if ended is not None:
-            raise TomevalError(
-                f"{where}: continues after turn {count}, where its rules end it ({ended})"
-            )
-    if len({turn.code for turn in turns}) < len(turns):
-        raise TomevalError(f"{where}: a code appears twice")
-
-
-def _text_of(value: Any, what: str, where: str) -> str:
-    """Return a short text on one line."""
-    if not isinstance(value, str) or len(value) > MAX_TEXT or not value.isprintable():
-        raise TomevalError(
-            f"{where}: {what} must be text on one line, at most {MAX_TEXT} characters, "
-            f"is {_show(value)}"
+    games: list[RecordedGame] = []
+    for number, entry in enumerate(data["games"], 1):
+        where = f"{path}: game {number}"
+        if not isinstance(entry, dict):
+            raise TomevalError(f"{where}: must be an object")
+        game = read_table(_Game, entry, where)
+        if game.name and any(game.name == before.name for before in games):
+            raise TomevalError(f"{path}: two games have the name {game.name!r}")
+        one, two, three, four = game.keywords
+        players = {str(role): name for role, name in game.players.items()}
+        keywords: Keywords = (one, two, three, four)
+        games.append(
+            RecordedGame(keywords, game.played, game.rules, game.name, players, game.source)
         )
-    return value
-
-
-def _object_of(
-    value: Any, known: Sequence[str], where: str, needed: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Return an object whose keys are known, with all that are needed."""
-    if not isinstance(value, dict):
-        raise TomevalError(f"{where}: must be an object, is {_show(value)}")
-    for key in value:
-        if key not in known:
-            raise unknown("key", str(key)[:80], known, where)
-    for key in needed:
-        if key not in value:
-            raise TomevalError(f"{where}: missing {key!r}")
-    return value
-
-
-def _list_of(value: Any, size: int, what: str, where: str) -> list[str]:
-    """Return some filled texts, `what` in the plural."""
-    if not isinstance(value, list) or len(value) != size:
-        raise TomevalError(f"{where}: {what} must be a list of {size}, is {_show(value)}")
-    texts = [clean_hint(_text_of(text, f"a {what[:-1]}", where)) for text in value]
-    if not all(texts):
-        raise TomevalError(f"{where}: a {what[:-1]} is empty")
-    return texts
-
-
-def _show(value: Any) -> str:
-    """Return a value as messages show it."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return games

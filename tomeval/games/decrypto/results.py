@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,17 +12,18 @@ import numpy as np
 from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
 from tomeval.games.decrypto.game import Rules
-from tomeval.games.decrypto.llm_options import seat_strategy
+from tomeval.games.decrypto.llm import spec_for
 from tomeval.games.decrypto.planting import planted_of
 from tomeval.games.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts
 from tomeval.games.decrypto.probes import comparable
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
-from tomeval.games.decrypto.storing import code_number, number_code
+from tomeval.games.decrypto.turns import code_number, turns_of
 from tomeval.games.replays import RECORDED
 from tomeval.runs.cell import RunCell
 from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.strategies.compose import parse_strategy
 
 
 class DecryptoRunCell(RunCell):
@@ -34,10 +36,6 @@ class DecryptoRunCell(RunCell):
         played = read_played(self.store, self.number, self.seed, replayed)
         more = readers(self.store, self.number, self.definition)
         return replace(played, more=more)
-
-    def turns(self, *columns: str) -> list[tuple[Any, ...]]:
-        """Return columns of the turns of all complete games, in order; see `Store.read`."""
-        return list(self.store.read("steps", columns, self.number, complete=True))
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return whether Alice predicted Eve's guess, as ``tom_eve_percent`` counts it."""
@@ -101,84 +99,60 @@ def has_beliefs(store: Store) -> bool:
 def _believes(player: Mapping[str, Any]) -> bool:
     if not player.get("model"):
         return False
-    strategy = seat_strategy(player["options"].get("strategy", "QA"), "encoder")
-    return strategy.part.belief is not None
-
-
-_TURN: tuple[str, ...] = ("episode", "step", "code", "bob", "eve", "best", "hints")
-_TURN += (*(f"{role}_outcome" for role in ROLES), "details")
+    spec = spec_for(player["options"].get("strategy", "QA"), "encoder")
+    return parse_strategy(spec).part.belief is not None
 
 
 def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     """Return the complete games of a cell."""
-    columns = ("episode", "outcome", "steps", "keywords")
-    games = list(store.read("episodes", columns, cell, complete=True))
-    row_of = {row[0]: index for index, row in enumerate(games)}
-    rows = list(store.read("steps", _TURN, cell, complete=True))
-    if len(rows) != sum(row[2] for row in games):
-        raise store.damaged("a complete game lacks turns")
-    turns = (
-        dict(zip(_TURN, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(_TURN, ())
-    )
+    games = list(store.records(cell, complete=True))
     try:
-        code, bob, eve, turn = (
-            np.array(turns[name], dtype=np.int64) for name in ("code", "bob", "eve", "step")
+        of_games = [turns_of(record) for record in games]
+        turns = list(itertools.chain(*of_games))
+        code, bob, eve = (
+            np.array([code_number(getattr(turn, name)) for turn in turns], dtype=np.int64)
+            for name in ("code", "bob", "eve")
         )
-    except (TypeError, ValueError) as error:
-        raise store.damaged(error) from None
-    at = {(row[0], row[1]): index for index, row in enumerate(rows)}
-    predicted, believed = _probes(store, cell, at)
-    details = [facts or {} for facts in turns["details"]]
-    alice = [facts.get("encoder", {}) for facts in details]
-    try:
-        planted = planted_of(alice, turns["hints"], list(map(number_code, code.tolist())))
-    except (KeyError, TypeError, ValueError) as error:
-        raise store.damaged(f"Alice's planted beliefs: {error!r}") from None
-    game = np.array([row_of[episode] for episode in turns["episode"]], dtype=np.int64)
-    keywords = np.array([comparable(row[3]) for row in games], dtype=np.str_)
+        alice = [turn.details.get("encoder", {}) for turn in turns]
+        hints, codes = [turn.hints or () for turn in turns], [turn.code for turn in turns]
+        planted = planted_of(alice, hints, codes)
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise store.damaged(repr(error)) from None
+    game = np.repeat(np.arange(len(games)), [len(of_game) for of_game in of_games])
+    keywords = np.array([comparable(record.own["keywords"]) for record in games], dtype=np.str_)
+    said = [{question: value for question, _, value, _ in turn.probes} for turn in turns]
 
-    def said(role: str, *outcomes: str) -> Bools:
-        return np.isin(np.array(turns[f"{role}_outcome"], dtype=np.str_), outcomes)
+    def outcome(role: str, *outcomes: str) -> Bools:
+        return np.array([turn.outcomes[role] in outcomes for turn in turns], dtype=bool)
+
+    def predicted(question: str) -> Ints:
+        return np.array([code_number(one.get(question)) or NONE for one in said], dtype=np.int64)
+
+    def believed(question: str) -> Texts:
+        named = (one.get(question) for one in said)
+        return np.array([comparable(one) if one else "" for one in named], dtype=np.str_)
 
     return Played(
-        outcomes=[row[1] for row in games],
-        clusters=np.array([f"{seed} {row[0]}" for row in games], dtype=np.str_),
+        outcomes=[record.own["outcome"] for record in games],
+        clusters=np.array([f"{seed} {record.episode}" for record in games], dtype=np.str_),
         game=game,
-        turn=turn,
+        turn=np.array([turn.number for turn in turns], dtype=np.int64),
         code=code,
         bob=bob,
         eve=eve,
-        own=said("encoder", VALID)
+        own=outcome("encoder", VALID)
         & np.array([not facts.get("given") for facts in alice], dtype=bool),
         guessed={
-            "bob": said("decoder", VALID, RECORDED),
-            "eve": said("interceptor", VALID, RECORDED),
+            "bob": outcome("decoder", VALID, RECORDED),
+            "eve": outcome("interceptor", VALID, RECORDED),
         },
-        predicted=predicted,
-        believed=believed,
+        predicted={question: predicted(question) for question in ENCODER_QUESTIONS},
+        believed={question: believed(question) for question in INTERCEPTOR_QUESTIONS},
         keywords=keywords[game],
-        best=np.array(turns["best"], dtype=np.float64),  # None becomes NaN
-        recorded=_recorded([facts["record"] for facts in details]) if replayed else {},
+        best=np.array([turn.best for turn in turns], dtype=np.float64),  # None becomes NaN
+        recorded=_recorded([turn.details["record"] for turn in turns]) if replayed else {},
         planted=planted,
     )
-
-
-def _probes(
-    store: Store, cell: int, at: dict[tuple[int, int], int]
-) -> tuple[dict[str, Ints], dict[str, Texts]]:
-    """Return Alice's predictions and Eve's beliefs, by the turn's position."""
-    predicted = {q: np.full(len(at), NONE, dtype=np.int64) for q in ENCODER_QUESTIONS}
-    believed = {q: [""] * len(at) for q in INTERCEPTOR_QUESTIONS}
-    columns = ("episode", "step", "question", "value")
-    for game, turn, question, value in store.read("answers", columns, cell, complete=True):
-        if value is None:
-            continue
-        row, answer = at[game, turn], value
-        if question in predicted:
-            predicted[question][row] = code_number(tuple(answer)) or NONE
-        else:
-            believed[question][row] = comparable(answer)
-    return predicted, {q: np.array(texts, dtype=np.str_) for q, texts in believed.items()}
 
 
 def _recorded(turns: Sequence[dict[str, Any]]) -> dict[str, Ints]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+import numpy as np
+
 from tomeval.core.streams import Stream
 from tomeval.games.chairs import Chair, Door
 from tomeval.games.decrypto.experiment import DecryptoCell
-from tomeval.games.decrypto.game import CODES, Turn
-from tomeval.games.decrypto.play import Best, PlayedGame, Table, play_game
-from tomeval.games.decrypto.seats import ROLES, Seat, seat_stream
+from tomeval.games.decrypto.game import CODES, Game
+from tomeval.games.decrypto.seats import ALICE, EVE, ROLES, seat_stream
+from tomeval.games.decrypto.stages import Decrypto, trail_of
+from tomeval.games.play import Table, play_game
+from tomeval.games.played import PlayedGame
 from tomeval.games.running import naming_game
+from tomeval.games.seats import Seat
+from tomeval.games.solver import Solver
 from tomeval.models.base import Model
 
 
-def best_of(cell: DecryptoCell) -> Best | None:
+def solver_of(cell: DecryptoCell) -> Solver | None:
     """Return the search for the best attainable value of a turn, if the pairing allows it."""
     bob, eve = cell.players["decoder"], cell.players["interceptor"]
     wanted = cell.experiment.best_turn and not cell.experiment.records
@@ -28,33 +34,39 @@ def best_of(cell: DecryptoCell) -> Best | None:
 
 
 def table_of(
-    cell: DecryptoCell,
-    index: int,
-    models: Mapping[str, Model],
-    on_turn: Callable[[Turn], None] | None,
+    cell: DecryptoCell, index: int, models: Mapping[str, Model], on_turn: Callable[[], None]
 ) -> Table:
     """Seat a pairing for one game; `models` by role."""
     experiment = cell.experiment
-    seats: dict[str, Seat | None] = dict.fromkeys(ROLES)
-    for role, player in cell.players.items():
-        if player is not None:
-            stream = seat_stream(cell.seed, role, player.name)
-            rng = stream.episode(index, player.draws_per_game(role))
-            name = f"{cell.stream}/{index}/{role}"
-            door = Door(partial(_belief_chance, cell.seed, index))
-            chair = Chair(role, rng, models.get(role), name, experiment.base, door)
-            seats[role] = player.seat(chair, experiment.lists)
-    _, _, rules = cell.deal(index)
+    players: list[Seat | None] = []
+    door = Door(partial(_belief_chance, cell.seed, index))
+    for number, (role, player) in enumerate(cell.players.items()):
+        if player is None:
+            players.append(None)
+            continue
+        stream = seat_stream(cell.seed, role, player.name)
+        rng = stream.episode(index, player.draws_per_game(role))
+        name = f"{cell.stream}/{index}/{role}"
+        own = door if number == ALICE else Door()
+        chair = Chair(number, rng, models.get(role), name, experiment.base, own)
+        players.append(player.seat(chair, experiment.lists))
+    deal, record, rules = cell.deal(index)
+    first, unused = Game(deal, rules), np.random.default_rng(0)
     return Table(
-        seats,
-        experiment.lists,
-        rules=rules,
-        probes=experiment.probes,
-        on_invalid=cell.on_invalid,
-        rng=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
-        best=best_of(cell),
-        on_turn=on_turn,
+        Decrypto(experiment.lists, rules, experiment.probes),
+        players,
+        (0, 1, 2),
+        deal=unused,
+        chance=unused,
+        fallback=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
+        on_invalid="ask_again" if cell.on_invalid == "void" else cell.on_invalid,
+        door=door,
+        solver=solver_of(cell),
+        measured=(ALICE, EVE),
         side_by_side=bool(models),
+        on_step=lambda decision: on_turn() if decision.seat == EVE else None,
+        start=first,
+        record=() if record is None else trail_of(record, first),
     )
 
 
@@ -69,8 +81,6 @@ async def play_one(
     cell: DecryptoCell, index: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> PlayedGame:
     """Play one game of a pairing."""
-    deal, record, _ = cell.deal(index)
     names = ", ".join(cell.name(role) for role in ROLES)
     with naming_game(f"{names}, seed {cell.seed}, game {index}"):
-        table = table_of(cell, index, models, lambda _: on_step())
-        return await play_game(table, index, deal, record)
+        return await play_game(table_of(cell, index, models, on_step), index, index)

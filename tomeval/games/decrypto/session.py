@@ -1,4 +1,4 @@
-"""A game of a person and other players at the terminal, recorded at its end."""
+"""A game of a person and other players at the terminal, which is recorded."""
 
 from __future__ import annotations
 
@@ -9,31 +9,28 @@ from typing import Any
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell
-from tomeval.games.decrypto.game import Turn
-from tomeval.games.decrypto.play import PlayedGame, PlayedTurn, play_game
+from tomeval.games.decrypto.game import ENDINGS, Turn
+from tomeval.games.decrypto.llm import TableScene
 from tomeval.games.decrypto.players import table_from_spec
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.seating import table_of
 from tomeval.games.decrypto.seats import NAMES, ROLES
-from tomeval.games.decrypto.terminal import ENDINGS, HumanSeat, result_text
-from tomeval.games.seated.session import at_the_terminal, persons_chair
-from tomeval.models.base import Model
+from tomeval.games.decrypto.stages import Decrypto
+from tomeval.games.people.session import Sitting
+from tomeval.games.played import COUNTED, PlayedGame
 from tomeval.runs.experiment import make_experiment
+from tomeval.strategies.templates import load_prompts
 
-HUMAN = "human"
 
-
-def play_session(
+def sit(
     seat: str,
-    others: Sequence[str],
-    console: Console,
-    out: Path,
+    others: Sequence[str] = (),
+    deal: int = 0,
     *,
     settings: Mapping[str, Any] | None = None,
     strategy: str = "QA",
-    deal: int = 0,
-) -> RecordedGame | None:
-    """Play one game with a person in a seat, and add it to a file of recorded games.
+) -> Sitting:
+    """Return a game with a person in a seat.
 
     Parameters
     ----------
@@ -41,90 +38,55 @@ def play_session(
         The person's role.
     others : sequence of str
         Who else plays, see `players.table_from_spec`: one for both seats, or one for each.
-    out : Path
-        Made, or added to. Checked before the game begins.
+    deal : int
+        Which game of the seed, from 0: it decides keywords and codes.
     settings : mapping, optional
         Further keys of `DecryptoExperiment`: seed, rules, word lists.
     strategy : str
         Of language models.
-    deal : int
-        Which game of the seed, from 0: it decides keywords and codes.
-
-    Returns
-    -------
-    RecordedGame or None
-        All finished turns, even if the game was broken off; None if there are none.
     """
     if seat not in ROLES:
-        raise unknown("seat", seat, ROLES)
-    before = read_games(out) if out.exists() else []
-    specs = _specs(seat, others)
-    cell = _cell(seat, specs, strategy, settings or {})
-    dealt, _, rules = cell.deal(deal)
-    turns: list[Turn] = []
+        raise unknown("seat", seat, ROLES, "--seat")
+    names = list(others) or ["minilm"]
+    if len(names) not in (1, 2):
+        raise TomevalError(f"--other: give one or two other players, not {len(names)}")
+    rest = [role for role in ROLES if role != seat]
+    specs = dict(zip(rest, names * (2 // len(names)), strict=True))
+    tables = {NAMES[role]: table_from_spec(spec, strategy) for role, spec in specs.items()}
+    tables[NAMES[seat]] = {"kind": "random"}
+    data = {"domain": "decrypto", "players": tables, "pairings": [dict(NAMES)]}
+    [cell] = make_experiment({**(settings or {}), **data}, base=Path(), where="play").cells
+    assert isinstance(cell, DecryptoCell)
+    experiment = cell.experiment
+    game = Decrypto(experiment.lists, experiment.rules, experiment.probes)
+    prompts = load_prompts("decrypto", experiment.prompts, experiment.base)
+    return Sitting(
+        cell,
+        seat,
+        TableScene(prompts, game, ROLES.index(seat)),
+        PlayedGame(deal, deal, (0, 1, 2)),
+        lambda models: table_of(cell, deal, models, lambda: None),
+        [specs.get(role, "human") for role in ROLES],
+        ENDINGS,
+    )
 
-    async def play(models: Mapping[str, Model]) -> PlayedGame:
-        table = table_of(cell, deal, models, turns.append)
-        table.seats[seat] = HumanSeat(persons_chair(seat, deal), console)
-        return await play_game(table, deal, dealt)
 
-    console.say(f"You are {NAMES[seat]}.")
-    played = at_the_terminal(cell, seat, play, console)
-    if played is not None:
-        ending = ENDINGS.get(played.outcome or "", "The game cannot go on.")
-        if played.outcome is None:
-            ending += f" {_why(played.turns[-1])}"
-        elif turns:
-            console.say(f"\n{result_text(turns[-1])}")
-        console.say(ending)
+def keep(sitting: Sitting, out: Path, console: Console) -> None:
+    """Add the finished turns of a game to a file of recorded games, and tell the keywords."""
+    played, cell = sitting.played, sitting.cell
+    dealt, _, rules = cell.deal(played.deal)
     console.say(f"The keywords were: {', '.join(dealt.keywords)}.")
+    counted = [one.action for one in played.decisions if one.verdict in COUNTED]
+    moves = zip(dealt.codes, counted[::3], counted[1::3], counted[2::3], strict=False)
+    turns = tuple(Turn(*move) for move in moves)
     if not turns:
         console.say("No turn was finished; nothing is recorded.")
-        return None
-    players = {role: specs.get(role, HUMAN) for role in ROLES}
-    source = f"played at the terminal, seed {cell.seed}, game {deal}"
-    name = _free_name(before)
-    record = RecordedGame(dealt.keywords, tuple(turns), rules, name, players, source)
-    write_games(out, [*before, record])
-    console.say(f"Recorded as {record.name!r} in {out}.")
-    return record
-
-
-def _specs(seat: str, others: Sequence[str]) -> dict[str, str]:
-    """Return who takes the seats without a person."""
-    rest = [role for role in ROLES if role != seat]
-    names = list(others) or ["minilm"]
-    if len(names) not in (1, len(rest)):
-        raise TomevalError(f"--other: give one or two other players, not {len(names)}")
-    return dict(zip(rest, names * (len(rest) // len(names)), strict=True))
-
-
-def _cell(
-    seat: str, specs: Mapping[str, str], strategy: str, settings: Mapping[str, Any]
-) -> DecryptoCell:
-    """Return the pairing of a person, whose seat is filled later, and other players."""
-    tables = {NAMES[role]: table_from_spec(spec, strategy) for role, spec in specs.items()}
-    data = {
-        **settings,
-        "domain": "decrypto",
-        "players": {**tables, HUMAN: {"kind": "random"}},
-        "pairings": [{role: HUMAN if role == seat else NAMES[role] for role in ROLES}],
-    }
-    [cell] = make_experiment(data, base=Path(), where="play").cells
-    assert isinstance(cell, DecryptoCell)
-    return cell
-
-
-def _why(turn: PlayedTurn) -> str:
-    for role in ROLES:
-        outcome = turn.outcomes[role]
-        if outcome not in ("valid", "not_asked"):
-            return f"{NAMES[role]}'s answer was {outcome.replace('_', ' ')}."
-    return ""
-
-
-def _free_name(before: Sequence[RecordedGame]) -> str:
-    """Return the first "game N" that no recorded game has."""
+        return
+    before = read_games(out) if out.exists() else []
     names = {existing.name for existing in before}
-    number = next(n for n in range(1, len(names) + 2) if f"game {n}" not in names)
-    return f"game {number}"
+    name = next(one for n in range(1, len(names) + 2) if (one := f"game {n}") not in names)
+    source = f"played at the terminal, seed {cell.seed}, game {played.deal}"
+    players = dict(zip(ROLES, sitting.names, strict=True))
+    record = RecordedGame(dealt.keywords, turns, rules, name, players, source)
+    write_games(out, [*before, record])
+    console.say(f"Recorded as {name!r} in {out}.")

@@ -9,19 +9,34 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
+from tomeval.games.decrypto.board import result_text
 from tomeval.games.decrypto.game import (
     CODES,
-    EncoderView,
+    MAX_HINT_LENGTH,
     Game,
     Hints,
     Rules,
     View,
+    as_code,
+    clean_hint,
     deal,
     hint_fault,
 )
 from tomeval.games.decrypto.probes import Probes, comparable
 from tomeval.games.decrypto.replays import RecordedGame
-from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, NAMES, ROLES
+from tomeval.games.decrypto.seats import (
+    ALICE,
+    BELIEFS,
+    BOB,
+    DECODE,
+    ENCODE,
+    ENCODER_QUESTIONS,
+    EVE,
+    INTERCEPT,
+    INTERCEPTOR_QUESTIONS,
+    NAMES,
+    ROLES,
+)
 from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
@@ -30,14 +45,17 @@ from tomeval.games.game import (
     Ask,
     Broken,
     Event,
+    Form,
     Probe,
     Stage,
+    What,
 )
 from tomeval.lexicon.words import WordLists
 
-ALICE, BOB, EVE = range(3)
-ENCODE, GUESS = "encode", "guess"
 _ABOUT = {"eve": EVE, "eve_reminded": EVE, "bob": BOB}
+
+
+_NO_CODE = Broken("format", "a code is three different digits from 1 to 4")
 
 
 class Decrypto(ArenaGame[Game]):
@@ -57,6 +75,16 @@ class Decrypto(ArenaGame[Game]):
     role = ROLES
     sides = ((ALICE, BOB), (EVE,))
     seats = 3
+    questions: ClassVar[Mapping[str, str]] = {
+        "eve": "Eve's guess",
+        "eve_reminded": "Eve's guess, reminded of what she does not know",
+        "bob": "Bob's guess",
+    }
+    forms: Mapping[str, Form] = {
+        ENCODE: Form("hints", str, 3),
+        **dict.fromkeys((DECODE, INTERCEPT, *ENCODER_QUESTIONS), Form("code", int, 3)),
+        **dict.fromkeys(INTERCEPTOR_QUESTIONS, Form("keywords", str, 4)),
+    }
 
     def __init__(self, lists: WordLists, rules: Rules, wanted: Probes) -> None:
         self.lists, self.rules, self.wanted = lists, rules, wanted
@@ -72,7 +100,7 @@ class Decrypto(ArenaGame[Game]):
             return ()
         if state.hints is None:
             return (Ask(ALICE, ENCODE),)
-        return Ask(BOB, GUESS), Ask(EVE, GUESS)
+        return Ask(BOB, DECODE), Ask(EVE, INTERCEPT)
 
     def then(self, state: Game, actions: Mapping[int, Action]) -> Game:
         """Return the game with hints, or after the turn."""
@@ -82,10 +110,25 @@ class Decrypto(ArenaGame[Game]):
 
     def fault(self, view: Any, ask: Ask, action: Action) -> Broken | None:
         """Return why hints, or a code, are against the rules."""
-        if ask.kind == GUESS:
-            return None if action in CODES else Broken("format", f"{action!r} is no code")
+        if ask.kind != ENCODE:
+            return None if action in CODES else _NO_CODE
         wrong = hint_fault(action, view.keywords, view.code, view.turns, view.rules)
         return None if wrong is None else Broken("rule", wrong)
+
+    def meant(self, view: Any, what: What, items: Sequence[Any]) -> Action | Broken:
+        """Return hints and keywords trimmed, and codes."""
+        if self.forms[what.kind].kind is int:
+            return as_code(items) or _NO_CODE
+        words = tuple(map(clean_hint, items))
+        if what.kind == ENCODE:
+            return words
+        if not all(words):
+            return Broken("format", "a keyword is empty")
+        if max(map(len, words)) > MAX_HINT_LENGTH:
+            return Broken("format", f"a keyword is longer than {MAX_HINT_LENGTH} characters")
+        if not all(word.isprintable() for word in words):
+            return Broken("format", "a keyword cannot be printed")
+        return words
 
     def random(self, view: Any, ask: Ask, rng: np.random.Generator) -> Action:
         """Draw three legal hints, or a code."""
@@ -120,17 +163,22 @@ class Decrypto(ArenaGame[Game]):
         return NAMES[ROLES[seat]]
 
     def events(self, state: Game) -> tuple[Event, ...]:
-        """Return nothing: views hold all past turns."""
-        return ()
+        """Return the keywords, and the turns that are over."""
+        dealt = Event("keywords", None, state.deal.keywords, (ALICE, BOB))
+        return dealt, *(Event("turn", None, turn) for turn in state.turns)
+
+    def line(self, event: Event) -> str:
+        """Return the keywords, or the hints that were heard and what the turn came to."""
+        if event.kind == "keywords":
+            return f"keywords {', '.join(event.data)}"
+        return f"{', '.join(event.data.hints)}. {result_text(event.data)}"
 
     def view(self, state: Game, seat: int) -> View:
         """Return what a seat may know; listeners see the last hints."""
-        if seat == ALICE:
-            over = len(state.turns) == len(state.deal.codes)
-            code = state.turns[-1].code if over else state.code
-            return EncoderView(state.deal.keywords, code, state.turns, state.rules)
-        hints: Hints = state.hints or ("", "", "")
-        return state.decoder_view(hints) if seat == BOB else state.interceptor_view(hints)
+        if seat == ALICE and len(state.turns) == len(state.deal.codes):  # no code is left
+            last = state.turns[-1].code
+            return View(state.deal.keywords, last, state.turns, state.rules, game=self)
+        return replace(state.view(seat, state.hints or ("", "", "")), game=self)
 
     # Literal questions
 
@@ -148,7 +196,7 @@ class Decrypto(ArenaGame[Game]):
         if ask.seat == ALICE:
             names = [name for name in ENCODER_QUESTIONS if getattr(self.wanted, name)]
             made = done is not UNDECIDED
-            return tuple(Probe(name, _ABOUT[name], done) for name in names) if made else ()
+            return tuple(Probe(name, None, done) for name in names) if made else ()
         wanted = [name for name in BELIEFS if getattr(self.wanted, name)]
         if ask.seat != EVE or done is not UNDECIDED or not wanted or not state.turns:
             return ()
@@ -171,14 +219,15 @@ class Decrypto(ArenaGame[Game]):
         self, probe: Probe, seat: int, trail: Sequence[Stage[Game]], at: int, end: Game
     ) -> Action:
         """Return the guess that followed, or the keywords; B and C are compared with A."""
-        if probe.about is None:
+        if probe.name not in _ABOUT:
             return trail[at].state.deal.keywords if probe.name == "keywords" else None
-        return trail[at + 1].actions.get(probe.about) if at + 1 < len(trail) else None
+        return trail[at + 1].actions.get(_ABOUT[probe.name]) if at + 1 < len(trail) else None
 
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Return whether it is the same code, or the same keywords whatever their case."""
-        same = comparable(said) == comparable(truth) if probe.about is None else said == truth
-        return float(same)
+        return float(
+            said == truth if probe.name in _ABOUT else comparable(said) == comparable(truth)
+        )
 
 
 def trail_of(record: RecordedGame, game: Game) -> list[Stage[Game]]:
@@ -191,7 +240,7 @@ def trail_of(record: RecordedGame, game: Game) -> list[Stage[Game]]:
     return trail
 
 
-def random_hints(view: EncoderView, words: Sequence[str], rng: np.random.Generator) -> Hints:
+def random_hints(view: View, words: Sequence[str], rng: np.random.Generator) -> Hints:
     """Draw three hints uniformly until they are legal."""
     for _ in range(1000):
         one, two, three = (words[int(i)] for i in rng.integers(len(words), size=3))

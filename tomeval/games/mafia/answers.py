@@ -26,7 +26,7 @@ from tomeval.games.mafia.state import (
     MafiaView,
     State,
 )
-from tomeval.games.mafia.talk import SILENT, acts, label, parse
+from tomeval.games.mafia.talk import acts, label, parse
 
 if TYPE_CHECKING:
     from tomeval.games.mafia.rules import MafiaRules
@@ -154,10 +154,6 @@ class MafiaAnswers(ArenaGame[State]):
             verdict="" if isinstance(data, tuple) and data[-1] in (True, "mafia") else "not ",
             winner=_WINNERS.get(str(data), "the village wins"),
         )
-
-    def silent(self, event: Event) -> bool:
-        """Tell whether a speaker said nothing."""
-        return event.data in (SILENT, "") and event.kind in ("act", "talk")
 
     def acted(self, kind: str, action: Action) -> str:
         """Return the player whom a decision names, an act or a message."""

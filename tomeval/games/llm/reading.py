@@ -88,13 +88,13 @@ class Judged:
         self._refuse("illegal", checked)
         return Invalid("illegal", label)
 
-    def answer(self, asked: Asked[Any]) -> Answer:
-        """Return an answer for the table."""
+    def answer(self, asked: Asked[Any], lost: bool = False) -> Answer:
+        """Return an answer for the table; `lost` counts attempts at what was to precede it."""
         said = asked.answer
         meant = self.meant(said)
         tries = tuple(self.tries)
         if isinstance(meant, Invalid):
-            attempts = said.attempts if asked.prompt is not None else 0
+            attempts = said.attempts if lost or asked.prompt is not None else 0
             return Answer(None, tries, attempts, meant.reason, meant.raw)
         assert isinstance(said, Said)
         return Answer(

@@ -1,4 +1,4 @@
-"""A person in a seat of the arena: sees what a model sees, is asked until the answer is legal."""
+"""A person in a seat: sees what a model sees, is asked until the answer is legal."""
 
 from __future__ import annotations
 
@@ -7,43 +7,42 @@ from typing import Any
 
 from tomeval.core.printing import Console
 from tomeval.core.text import ascii_signs
-from tomeval.games.chairs import Chair
-from tomeval.games.game import Action, Ask, Broken, Form, View
+from tomeval.games.game import Action, Ask, Broken, Form
+from tomeval.games.llm.scene import SeatScene
 from tomeval.games.seats import Answer, Seat
-from tomeval.strategies.templates import Prompts
 
 _WHOLE = re.compile(r"-?\d{1,9}")
 _PLAYER = re.compile(r"player\s+(?=-?\d+$)", re.IGNORECASE)
 _BETWEEN = re.compile(r"[,;\s]+")
+_DIGITS = re.compile(r"\d(?:-?\d)+")
 _COMMAS = re.compile(r"\s*[,;]\s*")
 
 
 class HumanSeat(Seat):
-    """A person: rules, events and questions are the shipped templates' own words."""
+    """A person: rules, events and questions are the words that language models get."""
 
-    def __init__(self, chair: Chair[int], console: Console, prompts: Prompts) -> None:
-        self.chair, self.console, self.prompts = chair, console, prompts
-        self._lines: list[str] = []
+    def __init__(self, scene: SeatScene, console: Console) -> None:
+        self.scene, self.console, self._told = scene, console, 0
 
-    def begin(self, view: View[Any]) -> None:
+    def begin(self, view: Any) -> None:
         """Tell the rules and what the seat was dealt."""
-        self._rules = self._render("rules", view)
-        self.console.say(f"\n{self._rules}\n")
+        self.scene.see(view)
+        self.console.say(f"\n{self.scene.rules_text}\n")
         self.tell(view)
 
-    def tell(self, view: View[Any]) -> None:
+    def tell(self, view: Any) -> None:
         """Tell what is new."""
-        new = [self._render("event", view, event=e) for e in view.events[len(self._lines) :]]
-        self._lines += new
-        for line in new:
+        self.scene.see(view)
+        for line in self.scene.lines[self._told :]:
             self.console.say(f"  {line}")
+        self._told = len(self.scene.lines)
 
-    async def observe(self, view: View[Any]) -> tuple[dict[str, Any], ...]:
+    async def observe(self, view: Any) -> tuple[dict[str, Any], ...]:
         """Tell of the stage that is over."""
         self.tell(view)
         return ()
 
-    async def answer(self, view: View[Any], ask: Ask) -> Answer:
+    async def answer(self, view: Any, ask: Ask) -> Answer:
         """Ask until the game takes the answer."""
         form = view.game.form(view, ask)
 
@@ -54,18 +53,13 @@ class HumanSeat(Seat):
                 return read.text[:1].upper() + read.text[1:]
             return (read,)
 
-        self.console.say(f"\n{self._render(f'ask/{ask.kind}', view, ask=ask)}")
+        self.console.say(f"\n{self.scene.render(f'ask/{ask.kind}', view=view, ask=ask, given='')}")
         text = form.kind is str and form.size == 1 and not form.labels
         help_ = f"  {how_to_type(form)}\n  {_WORDS}"
-        history = "\n".join(f"  {line}" for line in self._lines) or "  nothing has happened yet"
-        pages = {"?": help_, "help": help_, "history": history, "rules": self._rules}
+        pages = {"?": help_, "help": help_, "history": self.scene.past}
+        pages["rules"] = self.scene.rules_text
         (action,) = self.console.question("> ", parse, pages, may_be_empty=text)
         return Answer(action)
-
-    def _render(self, template: str, view: View[Any], **more: Any) -> str:
-        return self.prompts.beside(view.game.templates).render(
-            f"{view.game.name}/{template}", game=view.game, view=view, **more
-        )
 
 
 _WORDS = "history: all that you have seen; rules: the rules again; quit: stop"
@@ -95,7 +89,8 @@ def typed(line: str, form: Form) -> list[Any] | Broken:
     """Return the items that a person typed, or what is wrong with them.
 
     A text alone is the whole line; several are separated by commas, or else by spaces; numbers by
-    either. The case of labels does not matter, nor the word "Player" before a number.
+    either, digits also by nothing or a dash. The case of labels does not matter, nor the word
+    "Player" before a number.
 
     Examples
     --------
@@ -113,6 +108,8 @@ def typed(line: str, form: Form) -> list[Any] | Broken:
     if form.kind is str and form.size == 1:
         return [line]
     inner = _PLAYER.sub("", line.strip("[](){} \t"))
+    if form.kind is int and form.size > 1 and _DIGITS.fullmatch(inner):
+        inner = " ".join(inner.replace("-", ""))
     parts: list[str] = (_COMMAS if form.kind is str and "," in inner else _BETWEEN).split(inner)
     if form.size and len(parts) != form.size:
         return Broken("format", f"{form.size} were expected, {len(parts)} were typed")

@@ -8,12 +8,11 @@ import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.games.arena.llm_options import LLMOptions as ArenaOptions
 from tomeval.games.chairs import Door
-from tomeval.games.decrypto.llm_options import LLMOptions as DecryptoOptions
+from tomeval.games.decrypto.llm import DecryptoOptions
+from tomeval.games.llm.options import ArenaOptions
+from tomeval.games.players import check_name, check_options
 from tomeval.games.running import naming_game
-from tomeval.games.seated.experiment import check_name
-from tomeval.games.seated.players import check_options
 from tomeval.models.base import Stopped
 from tomeval.runs.domain import get_domain
 
@@ -90,7 +89,7 @@ def test_rows_are_read_in_order_and_of_complete_games_alone(domain, tmp_path) ->
     with tomeval.run({**GAMES[domain], "episodes": 3}, tmp_path / "run") as run:
         store, cell = run.store, run.cells[0].number
         names = ("episode", "step", "episodes.status")
-        games = list(store.read("episodes", ("episode", "steps"), cell, complete=True))
+        games = [(one.episode, one.steps) for one in store.records(cell, complete=True)]
         steps = list(store.read("steps", names, cell))
         assert [episode for episode, _ in games] == [0, 1, 2]
         assert steps == [(e, s, "complete") for e, count in games for s in range(1, count + 1)]

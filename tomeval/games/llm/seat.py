@@ -1,78 +1,100 @@
-"""A language model in a seat of the arena: decisions, probes, and what advice asks first."""
+"""A language model in a seat: decisions, probes, and what advice asks first."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.core.streams import Stream
-from tomeval.games.arena.llm_options import LLMOptions
-from tomeval.games.arena.llm_reading import ONE_LABEL, Judged, Meant
-from tomeval.games.arena.llm_scene import ArenaScene
-from tomeval.games.arena.sampled import scorable
 from tomeval.games.chairs import Chair
-from tomeval.games.game import Action, Ask, Broken, Probe, View
-from tomeval.games.seated.llm_seat import ModelSeat
+from tomeval.games.game import Action, Ask, Broken, Probe
+from tomeval.games.llm.options import LLMOptions
+from tomeval.games.llm.reading import ONE_LABEL, Judged, Meant
+from tomeval.games.llm.scene import SeatScene
+from tomeval.games.sampled import scorable
 from tomeval.games.seats import Answer, Seat
 from tomeval.strategies.asking import Asker
+from tomeval.strategies.compose import Strategy
 from tomeval.strategies.player import Asked, LLMPlayer
 from tomeval.strategies.questions import Context, Foresight, Question
 from tomeval.strategies.questions import Form as Use
 from tomeval.strategies.templates import Prompts
 
 
-class LLMSeat(ModelSeat[int], Seat):
+class LLMSeat(Seat):
     """A language model with a prompting strategy.
 
     What it writes besides the answer (reasoning, lessons, notes, summaries) stays in its own
     prompts: others get the action that the game reads from the marked answer, and nothing else.
 
-    Parameters
+    Its lines to the model: `line` asks for moves, as often as the table says, `advice_line` for
+    what advice asks first, and `probe_line` for probes.
+
+    Attributes
     ----------
-    prompts : Prompts, optional
-        Default: the templates that the options name.
+    scenes : type of SeatScene
+        What it is told.
+    kind_of : str
+        The kind of call, in the log, of every answer, with ``{}`` for what is asked for; empty: as
+        the strategy answers.
+    counts_lost : bool
+        Whether attempts at what was to precede a decision count as its own if it was lost.
     """
 
+    counts_lost: ClassVar[bool] = False
+
+    scenes: ClassVar[type[SeatScene]] = SeatScene
+    kind_of: ClassVar[str] = ""
+
     def __init__(
-        self, chair: Chair[int], options: LLMOptions, prompts: Prompts | None = None
+        self, chair: Chair, options: LLMOptions, strategy: Strategy, prompts: Prompts
     ) -> None:
-        prompts = prompts or options.templates("arena", chair.base)
-        super().__init__(chair, options, options.parsed, prompts)
+        self.chair, self.options, self.strategy, self.prompts = chair, options, strategy, prompts
+        how = options.asking()
+        self.line = self.advice_line = Asker(chair.model, how, chair.name)
+        self.probe_line = self.line.fork(options.probe_temperature)
+        if chair.attempts:
+            self.advice_line = self.line.fork()
+            self.line.how = replace(how, max_attempts=chair.attempts)
         self._how = options.decide, options.predict
         self._turn = asyncio.Lock()  # a decision and its probes may be asked side by side
         self._decided: int | None = None  # events seen before the decision of this stage
         self._over: int | None = None  # the same, once its stage is over
 
-    def begin(self, view: View[Any]) -> None:
+    def begin(self, view: Any) -> None:
         """Sit down."""
         chair, options = self.chair, self.options
         self.game = view.game
-        opening = options.opening
-        self.scene = ArenaScene(self.prompts, view.game, chair.seat, options.conversation, opening)
+        told = options.conversation, options.opening
+        self.scene = self.scenes(self.prompts, view.game, chair.seat, *told)
         self.player = LLMPlayer(self.scene, self.strategy, self.line, chair.rng, *self._how)
         self.probed = Context(self.scene, self.strategy.summarises)
 
-    async def answer(self, view: View[Any], ask: Ask) -> Answer:
+    def foresight(self, view: Any, ask: Ask) -> Others:
+        """Return what there is to know of others beside a decision."""
+        return Others(self, view, ask)
+
+    async def answer(self, view: Any, ask: Ask) -> Answer:
         """Decide."""
         await self._look(view)
         judged, question = self.decision(view, ask)
-        others = Others(self, view, ask)
+        others = self.foresight(view, ask)
         asked = ONE_LABEL if judged.forced else await self.player.act(question, others)
         self.scene.keep(asked)
         self._decided = self.scene.seen
         judged.tries += others.failed
-        answer = judged.answer(asked)
+        answer = judged.answer(asked, self.counts_lost)
         details = {**(answer.details or {}), **others.details} or None
         calls = self.advice_line.drain() + self.line.drain()
         return replace(answer, calls=calls, details=details)
 
-    async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:
+    async def probe(self, view: Any, ask: Ask, probe: Probe) -> Answer | None:
         """Answer a probe; nothing of it is remembered.
 
         It is asked by a player of its own, with the same memory and what else the strategy shows.
@@ -92,8 +114,8 @@ class LLMSeat(ModelSeat[int], Seat):
         answer = judged.answer(asked)
         return replace(answer, calls=line.drain())
 
-    def decision(self, view: View[Any], ask: Ask, what: str = "") -> tuple[Judged, Question[Any]]:
-        """Return a decision as a question; `what` stands before its purpose."""
+    def decision(self, view: Any, ask: Ask, purpose: str = "") -> tuple[Judged, Question[Any]]:
+        """Return a decision as a question; `purpose` is another one than the decision."""
         judged = Judged(
             self.game.form(view, ask),
             lambda items: self.game.read(view, ask, items),
@@ -105,26 +127,30 @@ class LLMSeat(ModelSeat[int], Seat):
                 f"to {ask.kind} is free"
             )
         values = {"view": view, "ask": ask, "form": judged.form}
-        name = f"{what} {ask.kind}".strip()
-        return judged, self._question(name, "functional", f"ask/{ask.kind}", judged, values)
+        name, template = purpose or ask.kind, f"ask/{ask.kind}"
+        return judged, self._question(name, "functional", template, judged, values)
 
     async def predict(
         self,
-        view: View[Any],
+        view: Any,
         ask: Ask,
         probe: Probe,
         use: Use,
         player: LLMPlayer,
         line: Asker | None = None,
         kind: str = "",
+        **more: Any,
     ) -> tuple[Judged, Asked[Any]]:
-        """Ask a probe, to be answered as the strategy answers or by another `kind` of answer."""
+        """Ask a probe, to be answered as the strategy answers or by another `kind` of answer.
+
+        `more` are values for its template.
+        """
         judged = Judged(
             self.game.form(view, probe),
             lambda items: self.game.read(view, probe, items),
             (kind or self.strategy.answer) == "lm",
         )
-        values = {"view": view, "ask": ask, "probe": probe, "form": judged.form}
+        values = {"view": view, "ask": ask, "probe": probe, "form": judged.form, **more}
         name = f"{'probe' if use == 'literal' else 'predict'} {probe.question}"
         question = self._question(name, use, f"probe/{probe.name}", judged, values)
         if judged.forced:
@@ -134,15 +160,16 @@ class LLMSeat(ModelSeat[int], Seat):
     def _question(
         self, purpose: str, use: Use, template: str, judged: Judged, values: dict[str, Any]
     ) -> Question[Any]:
-        return Question(purpose, use, template, judged.reader, self.scene.step, values)
+        step, kind = self.scene.step, self.kind_of.format(judged.form.key)
+        return Question(purpose, use, template, judged.reader, step, values, kind)
 
-    async def observe(self, view: View[Any]) -> tuple[dict[str, Any], ...]:
+    async def observe(self, view: Any) -> tuple[dict[str, Any], ...]:
         """Note that the stage is over; what follows is seen before the next question."""
         if self._decided is not None:
             self._over, self._decided = self._decided, None
         return ()
 
-    async def _look(self, view: View[Any]) -> None:
+    async def _look(self, view: Any) -> None:
         """See what is new, and look back on the last decision, as the strategy does.
 
         This waits for the next question, so that lessons are drawn from all that came of a
@@ -160,9 +187,12 @@ class Others(Foresight):
     """What the other seats do or are, by all the probes that belong to a decision.
 
     `details` go to the row of the decision; `failed` is what kept a prediction from being read.
+    `drafting` names the request for a draft.
     """
 
-    def __init__(self, seat: LLMSeat, view: View[Any], ask: Ask) -> None:
+    drafting: ClassVar[str] = "draft {}"
+
+    def __init__(self, seat: LLMSeat, view: Any, ask: Ask) -> None:
         self.seat, self.view, self.ask = seat, view, ask
         self.details: dict[str, Any] = {}
         self.failed: list[Broken] = []
@@ -184,10 +214,9 @@ class Others(Foresight):
             judged, asked = await seat.predict(
                 view, ask, probe, "advice", seat.player, seat.advice_line, kind
             )
-            meant = judged.meant(asked.answer)
+            meant = self._meant(judged, asked, "no prediction to act on")
             if isinstance(meant, Invalid):
-                self.failed = judged.tries[-1:]
-                return replace(meant, raw=f"no prediction to act on: {meant.raw}")
+                return meant
             items_of[probe] = meant.items
         values = self._in_words("expected", items_of)
         if draft is not None:
@@ -198,14 +227,20 @@ class Others(Foresight):
         """Ask for a draft of the decision if there are questions on what follows from it."""
         game, view, ask = self.seat.game, self.view, self.ask
         some = game.random(view, ask, np.random.default_rng(0))  # any decision will do to find out
-        if not game.probes(view._state, ask, some):
-            return None
-        judged, question = self.seat.decision(view, ask, "draft")
+        return await self.draft() if game.probes(view._state, ask, some) else None
+
+    async def draft(self) -> Meant | Invalid:
+        """Ask for a draft of the decision."""
+        name = self.drafting.format(self.ask.kind)
+        judged, question = self.seat.decision(self.view, self.ask, name)
         asked = await self.seat.player.ask(question, line=self.seat.advice_line)
+        return self._meant(judged, asked, "no draft")
+
+    def _meant(self, judged: Judged, asked: Asked[Any], lost: str) -> Meant | Invalid:
         meant = judged.meant(asked.answer)
         if isinstance(meant, Invalid):
             self.failed = judged.tries[-1:]
-            return replace(meant, raw=f"no draft: {meant.raw}")
+            return replace(meant, raw=f"{lost}: {meant.raw}")
         return meant
 
     async def truth(self) -> dict[str, Any] | Invalid:

@@ -1,0 +1,240 @@
+"""A language model in a seat of Decrypto: its strategy, what it is told, drafts and predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.outcomes import Invalid
+from tomeval.games.chairs import Chair
+from tomeval.games.decrypto.board import result_text
+from tomeval.games.decrypto.game import (
+    Code,
+    Hints,
+    Rules,
+    Turn,
+    View,
+    hint_history,
+    outcome_of,
+)
+from tomeval.games.decrypto.planting import plant_guess
+from tomeval.games.decrypto.seats import BOB, EVE, NAMES, ROLES
+from tomeval.games.game import Ask, Form, Probe
+from tomeval.games.llm.options import UNFIT, LLMOptions
+from tomeval.games.llm.scene import SeatScene, written_form
+from tomeval.games.llm.seat import LLMSeat, Others
+from tomeval.strategies.beliefs import Belief
+from tomeval.strategies.compose import Strategy
+from tomeval.strategies.questions import join
+from tomeval.strategies.readers import MARKER
+
+MAX_TOKENS = 750
+"""Longest reply if the experiment sets none: the least that the paper allows."""
+
+_USE = "QA, CoT or CoT + 3-Shot, with S2A, Reflexion 1 to 3, Plans + Insights, and for the encoder "
+_USE += "Social QA, Oracle or Oracle + Max"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecryptoOptions(LLMOptions):
+    """How language models play Decrypto; for `strategy` see `spec_for`."""
+
+    max_tokens: int | dict[str, int] = MAX_TOKENS
+
+    LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
+        **LLMOptions.LIMITS,
+        "max_tokens": (1, 10**7),
+    }
+
+    def strategy_of(self, role: str) -> Strategy:
+        """Return the strategy of one seat; a `TomevalError` if it has no meaning there.
+
+        Answers are free texts, which cannot be scored; advice on the listeners is for Alice.
+        """
+        unfit = (*UNFIT, "social_lm", "lm")
+        strategy = self.fitting(spec_for(self.strategy, role), "Decrypto", unfit, _USE)
+        if (strategy.predicts_first or strategy.is_told) and role != "encoder":
+            raise TomevalError(
+                f"strategy {strategy.name!r} is only for the encoder: write "
+                f'strategy = {{ encoder = "{strategy.name}" }}; the other seats then play QA'
+            )
+        return strategy
+
+
+def spec_for(spec: Any, role: str) -> Any:
+    """Return what names the strategy of one seat.
+
+    `spec` is a name for all seats, such as ``"Reflexion 2 + CoT"``, or a table with names by role.
+
+    Examples
+    --------
+    >>> spec_for({"encoder": "Social QA + CoT"}, "encoder"), spec_for({"encoder": "S2A"}, "decoder")
+    ('Social QA + CoT', 'QA')
+    """
+    for key in spec if isinstance(spec, dict) else ():
+        if key not in ROLES:
+            raise unknown("role", key, ROLES, "strategy")
+    return spec.get(role, "QA") if isinstance(spec, dict) else spec
+
+
+class TableScene(SeatScene):
+    """The table as one seat knows it; its steps are turns, whose past is told anew in each."""
+
+    given_ahead = False
+    turns: tuple[Turn, ...] = ()
+    rules: Rules
+
+    @property
+    def role(self) -> str:
+        """Whose scene it is."""
+        return ROLES[self.seat]
+
+    @property
+    def step(self) -> int:
+        """The coming turn, from 1."""
+        return len(self.turns) + 1
+
+    @property
+    def seen(self) -> int:
+        """How many turns are over."""
+        return len(self.turns)
+
+    def see(self, view: View) -> None:
+        """Note the past and, if the seat knows them, the keywords."""
+        if self.rules_text and view.turns == self.turns:
+            return
+        self.turns, self.rules = view.turns, view.rules
+        self._knows = view.keywords is not None
+        self.rules_text = self.rules_text or self.render("context/rules", keywords=view.keywords)
+        history = hint_history(self.turns)
+        self._events = self.render("context/history", turns=self.turns, history=history)
+
+        self.lines = [result_text(turn) for turn in self.turns]
+
+    @property
+    def past(self) -> str:
+        """The turns that are over, and hints by number."""
+        return self._events
+
+    def _about(self) -> dict[str, Any]:
+        return {"player": NAMES[self.role], "number": self.step, "knows": self._knows}
+
+    def _history(self) -> str:
+        return self._events
+
+    def context(self) -> str:
+        """Return rules and past turns, in a conversation only what it does not tell yet."""
+        if not self.conversation:
+            return join(self.rules_text, self._events)
+        turns, revealed = self.turns[self._told :], ""
+        if turns:
+            values = {"first": self._told + 1, "turns": turns, "history": hint_history(self.turns)}
+            revealed = self.prompts.render("context/revealed", **values)
+        return join("" if self.began else self.rules_text, revealed)
+
+    def render(self, template: str, view: View | None = None, **values: Any) -> str:
+        """Render a template of the game; of probes with what they show."""
+        probe, known = values.pop("probe", None), dict[str, Any]()
+        if view is not None and view.code is not None:
+            known["code"], known["hints"] = view.code, probe.given if probe else ()
+            known["words"] = [view.keywords[digit - 1] for digit in view.code]
+        elif view is not None:
+            shown = (probe.given or ()) if probe else ()
+            known = dict(zip(("keywords", "earlier"), shown, strict=False)) | {"hints": view.hints}
+        if template.startswith("ask/"):
+            template = f"ask/{self.role}"
+        about = {**self._about(), "rules": self.rules, "draft": False}
+        return self.prompts.render(template, **{**about, **known, **values})
+
+    def examples(self, kind: str, view: View) -> str:
+        """Return worked examples of what the seat decides."""
+        return self.prompts.render(f"answer/examples_{self.role}", marker=MARKER)
+
+    def written(self, form: Form, extra: str) -> dict[str, Any]:
+        """Return how an answer is to be written."""
+        return {"marker": MARKER, "form": written_form(form), "kind": form.key, "extra": extra}
+
+
+class DecryptoSeat(LLMSeat):
+    """A language model in any of the three seats."""
+
+    asked_first = counts_lost = True
+    scenes = TableScene
+    kind_of = "{}"
+
+    def __init__(self, chair: Chair, options: DecryptoOptions) -> None:
+        prompts = options.templates("decrypto", chair.base)
+        super().__init__(chair, options, options.strategy_of(ROLES[chair.seat]), prompts)
+
+    def begin(self, view: View) -> None:
+        """Sit down; a summary for predictions serves probes too."""
+        super().begin(view)
+        self.probed = self.player.context
+
+    def foresight(self, view: View, ask: Ask) -> Others:
+        """Return what the listeners will guess for a draft."""
+        return Draft(self, view, ask)
+
+    async def _look(self, view: View) -> None:
+        self.scene.see(view)
+
+    async def observe(self, view: View) -> tuple[dict[str, Any], ...]:
+        """Take a turn that is over into memory, and reflect if the strategy does; not the last."""
+        if len(view.turns) < self.scene.step or outcome_of(view.turns, view.rules):
+            return ()
+        self.scene.advance(self.scene.seen)
+        self.scene.see(view)
+        await self.player.observe()
+        return self.line.drain()
+
+
+class Draft(Others):
+    """Alice's hints before she gives them, and what the listeners will guess for them."""
+
+    drafting = "draft"
+
+    async def expected(self, kind: str) -> dict[str, Any] | Invalid:
+        """Ask for a draft, then what Bob and Eve will guess for it, all as the strategy answers."""
+        draft = await self.draft()
+        if isinstance(draft, Invalid):
+            return draft
+        guesses, seat = [], self.seat
+        for name in ("bob", "eve"):
+            judged, asked = await seat.predict(
+                *(self.view, self.ask, Probe(name, None, draft.action), "advice", seat.player),
+                line=seat.advice_line,
+                draft=True,
+            )
+            guess = self._meant(judged, asked, "no prediction to act on")
+            if isinstance(guess, Invalid):
+                return guess
+            guesses.append(guess.action)
+        return self._found(draft.action, *guesses)
+
+    async def truth(self) -> dict[str, Any] | Invalid:
+        """Ask for a draft, and look up what is guessed for it."""
+        draft = await self.draft()
+        if isinstance(draft, Invalid):
+            return draft
+        told = await self.seat.chair.door(draft.action)
+        return self._found(draft.action, told[BOB].action, told[EVE].action)
+
+    async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
+        """Ask for a draft, and state what Eve guesses for it, right as often as the belief is."""
+        told = await self.truth()
+        if isinstance(told, Invalid):
+            return told
+        eve, chance = told["eve"], self.seat.chair.door.beliefs(self.seat.scene.step)
+        stated = plant_guess(eve, self.view.code, belief.share, *chance)
+        self.details["belief"] = {
+            "eve": stated,
+            "right": None if eve is None else stated == eve,
+            "accuracy": belief.share,
+            "as": belief.wording,
+        }
+        return {"hints": told["hints"], "eve": stated}
+
+    def _found(self, hints: Hints, bob: Code | None, eve: Code | None) -> dict[str, Any]:
+        self.details = {"draft": hints, "draft_bob": bob, "draft_eve": eve}
+        return {"hints": hints, "bob": bob, "eve": eve}

@@ -1,0 +1,1 @@
+"""A language model in a seat: options, what it is told, how its answers are read."""

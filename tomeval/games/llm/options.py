@@ -1,0 +1,109 @@
+"""The options of a player of kind ``llm``, and which prompting strategies have a meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.games.game import ArenaGame
+from tomeval.games.sampled import forms_met, scorable
+from tomeval.strategies.compose import Strategy, parse_strategy
+from tomeval.strategies.options import ModelOptions, ScoredOptions
+
+MEMORIES = ("restated", "conversation")
+
+UNFIT = ("-history", "-payoffs", "-rewards")
+"""Contexts without meaning: what happened is all that there is to go by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLMOptions(ScoredOptions):
+    """How language models play at a table, beside the options that all games share.
+
+    With the memory ``restated``, every step is one question that tells the rules and all that the
+    seat has seen; with ``conversation``, the rules are told once, then what is new with the
+    player's own replies. `probe_temperature` is for probes alone. `max_attempts` holds for what
+    the table does not count itself.
+    """
+
+    memory: str = "restated"
+    temperature: float = 0.6
+    probe_temperature: float = 0.0
+
+    LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
+        **ModelOptions.LIMITS,
+        "probe_temperature": ModelOptions.LIMITS["temperature"],
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.memory not in MEMORIES:
+            raise unknown("memory", self.memory, MEMORIES)
+
+    @property
+    def conversation(self) -> bool:
+        """Whether a player goes on with its own replies."""
+        return self.memory == "conversation"
+
+    def fitting(self, spec: Any, where: str, unfit: Collection[str], use: str) -> Strategy:
+        """Return a strategy; a `TomevalError` if part of it is `unfit`, or the memory is.
+
+        `where` is what it is to play, `use` which strategies can.
+        """
+        strategy = parse_strategy(spec)
+        for part in (strategy.context, strategy.advice, strategy.answer):
+            if part in unfit:
+                raise TomevalError(
+                    f"strategy {strategy.name!r} cannot play {where}: {part!r} has no meaning "
+                    f"here; use {use}"
+                )
+        if self.conversation and strategy.summarises:
+            raise TomevalError("S2A rewrites the past, a conversation keeps it: choose one")
+        return strategy
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArenaOptions(LLMOptions):
+    """How language models play in the arena."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.parsed.part.belief is not None:
+            raise TomevalError(
+                f"strategy {self.parsed.name!r} cannot play in the arena: beliefs can be planted "
+                "only in matrix games and Decrypto; Oracle gives the true actions of others"
+            )
+
+    @property
+    def parsed(self) -> Strategy:
+        """The strategy."""
+        use = "QA, CoT, CoT + 3-Shot or LM, with S2A, Social QA, Social LM, Reflexion 1 to 3, "
+        use += "Plans + Insights, Oracle or Oracle + Max"
+        return self.fitting(self.strategy, "in the arena", UNFIT, use)
+
+    def check(self, name: str, game: ArenaGame[Any], is_subject: bool = True) -> None:
+        """Raise a `TomevalError` if the strategy cannot play a game.
+
+        Labels can be scored only where every decision (with ``Social LM``, every probe) is one of a
+        few labels. The truth is told to the subject alone: two who wait for what the other does
+        would wait for ever.
+        """
+        strategy = self.parsed
+        if strategy.is_told and not is_subject:
+            raise TomevalError(
+                f"strategy {strategy.name!r} is only for the subject: it is told what others do"
+            )
+        free: list[str] = []
+        if strategy.scores:
+            decisions, probes = forms_met(game)
+            if strategy.scored:
+                free += [kind for kind, form in decisions.items() if not scorable(form)]
+            if strategy.advice == "social_lm":
+                free += [f"probe {name}" for name, form in probes.items() if not scorable(form)]
+        if free:
+            raise TomevalError(
+                f"strategy {strategy.name!r} cannot play {name!r}: it scores labels, but the "
+                f"answers to {', '.join(sorted(free))} are free text; use QA, CoT or Social QA"
+            )

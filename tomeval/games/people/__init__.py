@@ -1,0 +1,1 @@
+"""People in seats, at a terminal."""

@@ -1,1 +1,0 @@
-"""What games of seats and turns share besides: players, options, language models."""
