@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tomeval.report.latex import PAGE, escape, latex_table
+from tomeval.report.markup import PAGE, escape, latex_table
 from tomeval.report.tables import Grid
 
 

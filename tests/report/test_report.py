@@ -23,9 +23,8 @@ from tomeval.core.text import visible
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.compared import comparisons
 from tomeval.report.facts import headline
-from tomeval.report.games import MOST, games
-from tomeval.report.notices import notices
-from tomeval.report.transcripts import transcript_lines
+from tomeval.report.page import notices
+from tomeval.report.transcripts import MOST, games, transcript_lines
 from tomeval.runs.results import Run
 
 PLAIN = ReportOptions(figures=False)

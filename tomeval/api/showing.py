@@ -18,7 +18,7 @@ from tomeval.core.text import in_line, visible, wrap
 from tomeval.play.live import Live, Progress
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows
-from tomeval.report.html import grid_html
+from tomeval.report.markup import grid_html
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid, set_grid
 from tomeval.report.views import Asked, cells_view

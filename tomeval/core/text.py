@@ -9,6 +9,7 @@ stays as it is: stored rows, JSON, JSON lines, Parquet and CSV hold every charac
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import Any
 
@@ -183,10 +184,10 @@ def excerpt(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def both_ends(text: str, most: int = 200) -> str:
+def both_ends(text: str) -> str:
     """Return the beginning and the end of a text, with what cannot be printed escaped."""
-    if len(text) > most:
-        text = f"{text[: most // 2]} [...] {text[-(most // 2) :]}"
+    if len(text) > 200:
+        text = f"{text[:100]} [...] {text[-100:]}"
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
@@ -240,3 +241,25 @@ def wrapped(text: str, indent: int = 0, most: int | None = None) -> str:
     if most is not None and len(lines) > most:
         lines = [*lines[: most - 1], wrap(lines[most - 1], room - 4)[0] + " ..."]
     return "\n".join(lines)
+
+
+def common_prefix(a: Sequence[Any], b: Sequence[Any]) -> int:
+    """Return how many leading items two sequences of one type share, by bisection over slices.
+
+    Comparing slices runs at the speed of memory; comparing item by item would not.
+
+    Examples
+    --------
+    >>> common_prefix("round 12", "round 13")
+    7
+    """
+    low, high = 0, min(len(a), len(b))
+    if a[:high] == b[:high]:
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

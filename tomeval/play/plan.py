@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tomeval.core.prefixes import common_prefix
+from tomeval.core.text import common_prefix
 from tomeval.models import Ahead
 from tomeval.models.base import Prompt, Usage
 from tomeval.models.served.limits import estimate_tokens

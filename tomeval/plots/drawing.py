@@ -126,11 +126,11 @@ def better_side(measure: Measure) -> str:
     return {-1: "\n← better", 0: "", 1: "\nbetter →"}[measure.better]
 
 
-def with_interval(found: Estimate, index: int = 0, digits: int = 2) -> str:
+def with_interval(found: Estimate, index: int = 0) -> str:
     """Return a mean and its interval for reading."""
-    mean = number(float(found.mean[index]), digits)
+    mean = number(float(found.mean[index]), 2)
     low, high = float(found.low[index]), float(found.high[index])
-    return mean if math.isnan(low) else f"{mean} ({between(low, high, digits)})"
+    return mean if math.isnan(low) else f"{mean} ({between(low, high, 2)})"
 
 
 def sample_words(cells: Iterable[RunCell], unit: str = "episodes") -> str:
@@ -160,9 +160,9 @@ SHARE_INTERVALS = "95 % intervals (Wilson's, with episodes as clusters)"
 """For measures that are shares of the steps or items of an episode."""
 
 
-def interval_words(options: Options, shares: bool = False, of: str = "") -> str:
+def interval_words(options: Options, shares: bool = False) -> str:
     """Say of which kind the intervals of means, or of shares, are, and what becomes of bounds."""
     words = INTERVAL_WORDS[options.interval]
     if options.interval == SEQUENCE:
-        return words + of
-    return f"{SHARE_INTERVALS if shares else words}{of}; {CUT}"
+        return words
+    return f"{SHARE_INTERVALS if shares else words}; {CUT}"

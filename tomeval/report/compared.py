@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tomeval.comparing.comparison import Comparison, compare
-from tomeval.comparing.scales import SCALES, pooled_scale
+from tomeval.comparing.comparison import SCALES, Comparison, compare, pooled_scale
 from tomeval.comparing.sides import compared_by
 from tomeval.core.errors import TomevalError
 from tomeval.report.comparisons import comparison_rows
@@ -29,7 +28,8 @@ class ReportOptions:
         What is compared, see `tomeval.comparing.compare`. Default: see
         `tomeval.comparing.sides.compared_by`.
     games : bool
-        Whether a few games are shown with their prompts and replies, see `tomeval.report.games`.
+        Whether a few games are shown with their prompts and replies, see
+        `tomeval.report.transcripts.games`.
     figures : bool
         Whether the first figures are drawn, `Show.first_figures`; ``tomeval plot`` draws others.
     metrics : sequence of str

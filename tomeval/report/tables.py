@@ -170,7 +170,7 @@ def set_grid(grid: Grid, form: str, width: int | None = None) -> str:
         return text_of(grid, width)
     above = "; ".join([*grid.above, BEST] if grid.best else grid.above)
     if form == "latex":
-        from tomeval.report.latex import latex_table
+        from tomeval.report.markup import latex_table
 
         return latex_table(above, grid)
     heads = [head.replace("\n", ", ").strip(", ") for head in grid.heads]

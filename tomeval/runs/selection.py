@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.runs.columns import HEADINGS, heading
+from tomeval.runs.columns import HEADINGS
 
 if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
@@ -158,31 +158,6 @@ def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> li
             near = did_you_mean(text, measures) or did_you_mean(text, other)
             raise TomevalError(f"unknown metric {text!r}{near}; known: {', '.join(measures)}")
         chosen += names
-    return list(dict.fromkeys(chosen))
-
-
-def choose_columns(
-    columns: Sequence[str], measures: Mapping[str, Measure], asked: Iterable[str]
-) -> list[str]:
-    """Return the columns of a table that are asked for, in the order asked, each once.
-
-    A column is known by its name or heading; a measure in any way of `choose_measures`.
-
-    Raises
-    ------
-    TomevalError
-        A name that no column has, with the near match, or one that several measures have.
-    """
-    among = {name: measures[name] for name in columns if name in measures}
-    headings = {heading(name, measures): name for name in columns}
-    chosen = []
-    for text in asked:
-        if text in columns or text in headings:
-            chosen.append(headings.get(text, text))
-        elif _named(among, text):
-            chosen += choose_measures(among, [text])
-        else:
-            raise unknown("column", text, columns)
     return list(dict.fromkeys(chosen))
 
 

@@ -58,15 +58,12 @@ def _is_answer(outcome: str) -> bool:
     return outcome == VALID or (outcome in INVALID_REASONS and outcome != BACKEND_ERROR)
 
 
-def invalid_answers(store: Store, own: bool = False) -> dict[int, dict[str, int]]:
-    """Return how many answers were invalid in each way, those of void episodes included.
-
-    `own` counts those of the measured seat alone, see `Show.own_seat`.
-    """
+def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
+    """Return how many answers were invalid in each way, those of void episodes included."""
     counts = {cell: dict.fromkeys(INVALID_REASONS, 0) for cell in store.played_cells()}
     for cell, count in counts.items():
-        for (seat, _, outcome, _), number in _asked(store, cell).items():
-            if outcome in count and (not own or _own(store, seat)):
+        for (_, _, outcome, _), number in _asked(store, cell).items():
+            if outcome in count:
                 count[outcome] += number
     return counts
 

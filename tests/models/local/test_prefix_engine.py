@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from tiny import FAMILIES, WINDOW, make_model  # noqa: E402
 
-from tomeval.core.prefixes import common_prefix  # noqa: E402
+from tomeval.core.text import common_prefix  # noqa: E402
 from tomeval.models.base import (  # noqa: E402
     BackendError,
     Message,

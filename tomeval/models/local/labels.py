@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.prefixes import common_prefix
+from tomeval.core.text import common_prefix
 
 _LEAST = 1e-12  # probability share below which the rest of a label is rounding noise
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.prefixes import common_prefix
+from tomeval.core.text import common_prefix
 from tomeval.models.local.cache import Cache, Chain
 from tomeval.models.local.load import require
 from tomeval.models.local.tasks import AnyPath, Path, Text
