@@ -8,17 +8,24 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
+import subprocess
 import threading
 import time
+import urllib.error
+import urllib.request
 import zlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import pytest
+from listener import Asked, Reply, Server
 
 CONTROLS = ("<s>", "</s>", "<system>", "<user>", "<assistant>")
 WORDS = (" A", " B", " C", " J", " F", "Co", "op", "De", "fect", " Co", " De", "Answer:")
@@ -119,7 +126,7 @@ OWNERS = {
 }
 
 
-class FakeServer:
+class FakeServer(Server):
     """One server; a context manager.
 
     Attributes
@@ -175,20 +182,47 @@ class FakeServer:
                 "Use 'max_completion_tokens' instead."
             )
 
-    def __enter__(self) -> FakeServer:
-        handler = type("Handler", (_Handler,), {"fake": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._http.daemon_threads = False  # joined on close, so that no socket is left open
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.url += "/v1"
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        super().__exit__()
+
+    def respond(self, asked: Asked) -> Reply | None:
+        if asked.method == "GET":
+            return self._written(*self.get(asked.path))
+        body = json.loads(asked.body)
+        self.requests.append((asked.path, body))
+        sent = {name.lower(): value for name, value in asked.headers.items()}.get("authorization")
+        if self.key and sent != f"Bearer {self.key}":
+            message = f"Incorrect API key provided: {sent}"
+            return self._written(401, {"error": {"message": message}})
+        if self.hangs_up and self.hangs_up in json.dumps(body):
+            return None
+        fault = self.faults.popleft() if self.faults else {}
+        self._entered(1)
+        if "delay" in fault:
+            self._over.wait(fault["delay"])
+        self._entered(-1)
+        if "status" in fault or "body" in fault:
+            answer = fault.get("body", {"error": {"message": "a fault"}})
+            return self._written(fault.get("status", 200), answer, fault.get("headers"))
+        return self._written(*self.post(asked.path, body), cut=fault.get("cut"))
+
+    def _written(
+        self, status: int, body: Any, headers: dict[str, str] | None = None, cut: int | None = None
+    ) -> Reply:
+        kind = "text/html" if self.page else "application/json"
+        text = self.page or json.dumps(body)[:cut]
+        return status, {"Content-Type": kind, **(headers or {})}, text
+
+    def _entered(self, change: int) -> None:
+        with self._lock:
+            self._now += change
+            self.most_at_once = max(self.most_at_once, self._now)
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
         """Return the bodies that were posted to a path."""
@@ -365,14 +399,6 @@ class FakeServer:
             "tokens_predicted": 1,
         }
 
-    def entered(self, change: int) -> None:
-        with self._lock:
-            self._now += change
-            self.most_at_once = max(self.most_at_once, self._now)
-
-    def wait(self, seconds: float) -> None:
-        self._over.wait(seconds)
-
 
 def held(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the fields that hold a reply to a form, each with the first reply that fits."""
@@ -394,54 +420,6 @@ def fitting(kind: dict[str, Any]) -> Any:
     return list(items)[: kind.get("minItems", 1)]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    fake: FakeServer
-    protocol_version = "HTTP/1.0"  # a connection per request: none is left open
-
-    def do_GET(self) -> None:
-        self._send(*self.fake.get(self.path))
-
-    def do_POST(self) -> None:
-        fake = self.fake
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        fake.requests.append((self.path, body))
-        if fake.key and self.headers.get("Authorization") != f"Bearer {fake.key}":
-            sent = self.headers.get("Authorization")
-            self._send(401, {"error": {"message": f"Incorrect API key provided: {sent}"}})
-            return
-        if fake.hangs_up and fake.hangs_up in json.dumps(body):
-            return
-        fault = fake.faults.popleft() if fake.faults else {}
-        fake.entered(1)
-        if "delay" in fault:
-            fake.wait(fault["delay"])
-        fake.entered(-1)
-        if "status" in fault or "body" in fault:
-            answer = fault.get("body", {"error": {"message": "a fault"}})
-            self._send(fault.get("status", 200), answer, fault.get("headers", {}))
-        else:
-            self._send(*fake.post(self.path, body), {}, fault.get("cut"))
-
-    def _send(
-        self, status: int, body: Any, headers: dict[str, str] | None = None, cut: int | None = None
-    ) -> None:
-        page = self.fake.page
-        data = page.encode() if page else json.dumps(body).encode()[:cut]
-        try:
-            self.send_response(status)
-            self.send_header("Content-Type", "text/html" if page else "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            for name, value in (headers or {}).items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # the client gave up waiting, which is what the test wants
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 @dataclass
 class FakeTime:
     """A clock that only sleeping moves; `slept` lists how long."""
@@ -455,3 +433,45 @@ class FakeTime:
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.at += seconds
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def running(
+    command: list[str],
+    environment: Mapping[str, str],
+    log_path: Path,
+    seconds: float,
+    healthy: str = "/health",
+) -> Iterator[str]:
+    """Run a command that takes ``--host`` and ``--port``; yield the base URL once it answers.
+
+    `healthy` is the path that it answers then.
+    """
+    port = free_port()
+    place = ["--host", "127.0.0.1", "--port", str(port)]
+    with log_path.open("w") as log:
+        process = subprocess.Popen([*command, *place], stdout=log, stderr=log, env=environment)
+        try:
+            limit = time.monotonic() + seconds
+            while not _answers(f"http://127.0.0.1:{port}{healthy}"):
+                if process.poll() is not None or time.monotonic() > limit:
+                    pytest.fail(f"the server did not start:\n{log_path.read_text()[-3000:]}")
+                time.sleep(0.2)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as reply:
+            return bool(reply.status == 200)
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False

@@ -314,21 +314,6 @@ def test_the_name_of_a_shipped_domain_is_taken() -> None:
     assert get_domain("matrix") is matrix
 
 
-def test_a_run_says_what_it_lacks_without_its_plugin(package, tmp_path) -> None:
-    experiment = {"games": "RPS", "horizon": 3, "episodes": 2}
-    subjects = {"own": "first", "written": {"strategy": "Reminder", "model": "hf:x"}}
-    tomeval.run({**experiment, "subjects": "first"}, tmp_path / "own").close()
-    assert tomeval.make_experiment({**experiment, "subjects": subjects["written"]}).cells
-    del ADDED["own_parts"]
-    with tomeval.Run(tmp_path / "own") as run:  # its rows need the subject no more
-        assert len(run.rows()) == 1
-    forget("reminder")
-    with pytest.raises(TomevalError, match="install its package or name it with --plugin"):
-        parse_strategy("Reminder")
-    with pytest.raises(TomevalError, match="install its package or name it with --plugin"):
-        get_domain("elsewhere")
-
-
 def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_path) -> None:
     experiment = {
         "games": "RPS",
@@ -343,8 +328,10 @@ def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_pat
         forget(key)
     del ADDED["own_parts"]
     (package.parent / "own_parts-1.5.dist-info" / "entry_points.txt").write_text("")
-    with pytest.raises(TomevalError, match="cannot be read"):
+    with pytest.raises(TomevalError, match="install its package or name it with --plugin"):
         parse_strategy("Reminder + CoT")
+    with pytest.raises(TomevalError, match="install its package or name it with --plugin"):
+        get_domain("elsewhere")
     commands = (
         ("table", "--what", "cells", "--all"),
         ("status",),

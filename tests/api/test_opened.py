@@ -10,7 +10,6 @@ import types
 from html.parser import HTMLParser
 
 import every_domain
-import numpy as np
 import pandas
 import pytest
 
@@ -68,26 +67,6 @@ def test_frames_are_the_export(run, what, capsys, monkeypatch):
                 assert float(text) == value
             else:
                 assert text == str(value)
-
-
-def test_types_do_not_depend_on_values(run):
-    """Nobody of the second predicts anything, which leaves a column empty in the first as well."""
-    all_, one = run.steps(), run.steps(where="game=IPD")
-    assert all_.dtypes.to_dict() == one.dtypes.to_dict()
-    assert len(all_) == 2 * 3 * 2 * 6 * 5
-    assert len(one) == len(all_) / 2
-    assert set(one["game"]) == {"IPD"}
-    assert str(all_["own_action"].dtype) == "Int64"
-    assert str(all_["partner"].dtype) == "string"
-    assert all_["own_reward"].dtype == np.float64
-    assert str(run.table().dtypes["episodes"]) == "Int64"
-    assert run.episodes()["tom_percent"].dtype == np.float64
-
-
-def test_means_of_episodes_are_the_table(run):
-    episodes = run.episodes().groupby("cell")["delta_functional_per_step"].mean()
-    table = run.table("regret")
-    assert table["delta_functional_per_step"].to_numpy() == pytest.approx(episodes.to_numpy())
 
 
 def test_where_takes_one_or_several_conditions(run):

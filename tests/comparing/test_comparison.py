@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.stats
+from paired_arrays import pairing_of
 from statsmodels.stats.multitest import multipletests
 from support import edit, make_game, scripts
 
@@ -15,9 +16,8 @@ import tomeval
 from tomeval.comparing.comparison import compare as compare_all
 from tomeval.comparing.comparison import compare_pairs
 from tomeval.comparing.notes import comparison_notes
-from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.core.errors import TomevalError
-from tomeval.games.matrix.measures import MEASURES, METRICS
+from tomeval.games.matrix.measures import METRICS
 from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.results import iterate_export
 from tomeval.statistics.paired import holm, sign_flip_exact
@@ -164,20 +164,10 @@ def test_equal_subjects_are_identical(tmp_path) -> None:
 
 
 def test_tasks_of_equal_pairs_are_identical_together_even_if_one_has_a_single_pair() -> None:
-    def meeting(task, pairs):
-        values = np.full((pairs, 1, 1, 1), 5.0)
-        return Meeting(
-            [(task, i) for i in range(pairs)], [task], values, values, np.ones((pairs, 1, 1), bool)
-        )
-
-    pairing = Pairing(
-        *("subject", "base", ("one",), (MEASURES["reward_per_step"],)),
-        *(("0", "1"), ({"game": "0"}, {"game": "1"}), [meeting(0, 3), meeting(1, 1)]),
-        np.zeros((2, 1), dtype=np.int64),
-        np.ones((2, 1)),
-    )
+    tasks = [(np.full((pairs, 1, 1), 5.0),) * 2 for pairs in (3, 1)]
+    pairing = pairing_of(*tasks, metrics=["reward_per_step"])
     found = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
-    said = [found.at("one", "reward_per_step", scope)["verdict"] for scope in range(3)]
+    said = [found.at("a", "reward_per_step", scope)["verdict"] for scope in range(3)]
     assert said == ["identical", "identical", "untested"]
     assert not [note for note in found.notes if "reject" in note]
 
@@ -352,25 +342,11 @@ def test_other_draws_of_partners_are_refused(tmp_path) -> None:
         compare(folder, "subject")
 
 
-def synthetic(*tasks):
-    """Pair one level with a baseline; each task is (level, baseline), shape (n, M)."""
-    meetings = []
-    for number, (x, y) in enumerate(tasks):
-        units = [(0, i) for i in range(len(x))]
-        paired = np.ones((len(x), 1, 1), dtype=bool)
-        meetings.append(Meeting(units, [number], x[:, None, None], y[:, None, None], paired))
-    none = np.zeros((len(tasks), 1), dtype=np.int64)
-    names = tuple(str(i) for i in range(len(tasks)))
-    words = tuple({"game": name} for name in names)
-    measures = tuple(MEASURES[name] for name in METRICS[:2])
-    sizes = np.ones((len(tasks), 2))
-    return Pairing("subject", "base", ("one",), measures, names, words, meetings, none, sizes)
-
-
 def test_a_metric_without_a_value_in_some_episode() -> None:
-    x, y = np.random.default_rng(0).normal(size=(2, 25, 2))
-    x[3, 1] = np.nan
-    found = compare_pairs(synthetic((x, y)), margin=np.full(2, 0.1), resamples=99)
+    x, y = np.random.default_rng(0).normal(size=(2, 25, 1, 2))
+    x[3, 0, 1] = np.nan
+    pairing = pairing_of((x, y), metrics=METRICS[:2])
+    found = compare_pairs(pairing, margin=np.full(2, 0.1), resamples=99)
     assert np.isfinite(found.p_holm[0, 0, 0])
     for name in ("difference", "t_low", "p_t", "p_permutation"):
         assert np.isnan(getattr(found, name)[0, 0, 1]), name
@@ -379,10 +355,9 @@ def test_a_metric_without_a_value_in_some_episode() -> None:
 
 
 def test_one_pair_in_one_of_several_tasks() -> None:
-    x, y = np.random.default_rng(0).normal(size=(2, 25, 2))
-    found = compare_pairs(
-        synthetic((x, y), (x[:1], y[:1])), margin=np.full(2, np.nan), resamples=99
-    )
+    x, y = np.random.default_rng(0).normal(size=(2, 25, 1, 2))
+    pairing = pairing_of((x, y), (x[:1], y[:1]), metrics=METRICS[:2])
+    found = compare_pairs(pairing, margin=np.full(2, np.nan), resamples=99)
     assert np.isfinite(found.difference[0]).all()
     assert np.isnan(found.t_low[0]).all()
     assert np.isfinite(found.t_low[1]).all()
@@ -434,12 +409,7 @@ def test_rounding_makes_no_winner(tmp_path) -> None:
         partners=["always(0)", "always(1)"],
         subjects=[{"kind": "best_response", "name": n} for n in "ab"],
     )
-    pairing = Pairing(
-        *("subject", "base", ("one",), (MEASURES["reward_per_step"],), ("0",), ({"game": "0"},)),
-        [Meeting([(0, i) for i in range(3)], [0], *noise(), np.ones((3, 1, 1), dtype=bool))],
-        np.zeros((1, 1), dtype=np.int64),
-        np.array([[1e9]]),
-    )
+    pairing = pairing_of(noise(), metrics=["reward_per_step"], size=1e9)
     found = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
     assert found.identical[0, 0, 0]
     real = compare(folder, "subject", metrics=["reward_per_step"], resamples=99)
@@ -451,7 +421,7 @@ def noise():
     values = np.array([1e9 + 1 / 3, 1e9 + 2 / 3, 1e9 + 1.0])
     moved = np.nextafter(values, [0, 2e9, 0])
     assert (values != moved).all()
-    return values[:, None, None, None], moved[:, None, None, None]
+    return values[:, None, None], moved[:, None, None]
 
 
 def test_small_payoffs_are_no_ties(tmp_path) -> None:

@@ -189,14 +189,13 @@ def episodes_in(folder: Path) -> int:
         return sum(count for count, _ in store.most_finished().values())
 
 
-@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_kill_at_random_moments_then_finish(tmp_path, uninterrupted, workers) -> None:
+def test_kill_at_random_moments_then_finish(tmp_path, uninterrupted) -> None:
     # The moments are drawn afresh in every run of the tests: whatever they are, it must hold.
     # They are counted in chunks of work, so that a fast machine is not done before them.
     folder = tmp_path / "run"
     kept = 0
-    for dies_at in random.choices(range(4), k=7 if workers == 1 else 4):  # one worker: `make slow`
-        process = start(folder, workers, dies_at)
+    for dies_at in random.choices(range(4), k=4):
+        process = start(folder, 2, dies_at)
         _, errors = process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL, errors
         if (folder / "experiment.json").exists():
@@ -207,7 +206,7 @@ def test_kill_at_random_moments_then_finish(tmp_path, uninterrupted, workers) ->
             assert done >= kept, "finished episodes were lost"
             kept = done
     assert kept < len(uninterrupted["episodes"]), "nothing was left to be finished"
-    finish(folder, workers)
+    finish(folder, 2)
     assert dump(folder) == uninterrupted
 
 

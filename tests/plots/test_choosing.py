@@ -25,12 +25,6 @@ def opened(tmp_path_factory):
 FIRST = ["plane", "forest_regret", "forest_tom"]
 
 
-def test_first_pictures_of_matrix_games_and_their_captions(opened, tmp_path) -> None:
-    files = [path.name for path in plot_run(opened, tmp_path)]
-    assert files == [*(f"{stem}.png" for stem in FIRST), "captions.md"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)
-
-
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_first_figures_of_every_domain_are_few_and_its_own(domain) -> None:
     found = get_domain(domain).show

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout import NEED_MORE
+from support import scripts
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import number
 from tomeval.core.text import visible
-from tomeval.models.scripted import SCRIPTS
 from tomeval.plots import Options, draw, figures_of, picture
 from tomeval.plots.style import fold
 
@@ -91,20 +91,6 @@ def test_regret_ranges_by_hand(opened) -> None:
     assert ranges["IPD", "tit_for_tat"] == pytest.approx(66 / 8 - 5)
 
 
-def play_script(tmp_path, script, **options):
-    SCRIPTS["biased"] = script
-    experiment = {
-        "games": "RPS",
-        "labels": "neutral",
-        "model": "scripted:biased",
-        "subjects": {"option_order": "shuffled", **options},
-        "episodes": 24,
-        "horizon": 3,
-    }
-    experiment["subjects"].setdefault("strategy", "QA")
-    return tomeval.run(experiment, tmp_path / "run")
-
-
 def test_captions_and_descriptions_are_there_and_stems_differ(opened) -> None:
     drawings = draw(opened, every=True)
     assert {d.name for d in drawings} == set(figures_of(opened)) - NEED_MORE
@@ -128,10 +114,14 @@ def test_a_picture_holds_nothing_that_acts_and_is_the_same_again(opened) -> None
 
 
 def test_a_run_without_complete_episodes_has_no_figures(tmp_path) -> None:
-    with play_script(tmp_path, lambda request: "no answer", max_attempts=1) as run:
-        assert not run.cells[0].played.episodes
-        with pytest.raises(TomevalError, match="no complete episode"):
-            draw(run)
+    experiment = {"games": "RPS", "model": "scripted:silent", "episodes": 2, "horizon": 3}
+    experiment["subjects"] = {"strategy": "QA", "max_attempts": 1}
+    with (
+        scripts(silent=lambda request: "no answer"),
+        tomeval.run(experiment, tmp_path / "run") as run,
+        pytest.raises(TomevalError, match="no complete episode"),
+    ):
+        draw(run)
 
 
 def test_other_intervals_are_those_of_the_table(opened) -> None:

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import tomeval
-from tomeval.games.matrix.figures.curves import curve_figure, smooth
+from tomeval.games.matrix.figures.curves import curve_figure
 from tomeval.plots import plot_run
 
 
@@ -44,20 +43,6 @@ def test_every_plot_is_made_twice_and_not_empty(drawn) -> None:
         data = path.read_bytes()
         assert len(data) > 5_000
         assert data.startswith(b"\x89PNG" if path.suffix == ".png" else b"<?xml")
-
-
-def test_plots_are_the_same_when_drawn_again(opened, drawn, tmp_path) -> None:
-    *again, _ = plot_run(opened, tmp_path / "b", every=True, formats=["svg"])
-    vector = [path for path in drawn if path.suffix == ".svg"]
-    for left, right in zip(vector, again, strict=True):
-        assert left.read_bytes() == right.read_bytes(), left.name
-
-
-def test_smoothing_by_hand() -> None:
-    # windows of five, cut at the ends: steps 1-3, 1-4, 1-5, 2-6, 3-6, 4-6
-    found = smooth(np.array([[6.0, 0, 0, 12, 0, 6]]))
-    assert found[0].tolist() == pytest.approx([2, 4.5, 3.6, 3.6, 4.5, 6])
-    assert smooth(np.array([[4.0]])).tolist() == [[4]]
 
 
 def test_one_episode_has_no_band(tmp_path) -> None:

@@ -130,12 +130,6 @@ def test_episodes_are_what_the_table_averages(opened, tmp_path) -> None:
             assert mine[name].mean() == pytest.approx(row[name], nan_ok=True)
 
 
-def test_cells_are_the_table(opened, tmp_path) -> None:
-    lines = exported(opened, "cells", "jsonl", tmp_path).splitlines()
-    for line, row in zip(lines, opened.rows(), strict=True):
-        assert json.loads(line) == {k: None if v != v else v for k, v in row.items()}
-
-
 def test_answers_are_every_question(opened, tmp_path) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(opened, "answers", "csv", tmp_path))))
     columns = ["cell", "episode", "step", "seat", "question", "outcome", "attempts"]

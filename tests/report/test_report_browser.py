@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from browsing import watched
 from hostile import model_run
 from support import ROOT
 
@@ -24,6 +23,22 @@ def hostile(tmp_path_factory):
     folder = model_run(place / "run")
     with Run(folder) as run:
         yield run, write_report(run, place / "report.html").as_uri()
+
+
+def watched(context, allowed: str, problems: list[str]):
+    """Return a new page; what it logs, raises, asks or fetches from elsewhere goes to `problems`.
+
+    `allowed` is how the addresses of all requests must begin.
+    """
+    page = context.new_page()
+    page.on("console", lambda m: problems.append(f"console: {m.type} {m.text}"))
+    page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+    page.on(
+        "request",
+        lambda r: r.url.startswith(allowed) or problems.append(f"request: {r.url[:200]}"),
+    )
+    return page
 
 
 @pytest.fixture

@@ -28,14 +28,6 @@ def test_without_measures_columns_go_by_their_names_and_nothing_is_bold() -> Non
     assert "**" not in tables.render(ROWS, "markdown", MATRIX.measures)
 
 
-def test_csv_round_trips_at_full_precision() -> None:
-    rows = list(csv.DictReader(io.StringIO(render(ROWS, "csv"))))
-    assert list(rows[0]) == list(ROWS[0])
-    assert [row["subject"] for row in rows] == ["a|b", "x_1 & 50 %", "none"]
-    assert float(rows[1]["tom_percent"]) == 100 / 3
-    assert rows[1]["tom_percent_ci95"] == rows[2]["tom_percent"] == ""
-
-
 def test_json_round_trips_at_full_precision_and_is_strict() -> None:
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is not JSON")
@@ -53,17 +45,6 @@ def test_markdown_escapes_bars() -> None:
     assert lines[2] == "| subject | ToM % |"
     assert lines[4] == "| a\\|b | 97.46 ± 0.40 |"
     assert all(line.replace("\\|", "").count("|") == 3 for line in lines[2:])
-
-
-def test_latex_escapes_specials() -> None:
-    table = render(ROWS, "latex")
-    assert r"x\_1 \& 50 \% & 33.33 \\" in table
-    assert r"a|b & 97.46 $\pm$ 0.40 \\" in table
-    assert r"none & -- \\" in table
-    assert r"\caption{game RPS}" in table
-    hostile = render([{"x": "\\ & % $ # _ { } ~ ^", "ΔFunctional": 1.0}], "latex")
-    assert r"\textbackslash{} \& \% \$ \# \_ \{ \} \textasciitilde{} \textasciicircum{}" in hostile
-    assert r"$\Delta$Functional" in hostile
 
 
 def test_an_interval_that_is_not_symmetric_shows_its_ends() -> None:

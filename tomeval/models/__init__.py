@@ -207,7 +207,6 @@ def open_model(
     base: Path | None = None,
     budget: Budget | None = None,
     scores: bool = True,
-    prefix_reuse: bool = True,
     waiting: Waiting | None = None,
 ) -> Model | LocalModel:
     """Open a model.
@@ -218,7 +217,7 @@ def open_model(
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.options.OpenAIOptions`.
-    base, budget, scores, prefix_reuse, waiting
+    base, budget, scores, waiting
         See `tomeval.models.base.Opening`.
 
     Raises
@@ -231,7 +230,7 @@ def open_model(
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     opener = resolved(BACKENDS[name.partition(":")[0]].opener)
-    opening = Opening(base, budget, scores, prefix_reuse, waiting)
+    opening = Opening(base, budget, scores, waiting)
     opened: Model | LocalModel = opener(name, options, opening)
     return opened
 

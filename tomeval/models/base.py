@@ -218,7 +218,6 @@ class Opening:
     # Whether labels will be scored: a server that cannot is then refused at the start, and asked
     # nothing about it otherwise.
     scores: bool = True
-    prefix_reuse: bool = True  # False makes a local model encode every prompt whole
     waiting: Waiting | None = None  # where a served model says how its server is waited for
 
 

@@ -111,7 +111,7 @@ def test_its_tokens_give_back_any_text() -> None:
 
 def test_phrases_are_text_and_not_markup() -> None:
     """A message that holds phrases is read in as many tokens as the template's own text."""
-    model = open_model("pocket", prefix_reuse=False)
+    model = open_model({"name": "pocket", "prefix_reuse": False})
     line = "Round 7: you chose J, the other player chose F."
     ids, _ = model.codec.encode(Prompt((Message("user", line),)))
     assert len(ids) < 25

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture(scope="module")
 def pocket():
-    return open_model("pocket", prefix_reuse=False)
+    return open_model({"name": "pocket", "prefix_reuse": False})
 
 
 def plays(own_play: str, count: int = 150):

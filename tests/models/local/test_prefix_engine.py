@@ -3,7 +3,6 @@
 import asyncio
 import random
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the transformers backend needs torch")
@@ -25,8 +24,8 @@ from tomeval.models.batching import Batcher  # noqa: E402
 from tomeval.models.local.cache import LEAST, Cache, usual_memory  # noqa: E402
 from tomeval.models.local.engine import Engine  # noqa: E402
 from tomeval.models.local.labels import LabelQuery  # noqa: E402
-from tomeval.models.local.prefix import Prefixes, Tree  # noqa: E402
-from tomeval.models.local.tasks import Path, Text, choose  # noqa: E402
+from tomeval.models.local.prefix import Prefixes  # noqa: E402
+from tomeval.models.local.tasks import Text, choose  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
 from tomeval.models.local.trials import attention  # noqa: E402
 
@@ -174,17 +173,6 @@ def test_each_token_is_encoded_once(models):
     assert unique <= processed <= 1.02 * unique
 
 
-def test_texts_of_one_group_share_the_prompt_and_do_not_see_each_other(models):
-    engine, whole = engines(models("llama"))
-    prompt = tuple(range(10, 60))
-    texts, others = (
-        [Text((*prompt, i), Sampling(max_tokens=8), i, group="one") for i in range(5)]
-        for _ in range(2)
-    )
-    assert write(engine, texts) == write(whole, others)
-    assert fed(texts) == 50 + 5 + 5 * 7  # prompt, five questions, all but the last tokens
-
-
 @pytest.mark.parametrize("reuse", [True, False])
 def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch, reuse):
     model = models("llama")
@@ -245,17 +233,6 @@ def test_caches_stay_within_their_memory():
     assert len({chain.row for chain in chains}) == 2
 
 
-def test_growing_keeps_what_is_cached():
-    cache = Cache(10**8)
-    (one,) = claimed(cache, ["one"], 10)
-    cache.buffers[0, "keys"][one.row, 0, :2] = torch.tensor([[1.0, 2, 3], [4, 5, 6]])
-    one.tokens = (7, 8)
-    one, _ = claimed(cache, ["one", "two"], 5000)
-    assert one.tokens == (7, 8)
-    assert cache.buffers[0, "keys"][one.row, 0, :2].tolist() == [[1, 2, 3], [4, 5, 6]]
-    assert cache.places >= 5000
-
-
 def test_caches_of_a_small_model_are_bounded_and_let_go_of_episodes_that_are_over(models):
     model = models("llama")
     cache = model.engine.reader.cache
@@ -283,29 +260,6 @@ def test_common_counts_leading_equal_tokens(a, b):
     assert common_prefix(tuple(a), tuple(b)) == (
         min(len(a), len(b)) if expected is None else expected
     )
-
-
-def test_a_tree_feeds_shared_nodes_once_and_keeps_the_chain():
-    paths = [Path((1, 2, 3, 9, 8), 4, ""), Path((1, 2, 3, 9, 7), 4, ""), Path((1, 5), 1, "")]
-    tree = Tree((1, 2, 3, 4), paths)
-    assert (tree.kept, tree.tokens, tree.chain) == (3, [9, 8, 7, 5], (1, 2, 3, 9, 8))
-    assert tree.depths == [0, 1, 2, 3, 4, 4, 1]
-    expected = ["111 1000", "111 1100", "111 1010", "100 0001"]
-
-    def seen():
-        first, sees = tree.take()
-        rows = ["".join(map(str, row)) for row in np.array(sees).astype(int).tolist()]
-        return first, [f"{row[:3]} {row[3:]}" for row in rows]
-
-    assert seen() == (0, expected)
-    for path in paths[1:]:
-        path.nodes = [tree.add(path.nodes[-1], 6, len(path.ids))]
-    assert seen() == (4, ["111 101010", "100 000101"])
-
-
-def test_a_wanted_token_is_fed_even_where_it_is_cached():
-    tree = Tree((1, 2, 3), [Path((1, 2, 3), 2, "")])
-    assert (tree.kept, tree.tokens) == (2, [3])
 
 
 # --- what episodes have in common -----------------------------------------------------------------

@@ -53,19 +53,6 @@ def test_the_ends_of_the_interval_give_possible_tokens():
     assert choose(logits, [Sampling()] * 2, [0.0, 1 - 2**-53]) == [1, 2]
 
 
-def test_rows_do_not_influence_one_another():
-    source = np.random.default_rng(4)
-    logits = torch.tensor(source.normal(size=(40, 300)), dtype=torch.float32)
-    kinds = [Sampling(), Sampling(top_p=0.5), Sampling(temperature=0), Sampling(top_k=7, min_p=0.1)]
-    samplings = [kinds[i % 4] for i in range(40)]
-    draws = source.random(40).tolist()
-    together = choose(logits, samplings, draws)
-    alone = [
-        choose(logits[i : i + 1], samplings[i : i + 1], draws[i : i + 1])[0] for i in range(40)
-    ]
-    assert together == alone
-
-
 def test_neighbouring_seeds_give_unrelated_numbers():
     numbers = np.array([Text((0,), Sampling(), seed).uniforms.random(2) for seed in range(2000)])
     assert abs(numbers.mean() - 0.5) < 0.02

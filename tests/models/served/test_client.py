@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import subprocess
 import sys
 
@@ -69,23 +68,6 @@ def test_the_sdk_is_loaded_by_the_first_request_alone(arguments, tmp_path):
     command = [sys.executable, "-c", script, str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["False"]
-
-
-def test_max_tokens_is_renamed_once_and_for_all(caplog):
-    async def run():
-        client = client_of(server)
-        first, second = await client.ask(PATH, BODY), await client.ask(PATH, BODY)
-        await client.close()
-        return first, second
-
-    with FakeServer() as server, caplog.at_level(logging.WARNING):
-        server.reject = {"max_tokens": "'max_tokens' is unsupported, use 'max_completion_tokens'"}
-        answers = asyncio.run(run())
-    for answer in answers:
-        assert answer.mended == {"renamed": {"max_tokens": "max_completion_tokens"}}
-        assert answer.sent["max_completion_tokens"] == 3
-    assert len(server.requests) == 3
-    assert caplog.text.count("renamed") == 1
 
 
 MENDED = [

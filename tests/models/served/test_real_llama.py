@@ -14,8 +14,7 @@ from pathlib import Path
 
 import gguf_writer
 import pytest
-from fake_server import with_started
-from live_server import running
+from fake_server import running, with_started
 from tiny import SPECIALS, make_model
 
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest, Unlisted

@@ -7,8 +7,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from fake_server import with_started
-from live_server import running
+from fake_server import running, with_started
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling

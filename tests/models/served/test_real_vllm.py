@@ -9,16 +9,11 @@ version that ends in `+cpu`, by which vLLM knows what it runs on.
 """
 
 import asyncio
-import json
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from fake_server import with_started
-from live_server import Between, running
+from fake_server import running, with_started
 from support import dump
 
 import tomeval
@@ -163,31 +158,3 @@ def test_draws_and_a_second_seat_are_the_same_when_asked_again(served, tmp_path)
     assert sorted(drawn) == ["partner", "subject"]
     for table in ("episodes", "steps", "answers"):
         assert dump(tmp_path / "again")[table] == first[table]
-
-
-def test_a_killed_run_goes_on_and_asks_nothing_twice(served, tmp_path):
-    strategies = ["QA", "CoT", "LM", "S2A"]
-    with Between(served[1]) as between:
-        # One request at a time, so that none is under way when another one is sent.
-        spec = {"name": f"openai:toy@{between.url}", "concurrency": 1}
-        made = _experiment(spec, strategies)
-        run_experiment(make_experiment(made), tmp_path / "whole")
-        asked = between.games()
-        between.answered.clear()
-        script = (
-            "import json, sys, pathlib; from tomeval.runs.experiment import make_experiment; "
-            "from tomeval.play.runner import run_experiment; "
-            "run_experiment(make_experiment(json.loads(sys.argv[1])), pathlib.Path(sys.argv[2]))"
-        )
-        command = [sys.executable, "-c", script, json.dumps(made), str(tmp_path / "run")]
-        for stop_at in (5, 40):
-            between.stop_at = stop_at
-            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-            between.on_stop = process.kill
-            assert process.wait(300) == -signal.SIGKILL
-            assert between.games().total() == stop_at
-        run_experiment(make_experiment(made), tmp_path / "run")
-        assert between.games() == asked
-    whole, resumed = dump(tmp_path / "whole"), dump(tmp_path / "run")
-    for table in ("episodes", "steps", "answers"):
-        assert resumed[table] == whole[table]

@@ -197,6 +197,7 @@ def context_length(config: Any) -> int | None:
 def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
     """Open an embedded model, stored in half precision to be small, in single precision."""
     from tomeval.models.local.llama import read_llama
+    from tomeval.models.local.transformers import TransformersModel
 
     folder, options = pocket_folder(name), {"dtype": "float32", **options}
     how = _checked(name, options)
@@ -211,28 +212,17 @@ def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalMo
             raise TomevalError(_load_message(name, None, error)) from error
         tokenizer = require("transformers").PreTrainedTokenizerFast.from_pretrained(folder)
         given = Loaded(network, tokenizer, folder_revision(folder))
-    model = _opened(str(folder), None, options, opening, given)
+    model = TransformersModel(str(folder), None, given=given, **options)
     model.name = name
     return model
 
 
 def open_hub(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
     """Open ``hf:REPO_OR_PATH[@revision]``; a folder may be relative to the experiment's."""
-    _checked(name, options)
-    return _opened(*source_of(name, opening.base), options, opening)
-
-
-def _opened(
-    source: str,
-    revision: str | None,
-    options: dict[str, Any],
-    opening: Opening,
-    given: Loaded | None = None,
-) -> LocalModel:
     from tomeval.models.local.transformers import TransformersModel
 
-    options = options if opening.prefix_reuse else options | {"prefix_reuse": False}
-    return TransformersModel(source, revision, given=given, **options)
+    _checked(name, options)
+    return TransformersModel(*source_of(name, opening.base), **options)
 
 
 def _checked(name: str, options: dict[str, Any]) -> LocalOptions:
