@@ -28,8 +28,9 @@ from tomeval.report.tables import Grid
 from tomeval.report.transcripts import games
 from tomeval.report.views import cells_notes
 from tomeval.runs import tallies
-from tomeval.runs.columns import ATTAINABLE, INVALID, RATES
+from tomeval.runs.columns import ATTAINABLE, RATES
 from tomeval.runs.measures import Measure
+from tomeval.runs.notes import random_notes
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures, first_part
 
@@ -211,13 +212,14 @@ class Notice(NamedTuple):
 
 def notices(run: Run, left_out: str = "") -> list[Notice]:
     """Return the warnings of a run, serious ones first; `left_out` says what the page lacks."""
-    notes = [*cells_notes(run, ()), *run.domain.show.notes(run)]
+    serious = [left_out] * bool(left_out) + [*_serious(run), *random_notes(run)]
+    notes = [note for note in cells_notes(run, ()) if note not in serious]
+    notes += run.domain.show.notes(run)
     notes += [
         f"the revision of a model was not recorded: {name}"
         for name, revision in facts.revisions(run).items()
         if not revision
     ]
-    serious = [left_out] * bool(left_out) + list(_serious(run))
     return [
         Notice(level, f"{text[0].upper()}{text[1:].rstrip('.')}.")
         for level, texts in (("serious", serious), ("note", notes))
@@ -231,10 +233,6 @@ def _serious(run: Run) -> Iterator[str]:
     counts = {cell.number: Counter(every.get(cell.number, {})) for cell in run.cells}
     of = sum(counts.values(), Counter[str]())
     missing = sum(max(0, (run.wanted(c) or 0) - counts[c.number].total()) for c in run.cells)
-    random = [cell.number for cell in run.cells if cell.definition["on_invalid"] == "random"]
-    # Answers of all seats: any of them moves the measures.
-    said = (tallies.rates_of(run.store, [cell], lambda seat, question: True) for cell in random)
-    rates = [rate for one in said if (rate := one[INVALID.name]) > 0]
     low, scored = tallies.low_mass(run.store, list(counts))
     empty = sum(not count[COMPLETE] for count in counts.values())
     for count, text in (
@@ -249,12 +247,6 @@ def _serious(run: Run) -> Iterator[str]:
             of[VOID],
             f"{counted(of[VOID], 'episode')} of {of.total():,} are void: an invalid answer ended "
             "them; measures describe only the completed episodes",
-        ),
-        (
-            len(rates),
-            f"in {counted(len(rates), 'cell')} invalid answers were replaced by random legal "
-            "actions, which the measures include: up to "
-            f"{100 * max(rates, default=0):.1f} % of the answers",
         ),
         (
             low,

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.report.pivot import Words, answered, pivot_of, pivoted
-from tomeval.report.rows import INTERVAL, Rows, grid_of, sorted_rows
+from tomeval.report.rows import INTERVAL, Rows, grid_of, shared_words, sorted_rows
 from tomeval.report.tables import Grid
 from tomeval.runs import notes as said
+from tomeval.runs import tallies
 from tomeval.runs.columns import ANSWER, filled, is_attainable, is_interval
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.outside import lacking
@@ -162,7 +163,7 @@ def cells_notes(
     `shown` are the measures of the table for reading, empty if it is another one, or `data` for
     programs.
     """
-    of_run = (said.stop_notes, said.copies_notes, said.enforced_notes)
+    of_run = (said.random_notes, said.stop_notes, said.copies_notes, said.enforced_notes)
     notes = [note for make in (*of_run, said.unanswered_notes) for note in make(run)]
     notes += said.looked_notes(run, interval)
     if not data:
@@ -260,15 +261,29 @@ def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View 
         pivot = pivot_of(run, told)
         if pivot is None or len(pivot.tasks) < 2:
             return None
-        view = answered(told, pivot, verdict.short, words)
-        return View([view], [*SCORES], [verdict.rule])
+        grid = answered(told, pivot, verdict.short, words)
+        grid = replace(grid, above=[*grid.above, *map(words, _rates(run))])
+        return View([grid], [*SCORES], [verdict.rule])
     told = _of_runs(verdict.rows(run, asked.interval, asked.reference), names)
     if not told:
         return None
     shown = [name for name in told[0] if name in run.measures]
     ordered = sorted_rows(told, run.measures[shown[0]], (*run.domain.compare.task, "seed"))
     grid = grid_of(ordered, run.measures, words=words, spare=verdict.spare)
-    return View([replace(grid, more="--all")], shown, [verdict.rule])
+    grid = replace(grid, above=[*grid.above, *map(words, _rates(run))], more="--all")
+    return View([grid], shown, [verdict.rule])
+
+
+def _rates(run: Run) -> list[str]:
+    """Return the rates of answers that are not 0 in all cells, in words."""
+    rates = [tallies.rates_of(cell.store, [cell.number]) for cell in run.cells]
+    told = [name for name in rates[0] if any(row[name] > 0 for row in rates)]
+    names = [n for n in run.cells[0].columns if len({cell.columns[n] for cell in run.cells}) > 1]
+    rows = [
+        {name: cell.columns[name] for name in names} | {name: row[name] for name in told}
+        for cell, row in zip(run.cells, rates, strict=True)
+    ]
+    return shared_words(rows, names)
 
 
 def _of_runs(rows: Rows, names: Sequence[str]) -> Rows:

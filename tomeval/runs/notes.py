@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.runs.tallies import enforced_cells, unanswered
+from tomeval.runs.columns import INVALID
+from tomeval.runs.tallies import enforced_cells, rates_of, unanswered
 from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.estimates import AUTO, SEQUENCE
 
@@ -62,6 +63,19 @@ def enforced_notes(run: Run) -> list[str]:
         'the server constrained answers (structured = "auto") in',
         ": their distribution is not that of asking again until an answer can be read",
     )
+
+
+def random_notes(run: Run) -> list[str]:
+    """Return in how many cells random actions took the place of invalid answers, of any seat."""
+    random = (cell for cell in run.cells if cell.definition["on_invalid"] == "random")
+    of_all = (rates_of(run.store, [cell.number], lambda seat, question: True) for cell in random)
+    rates = [rate for one in of_all if (rate := one[INVALID.name]) > 0]
+    if not rates:
+        return []
+    return [
+        f"in {len(rates):,} of {len(run.cells):,} cells invalid answers were replaced by random "
+        f"legal actions, which the measures include: up to {100 * max(rates):.1f} % of the answers"
+    ]
 
 
 def looked_notes(run: Run, interval: str = "") -> list[str]:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.steps import NONE
 from tomeval.runs.capabilities import Verdict
-from tomeval.runs.columns import flat
+from tomeval.runs.columns import INVALID, flat
 from tomeval.runs.measures import SCORE_PARTS, SCORES
 from tomeval.runs.results import Run
+from tomeval.runs.tallies import rates_of
 from tomeval.statistics import AUTO
 from tomeval.statistics.bounded import FEWEST
 
@@ -30,7 +31,7 @@ MISLED = "acts on wrong beliefs"
 IGNORANT = "does not know"
 UNDECIDED = "undecided"
 NOTHING, NO_STAKE, UNKNOWN = "– nothing to know", "– nothing at stake", "– partner unknown"
-NO_EPISODE = "– no complete episode"
+NO_EPISODE, UNREAD = "– no complete episode", "– no answer could be read"
 PLAYS_WELL, PLAYS_BADLY = "plays well (no predictions)", "plays badly (no predictions)"
 
 SHORT = {
@@ -51,6 +52,7 @@ SHORT = {
     NO_STAKE: "– stake",
     UNKNOWN: "– partner",
     NO_EPISODE: "– episodes",
+    UNREAD: "– answers",
 }
 """A word for each answer, for tables of many tasks."""
 
@@ -103,6 +105,8 @@ def answer(cell: MatrixRunCell, interval: str = AUTO) -> str:
     """
     if not len(cell.episodes):
         return NO_EPISODE
+    if rates_of(cell.store, [cell.number])[INVALID.name] == 1:
+        return UNREAD  # chance played in the player's place
     scored = cell.estimate((*SCORES, *SCORE_PARTS), interval)
     exact = cell.each_once
     columns = (scored.mean, *((scored.mean,) * 2 if exact else (scored.low, scored.high)))
