@@ -16,7 +16,7 @@ from asking import query
 
 from tomeval.cli import main
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.inspect.importing import KEPT, recorded_log
+from tomeval.extensions.inspect.episodes import KEPT, recorded_log
 from tomeval.games.arena.cells import ArenaCell
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling
 from tomeval.models.scripted import all_scripts

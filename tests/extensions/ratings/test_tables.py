@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from tomeval import run
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.ratings.bradley_terry import ELO
-from tomeval.extensions.ratings.errors import error_notes, error_rows
-from tomeval.extensions.ratings.tables import TOGETHER, pairs_of, rating_rows
+from tomeval.extensions.ratings.tables import (
+    TOGETHER,
+    error_notes,
+    error_rows,
+    pairs_of,
+    rating_rows,
+)
 from tomeval.games.arena.records import ErrorRecord, GameRecord
 from tomeval.games.arena.tables import subject_errors
 from tomeval.statistics.shares import wilson
