@@ -21,7 +21,7 @@ EXTENSIONS = {
         Extension(
             "axelrod",
             "players of the Axelrod library as partners of matrix games",
-            partners={"axelrod": f"{_HERE}axelrod.players:LIBRARY"},
+            partners={"axelrod": f"{_HERE}axelrod:LIBRARY"},
         ),
         Extension(
             "cluster",
@@ -117,12 +117,12 @@ EXTENSIONS = {
         Extension(
             "regression",
             "regression on single steps: who learns faster, what regret depends on",
-            comparisons={"regression": f"{_HERE}regression.model:REGRESSION"},
+            comparisons={"regression": f"{_HERE}regression:REGRESSION"},
         ),
         Extension(
             "trajectories",
             "games that TextArena played elsewhere, as runs of the arena",
-            commands={"import arena": f"{_HERE}trajectories.command:IMPORT"},
+            commands={"import arena": f"{_HERE}trajectories:IMPORT"},
         ),
     )
 }

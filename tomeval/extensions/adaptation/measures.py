@@ -215,20 +215,18 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
     return row
 
 
-def _notes(run: Run) -> list[str]:
-    return [
-        'Steps count from the change of the partner\'s policy. A lag above "most steps", the most '
-        "that every episode can show, counts as that many, and so does an episode that never turns "
-        "to mostly right answers (undetected, unadapted). No number: no step tells the policies "
-        "apart, or the change comes too late."
-    ]
-
+NOTE = (
+    'Steps count from the change of the partner\'s policy. A lag above "most steps", the most that '
+    "every episode can show, counts as that many, and so does an episode that never turns to "
+    "mostly right answers (undetected, unadapted). No number: no step tells the policies apart, or "
+    "the change comes too late."
+)
 
 TABLES = {
     "adaptation": Table(
         "adaptation to partners that switch: detection, adaptation",
         fixed(rows),
-        notes=_notes,
+        notes=lambda run: [NOTE],
         needs='partners that switch within the horizon: docs/measures/adaptation.md, "Adaptation"',
     ),
 }
