@@ -20,7 +20,7 @@ from scipy.special import expit, stdtrit
 from scipy.stats import norm
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.regression.model import fit_steps
+from tomeval.extensions.regression import fit_steps
 
 EPISODES = (5, 10, 30)
 STEPS = 20

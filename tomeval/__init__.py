@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from tomeval.games.matrix.partner_specs import get_partner_set as get_partner_set
     from tomeval.games.matrix.partners import Partner as Partner
     from tomeval.games.matrix.partners import PartnerSet as PartnerSet
+    from tomeval.games.matrix.recording import import_log as import_log
+    from tomeval.games.matrix.recording import score as score
     from tomeval.games.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.games.matrix.subjects import Subject as Subject
     from tomeval.games.matrix.subjects import register_subject as register_subject
-    from tomeval.games.matrix.verbs import import_log as import_log
-    from tomeval.games.matrix.verbs import score as score
     from tomeval.models import register_model as register_model
     from tomeval.runs.domain import register_domain as register_domain
     from tomeval.runs.experiment import Experiment as Experiment
@@ -58,7 +58,7 @@ _HOME = {
     "games.matrix.partner_specs": ("get_partner", "get_partner_set"),
     "games.matrix.partners": ("Partner", "PartnerSet"),
     "games.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
-    "games.matrix.verbs": ("import_log", "score"),
+    "games.matrix.recording": ("import_log", "score"),
     "extensions.environments.environment": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),

@@ -15,13 +15,13 @@ EXTENSIONS = {
             "adaptation to partners that change their policy: when it is noticed and acted on",
             data={"matrix": "changes"},
             measures={"matrix": f"{_HERE}adaptation.measures:GROUPS"},
-            tables={"matrix": f"{_HERE}adaptation.tables:TABLES"},
+            tables={"matrix": f"{_HERE}adaptation.measures:TABLES"},
             partner_sets={"switch": f"{_HERE}adaptation.partners:build"},
         ),
         Extension(
             "axelrod",
             "players of the Axelrod library as partners of matrix games",
-            partners={"axelrod": f"{_HERE}axelrod.players:LIBRARY"},
+            partners={"axelrod": f"{_HERE}axelrod:LIBRARY"},
         ),
         Extension(
             "cluster",
@@ -48,7 +48,7 @@ EXTENSIONS = {
             "the tables of a run as a dataset on the Hugging Face Hub",
             exporters={
                 "hub": Exporter(
-                    f"{_HERE}hub.upload:export_hub",
+                    f"{_HERE}hub:export_hub",
                     "a dataset for the Hugging Face Hub",
                     ("repo", "upload"),
                 )
@@ -58,7 +58,7 @@ EXTENSIONS = {
             "inspect",
             "inspect_ai: its providers' models, tasks for it, their logs as runs",
             models={"inspect": f"{_HERE}inspect.model:BACKEND"},
-            commands={"import inspect": f"{_HERE}inspect.importing:IMPORT"},
+            commands={"import inspect": f"{_HERE}inspect.episodes:IMPORT"},
         ),
         Extension(
             "internal",
@@ -72,7 +72,7 @@ EXTENSIONS = {
             "known",
             "published games of GPT-4, older models and people (Akata et al. 2025) as runs",
             runs={
-                f"known_{name}": f"{_HERE}known.games:known_{name}"
+                f"known_{name}": f"{_HERE}known:known_{name}"
                 for name in ("models", "reactive", "columns", "pairs", "people")
             },
         ),
@@ -85,12 +85,12 @@ EXTENSIONS = {
         Extension(
             "loggers",
             "the curves and the table of a run in Weights & Biases or MLflow, when it was played",
-            loggers={name: f"{_HERE}loggers.sending:to_{name}" for name in ("wandb", "mlflow")},
+            loggers={name: f"{_HERE}loggers:to_{name}" for name in ("wandb", "mlflow")},
         ),
         Extension(
             "people",
             "people as players, at a terminal",
-            commands={"play matrix": f"{_HERE}people.commands:PLAY"},
+            commands={"play matrix": f"{_HERE}people.session:PLAY"},
             subjects={"person": f"{_HERE}people.person:Person"},
         ),
         Extension(
@@ -117,12 +117,12 @@ EXTENSIONS = {
         Extension(
             "regression",
             "regression on single steps: who learns faster, what regret depends on",
-            comparisons={"regression": f"{_HERE}regression.model:REGRESSION"},
+            comparisons={"regression": f"{_HERE}regression:REGRESSION"},
         ),
         Extension(
             "trajectories",
             "games that TextArena played elsewhere, as runs of the arena",
-            commands={"import arena": f"{_HERE}trajectories.command:IMPORT"},
+            commands={"import arena": f"{_HERE}trajectories:IMPORT"},
         ),
     )
 }

@@ -11,7 +11,7 @@ from support import play_against
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.axelrod.players import _table
+from tomeval.extensions.axelrod import _table
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
 

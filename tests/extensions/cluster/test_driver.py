@@ -17,11 +17,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.extensions.cluster import engine as cluster_engine
 from tomeval.models.scripted import SCRIPTS
 from tomeval.play.live import Live
-from tomeval.play.replies import UnreadError
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-
-GO_ON = {"go_on": True}
 
 
 @pytest.fixture(autouse=True)
@@ -135,13 +132,6 @@ def test_replicas_that_differ_or_cannot_play_stop_the_run(tmp_path, change, said
         play(tmp_path / "run", FakeEngine(change=change), script=dawdling, **more)
 
 
-def test_a_run_that_nobody_can_read_stops(tmp_path) -> None:
-    more = {"domain": "matrix", "games": ["IPD", "RPS", "IBS"], "episodes": 12}
-    with pytest.raises(UnreadError, match="none of the first 8 answers could be read"):
-        play(tmp_path / "run", FakeEngine(), script=lambda request: "Hm.", **more)
-    play(tmp_path / "run", FakeEngine(), script=lambda request: "Hm.", options=GO_ON, **more)
-
-
 def test_an_error_of_the_program_stops_the_run_with_its_traceback(tmp_path, caplog) -> None:
     def script(request):
         if episode_of(request) == 2:
@@ -182,30 +172,6 @@ def test_a_run_that_is_to_stop_finishes_what_is_under_way(tmp_path, capfd, caplo
     assert len(engine.replicas) == 2
     assert not engine.threads()
     same_when_played_on(tmp_path, episodes=60)
-
-
-def test_the_second_stop_is_at_once(tmp_path) -> None:
-    waits, go = threading.Event(), threading.Event()
-
-    def stuck(request):
-        if episode_of(request) == 1:
-            waits.set()
-            go.wait(5)
-        return good("toy")(request)
-
-    def stop():
-        waits.wait(30)
-        time.sleep(0.1)
-        for _ in range(2):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.3)
-        go.set()
-
-    threading.Thread(target=stop, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        play(tmp_path / "run", FakeEngine(), script=stuck)
-    assert waits.is_set()
-    same_when_played_on(tmp_path)
 
 
 # --- what is told ---------------------------------------------------------------------------------

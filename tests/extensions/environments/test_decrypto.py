@@ -9,7 +9,6 @@ import pytest
 from extensions.environments.test_environment import play
 
 import tomeval
-from tomeval.core.errors import TomevalError
 
 ALL = {"encoder": dict.fromkeys(("payoff", "regret", "literal", "format"), 1.0)}
 ALL["interceptor"] = ALL["decoder"] = {"payoff": 1.0, "format": 1.0}
@@ -72,14 +71,3 @@ def test_the_sums_are_those_of_the_run(tmp_path, seat, others) -> None:
     asked = [int(of_game) * (2 if seat == "encoder" else 1) for of_game in turns]
     unread = sum(replies[:count].count("I would rather not.") for count in asked)
     assert unread == -sum(one["format"] for one in sums) > 0
-
-
-def test_an_unreadable_reply_follows_the_policy() -> None:
-    env = tomeval.environment("decrypto", "minilm", reward=ALL["decoder"], on_invalid="void")
-    env.reset(0)
-    observation, reward, done, _, info = env.step("{" * 9000)
-    assert (observation, reward, done, info["status"]) == ("", -1.0, True, "void")
-    env.reset(1)
-    env.close()  # what was not asked is not left behind
-    with pytest.raises(TomevalError, match="reset first"):
-        env.step("x")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import brute_force_values
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -100,20 +101,6 @@ def expected(game, partner, horizon, choose, step=0, state=None):
     return earned, lost
 
 
-def best(game, partner, left, state):
-    """Return V* by expectimax."""
-    if left == 0:
-        return 0.0
-    return max(
-        sum(
-            chance
-            * (game.own[own, b] + best(game, partner, left - 1, partner.next_state[state, own, b]))
-            for b, chance in enumerate(partner.emissions[state])
-        )
-        for own in range(game.n)
-    )
-
-
 @pytest.mark.parametrize("name", ["generous_tit_for_tat", "noisy_tit_for_tat", "grim_trigger"])
 @pytest.mark.parametrize("seed", range(3))
 def test_advantages_add_up_to_what_is_earned_less_the_optimum(name, seed) -> None:
@@ -121,7 +108,7 @@ def test_advantages_add_up_to_what_is_earned_less_the_optimum(name, seed) -> Non
     partner = tomeval.get_partner(name, game)
     moves = np.random.default_rng(seed).integers(2, size=(5, len(partner.emissions)))
     earned, lost = expected(game, partner, 5, lambda step, state: int(moves[step, state]))
-    assert lost == pytest.approx(earned - best(game, partner, 5, partner.start), abs=1e-9)
+    assert lost == pytest.approx(earned - brute_force_values(game, partner, 5)[1], abs=1e-9)
 
 
 def test_a_seed_is_an_episode() -> None:

@@ -16,7 +16,7 @@ from asking import query
 
 from tomeval.cli import main
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.inspect.importing import KEPT, recorded_log
+from tomeval.extensions.inspect.episodes import KEPT, recorded_log
 from tomeval.games.arena.cells import ArenaCell
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling
 from tomeval.models.scripted import all_scripts
@@ -273,8 +273,7 @@ def test_logs_of_others_are_refused_in_a_line(log_of_qa, tmp_path, monkeypatch, 
     cut.write_bytes(path.read_bytes()[:2000])
     assert "cannot be read as a log" in refused(cut)
     assert "no such file" in refused(tmp_path / "none.eval")
-    run, _ = imported(path, tmp_path / "back")
-    run.close()
+    imported(path, tmp_path / "back")[0].close()
     monkeypatch.chdir(tmp_path)
     shutil.copy(path, "log.eval")
     for code in (0, 2):  # then the folder is there

@@ -174,12 +174,6 @@ def test_a_game_becomes_a_table(typed):
     assert (row["subject"], row["delta_functional_per_step"], row["tom_percent"]) == ("ann", 0, 100)
 
 
-def test_a_mistake_at_the_command_line_is_one_message(typed):
-    code, shown, told = typed([], "play", "IPDD", "tit_for_tat")
-    assert (code, shown) == (2, "")
-    assert "did you mean 'IPD'" in told
-
-
 DATA = {
     "games": ["RPS", "IPD"],
     "partners": "tit_for_tat",

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tomeval import run
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.ratings.bradley_terry import ELO
-from tomeval.extensions.ratings.errors import error_notes, error_rows
-from tomeval.extensions.ratings.tables import TOGETHER, pairs_of, rating_rows
+from tomeval.extensions.ratings.tables import error_notes, error_rows, pairs_of, rating_rows
 from tomeval.games.arena.records import ErrorRecord, GameRecord
 from tomeval.games.arena.tables import subject_errors
 from tomeval.statistics.shares import wilson
@@ -152,7 +151,7 @@ def test_what_cannot_be_rated_is_said_and_the_rest_is_rated():
     records[-1] = replace(records[-1], game="blotto")
     rows, notes = rating_rows(records)
     assert {row["game"] for row in rows} == {"ipd3", "blotto"}
-    assert any(TOGETHER in note and "no chain of games" in note for note in notes)
+    assert any("all games" in note and "no chain of games" in note for note in notes)
     assert any("blotto (all)" in note and "rating of X, Y" in note for note in notes)
     with pytest.raises(TomevalError, match="nobody to rate"):
         rating_rows(records[:9], dict.fromkeys("ABC", 0.0))

@@ -17,7 +17,7 @@ from support import edit
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.regression.model import regress
+from tomeval.extensions.regression import regress
 
 SUBJECTS = [
     {"kind": "simulated", "name": "low", "p": 0.6, "q": 0.5},

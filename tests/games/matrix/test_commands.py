@@ -55,19 +55,6 @@ def test_rows_of_a_table_and_of_its_matches(tomeval, log, tmp_path) -> None:
         assert (row["partner"], row["status"], row["steps"]) == ("tit_for_tat", "complete", "3")
 
 
-def test_the_shortest_command(tomeval, tmp_path, monkeypatch) -> None:
-    """Only what is called otherwise is named; the game is a column."""
-    monkeypatch.chdir(tmp_path)
-    head = ("participant", "condition", "game", "bot", "episode", "step", "choice")
-    with open("games.csv", "w", newline="") as file:
-        csv.writer(file).writerows([(*head, "partner_action", "predicted_action"), *ROWS])
-    how = ("--map", "own_action=choice", "--by", "participant,condition", "--map", "partner=bot")
-    code, out, _ = tomeval("import", "games.csv", *how)
-    assert (code, out.strip()) == (0, "runs/games")
-    code, out, errors = tomeval("table", "runs/games")
-    assert (code, bool(out)) == (0, True), errors
-
-
 def test_bad_input_is_one_message(tomeval, log) -> None:
     log.write_text(log.read_text().replace("ate,Cooperate,", "ate,X,", 1))
     code, out, errors = tomeval("import", log, *HOW, "--out", log.parent / "run")

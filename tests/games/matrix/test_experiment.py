@@ -90,10 +90,8 @@ def test_bad_experiments_are_one_clear_message(changes, message) -> None:
     [
         ({"kind": "rmax", "m": 0}, "m must be a whole number of at least 1"),
         ({"kind": "rmax", "gamma": 1}, "gamma must be at least 0 and below 1"),
-        ({"kind": "rmax", "ties": "frist"}, "did you mean 'first'"),
         ({"kind": "fictitious_play", "prior": 0}, "prior must be a positive number"),
         ({"kind": "simulated", "p": 1.1}, "simulated: p must be a number from 0 to 1"),
-        ({"kind": "equilibrium", "select": "best"}, "unknown selection 'best'"),
         ({"draws": 1}, "draws must be 0 or at least 2, is 1"),
         ({"draws": 2.5}, "draws must be a number"),
         ({"draws": 4, "literal": False}, "draws need literal = true"),
@@ -118,62 +116,8 @@ def test_bad_options_of_players_are_one_clear_message(options, message) -> None:
     assert "\n" not in str(caught.value)
 
 
-FILE = """
-games = ["RPS", "IBS"]
-subjects = ["rmax", { kind = "simulated", p = 0.5 }]
-horizon = 10
-"""
-
-
-@pytest.fixture
-def path(tmp_path):
-    path = tmp_path / "e.toml"
-    path.write_text(FILE)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("override", "read"),
-    [
-        ("episodes=7", lambda e: e.episodes == 7),
-        ("games.1=IPD", lambda e: e.games == ["RPS", "IPD"]),
-        ("subjects.1.q=0.75", lambda e: e.subjects[1]["q"] == 0.75),
-        ('partners="tit_for_tat"', lambda e: e.partners == ["tit_for_tat"]),
-        ("partners=always(0) + always(1)", lambda e: len(e.cells[0].setup.partners.weights) == 2),
-    ],
-)
-def test_overrides(path, override, read) -> None:
-    assert read(load_experiment(path, [override]))
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("episodes", "write key=value"),
-        ("episode=3", "did you mean 'episodes'"),
-        ("games.2=IPD", "no entry '2' in a list of 2"),
-        ("subjects.0.p=1", "the experiment has no 'p'"),
-        # the same one-letter word twice must not be taken for the end of the key
-        ("p.p=1", "the experiment has no 'p'"),
-    ],
-)
-def test_bad_overrides(path, override, message) -> None:
-    with pytest.raises(TomevalError) as caught:
-        load_experiment(path, [override])
-    assert message in str(caught.value)
-
-
 def test_paths_start_from_the_experiment_file(tmp_path) -> None:
     (tmp_path / "mine.toml").write_text("rule = { kind = 'sequence', actions = [1] }\n")
     path = tmp_path / "e.toml"
     path.write_text('games = "IPD"\nsubjects = "rmax"\npartners = "mine.toml"\n')
     assert load_experiment(path).cells[0].setup.partners.name == "mine"
-
-
-def test_a_model_that_replaces_nothing_is_an_error(tmp_path):
-    path = tmp_path / "x.toml"
-    path.write_text('games = "RPS"\nsubjects = ["rmax"]\n')
-    with pytest.raises(TomevalError, match="--model replaces nothing"):
-        load_experiment(path, model="hf:tiny")
-    with pytest.raises(TomevalError, match="model 'foo' cannot be read"):
-        load_experiment(path, model="foo")

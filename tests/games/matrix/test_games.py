@@ -23,22 +23,6 @@ def test_paper_payoffs() -> None:
     assert (GAMES["RPS"].partner == -GAMES["RPS"].own).all()
 
 
-def test_paper_label_sets() -> None:
-    rps, ibs, ipd = (GAMES[name] for name in ("RPS", "IBS", "IPD"))
-    assert rps.label_set("canonical").own == ("Rock", "Paper", "Scissors")
-    assert rps.label_set("letters").own == ("R", "P", "S")
-    assert rps.label_set("neutral").own == ("J", "F", "B")
-    assert rps.label_set("long_neutral").own == ("J" * 21, "F" * 21, "B" * 21)
-    assert rps.label_set("nonsense").own == ("Pasta", "Rice", "Bread")
-    assert ibs.label_set("canonical").own == ("Fight", "Ballet")
-    assert ipd.label_set("canonical").own == ("Cooperate", "Defect")
-    for game in (ibs, ipd):
-        assert "letters" not in game.labels
-        assert game.label_set("neutral").own == ("J", "F")
-        assert game.label_set("long_neutral").own == ("J" * 21, "F" * 21)
-        assert game.label_set("nonsense").own == ("Pasta", "Rice")
-
-
 def test_symmetric_games_are_symmetric_and_ordered() -> None:
     # reward R, sucker S, temptation T, punishment P
     order = {

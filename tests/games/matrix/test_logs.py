@@ -374,17 +374,6 @@ def test_bad_files_say_where(tmp_path, old, new, message) -> None:
     assert "steps.csv" in str(caught.value)
 
 
-def test_nothing_to_score(tmp_path) -> None:
-    with pytest.raises(TomevalError, match=r"missing column 'episode'.*it has: none"):
-        score(tmp_path, "")
-    with pytest.raises(TomevalError, match="has a header but no steps"):
-        score(tmp_path, HEAD)
-    with pytest.raises(TomevalError, match="not UTF-8"):
-        score(tmp_path, DEFECT.encode("utf-16"))
-    with pytest.raises(TomevalError, match="no such file"):
-        tomeval.score(tmp_path / "none.csv", "IPD", "unknown")
-
-
 def test_labels_that_look_like_other_indices(tmp_path) -> None:
     # "1" names action 0 here: an index or a label? Without being told, nothing is guessed; with the
     # label set named, labels are read.
@@ -418,11 +407,3 @@ def test_games_and_partners_may_be_paths(tmp_path) -> None:
     for wrong, said in (((3, "tit_for_tat"), "game"), (("IPD", 3), "partner")):
         with pytest.raises(TomevalError, match=f"{said} must be a name, a file or a .*, is 3"):
             score(tmp_path, DEFECT, *wrong)
-
-
-@pytest.mark.parametrize("name", ["roads.nfg", "roads.efg", "Roads.JSON", "a/roads.csv"])
-def test_files_of_other_formats_are_told_what_games_and_partners_are(name) -> None:
-    with pytest.raises(TomevalError, match=r"a game is a file that ends in \.toml; `tomeval init"):
-        tomeval.get_game(name)
-    with pytest.raises(TomevalError, match=r"a partner is a file that ends in \.toml; .*partners"):
-        tomeval.bounds("IPD", name)

@@ -20,7 +20,7 @@ from support import (
 from tomeval.games.matrix.games import GAMES, MatrixGame
 from tomeval.games.matrix.measures import METRICS, Played, curves, episode_metrics, step_metrics
 from tomeval.games.matrix.partner_specs import get_partner
-from tomeval.games.matrix.regret import HINDSIGHT, hindsight_metrics
+from tomeval.games.matrix.played import HINDSIGHT, hindsight_metrics
 
 RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]
 games = st.sampled_from(ALL_GAMES)

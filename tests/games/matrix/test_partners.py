@@ -18,9 +18,7 @@ from support import (
     play_against,
 )
 
-import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import Extension, add
 from tomeval.games.matrix.games import GAMES, get_game
 from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet, reachable
@@ -351,21 +349,3 @@ def test_the_rest_of_a_list_of_probabilities_can_be_left_open(tmp_path) -> None:
         )
         with pytest.raises(TomevalError, match=said):
             get_partner(str(file), game)
-
-
-# --- sets that an extension brings ---------------------------------------------------------------
-
-
-def test_a_key_makes_a_set(tmp_path) -> None:
-    def build(spec, game, base):
-        return PartnerSet("twins", (get_partner(f"always({spec['twins']})", game, base),))
-
-    add(Extension("mine", partner_sets={"twins": build}))
-    experiment = {"games": "RPS", "horizon": 4, "episodes": 1, "subjects": "random"}
-    with tomeval.run(experiment | {"partners": {"twins": 1}}, tmp_path / "run") as run:
-        assert run.cells[0].columns["partners"] == "twins"
-
-
-def test_without_the_extension_it_is_one_clear_error() -> None:
-    with pytest.raises(TomevalError, match="'twins'"):
-        get_partner_set({"twins": 1}, RPS)

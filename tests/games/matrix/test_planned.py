@@ -12,7 +12,7 @@ from support import ALL_GAMES, brute_force_values, episodes_of, make_game, rando
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.measures import MEASURES, PLANNED
 from tomeval.games.matrix.partner_specs import get_partner
-from tomeval.games.matrix.partners import Partner
+from tomeval.games.matrix.partners import Partner, reachable
 from tomeval.games.matrix.planned import planned_regret
 from tomeval.games.matrix.played import Played
 
@@ -167,16 +167,7 @@ def one_that_answers(game, rng, kind: str) -> Partner:
     emissions = table[rng.integers(0, len(table), size)]
     following = 1 + np.arange(game.n * game.m).reshape(1, game.n, game.m).repeat(size, axis=0)
     # States that no play reaches are not allowed: let (a, b) that never come lead to the start.
-    for _ in range(size):
-        met = {0}
-        for _ in range(size):
-            met |= {
-                int(following[s, a, b])
-                for s in met
-                for a in range(game.n)
-                for b in np.flatnonzero(emissions[s]).tolist()
-            }
-        keep = sorted(met)
+    keep = np.flatnonzero(reachable(emissions, following, 0))
     number = np.zeros(size, dtype=int)
     number[keep] = np.arange(len(keep))
     return Partner("made", emissions[keep], number[following[keep]])

@@ -70,13 +70,3 @@ def test_head_and_tokens(tmp_path):
 def test_errors(arguments, message):
     with pytest.raises(TomevalError, match=message):
         show("QA", **arguments)
-
-
-def test_command_line(tomeval):
-    code, text, _ = tomeval(
-        *("prompt", "S2A + CoT", "--game", "IBS", "--set", "labels=neutral"),
-        *("--form", "act", "--round", "5"),
-    )
-    assert code == 0
-    assert text.count("--- call") == 2
-    assert "Round 4: you chose F, the other player chose J; you won 0 points" in text

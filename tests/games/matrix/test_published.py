@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
 from tomeval.games.matrix.domain import MATRIX
 from tomeval.games.matrix.published import (
@@ -90,16 +89,6 @@ def test_models_go_by_their_names_on_the_hub(tmp_path, monkeypatch) -> None:
         run.cells[0].definition["model"] = "hf:tiiuae/falcon-40b@main"
         rows, _ = beside(run, path)
         assert [row["reported_model"] for row in rows] == ["Falcon 40B"]
-
-
-def test_refusals(tmp_path, run) -> None:
-    path = tmp_path / "published.csv"
-    path.write_text(HEADER + "1,Falcon 40B,QA,RPS,single_action,tom_percent,50.0,\n")
-    with pytest.raises(TomevalError, match="did you mean 'Falcon 40B'"):
-        beside(run, path, model="Falcon 4B")
-    path.write_text("a,b\n")
-    with pytest.raises(TomevalError, match="missing column 'table'"):
-        beside(run, path)
 
 
 def unplayed(experiment, episodes: int = 5) -> tuple[SimpleNamespace, list[dict]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.steps import NONE
+from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.outside import Group
+from tomeval.runs.results import Run
 from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds
+from tomeval.statistics.shares import clustered_share
 
 MARGIN = 3
 """By how many right answers must outnumber wrong ones, from the turn on, to count as a turn."""
@@ -185,3 +189,44 @@ MEASURES = (
     ),
 )
 GROUPS = (Group("adaptation", MEASURES),)
+
+
+def rows(run: Run) -> list[dict[str, Any]]:
+    """Return a row per cell whose partners change within an episode, over its episodes."""
+    return [_row(cell) for cell in matrix_cells(run) if around(cell.played).change.any()]
+
+
+def _row(cell: MatrixRunCell) -> dict[str, Any]:
+    laid = around(cell.played)
+    row: dict[str, Any] = {**cell.columns, "episodes": len(cell.episodes)}
+    row |= {"switched": int((laid.change > 0).sum()), "most_steps": laid.most}
+    missed = {"detection_steps": "undetected", "adaptation_steps": "unadapted"}
+    sides = {"detection_steps": laid.predicted, "adaptation_steps": laid.acted}
+    for name in (measure.name for measure in MEASURES):
+        values = cell.totals(name).values
+        row |= flat([name], cell.mean(values, among=np.isfinite(values), bounds=cell.limits(name)))
+        if name in sides:
+            turns = lags(laid.change, sides[name])
+            known = ~np.isnan(turns)
+            share = clustered_share(np.isinf(turns)[known], cell.clusters[known])
+            column = f"{missed[name]}_percent"
+            # Episodes that are no sample have no interval.
+            row |= {column: 100 * share.share} if cell.each_once else flat_share(column, share)
+    return row
+
+
+NOTE = (
+    'Steps count from the change of the partner\'s policy. A lag above "most steps", the most that '
+    "every episode can show, counts as that many, and so does an episode that never turns to "
+    "mostly right answers (undetected, unadapted). No number: no step tells the policies apart, or "
+    "the change comes too late."
+)
+
+TABLES = {
+    "adaptation": Table(
+        "adaptation to partners that switch: detection, adaptation",
+        fixed(rows),
+        notes=lambda run: [NOTE],
+        needs='partners that switch within the horizon: docs/measures/adaptation.md, "Adaptation"',
+    ),
+}

@@ -1,4 +1,4 @@
-"""A matrix game of one person at the terminal, kept in a run folder step by step.
+"""A matrix game of one person at the terminal, ``tomeval play``, kept in a folder step by step.
 
 The person is told what models are told, and asked until the answer is legal.
 """
@@ -6,15 +6,22 @@ The person is told what models are told, and asked until the answer is legal.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from tomeval.core.coroutines import run_now
+from tomeval.core.extensions import CommandPart
 from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
-from tomeval.core.printing import Console, QuitGame
+from tomeval.core.printing import Console, QuitGame, tell
 from tomeval.core.text import ascii_signs
 from tomeval.extensions.people.person import ACT, Asked, Person
+from tomeval.games.matrix.commands import Horizon
 from tomeval.games.matrix.experiment import MatrixCell
+from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.play import play_episode_async
 from tomeval.games.matrix.steps import Record
 from tomeval.games.matrix.storing import as_records
@@ -219,3 +226,35 @@ def chosen(line: str, options: Mapping[int, str]) -> tuple[int] | str:
     if line in places:
         return ([*options][places.index(line)],)
     return f"{line!r} is not one of: {', '.join(options.values())}"
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="A matrix game, or a TOML file.")],
+    partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")],
+    horizon: Horizon = 20,
+    labels: Annotated[str | None, typer.Option("--labels", help="A label set.")] = None,
+    name: Annotated[str, typer.Option("--name", help="Your name in tables.")] = "person",
+    seed: Annotated[
+        int, typer.Option("--seed", help="Decides which partner you meet, and what it draws.")
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The run folder. Default: runs/play_GAME_PARTNER_NAME."),
+    ] = None,
+) -> None:
+    """Play a matrix game yourself: choose and predict in every round; stored as a run.
+
+    Played again, it adds an episode; what was left is gone on with.
+    """
+    experiment = session(game, partner_set, name=name, horizon=horizon, labels=labels, seed=seed)
+    folder = out or Path("runs") / folder_name(experiment)
+    over = play_session(experiment, Console(sys.stdin, sys.stdout), folder)
+    verb = "table" if over else "transcript"
+    tell(f"{folder}: next: tomeval {verb} {folder}")
+
+
+def _is_game(name: str) -> bool:
+    return name.endswith(".toml") or name.lower() in map(str.lower, GAMES)
+
+
+PLAY = CommandPart(play, _is_game, lambda: list(GAMES))

@@ -61,20 +61,17 @@ def _numbers(cell: MatrixRunCell) -> dict[str, Any]:
     return row | flat(OTHERS, cell.estimate(OTHERS))
 
 
-def accuracy_notes(run: Run) -> list[str]:
-    """Say how the columns are to be read."""
-    return [
-        "pays from: the least accuracy from which always following earns as much as the best "
-        "single action against a uniformly random partner; rated no: the subject is not told how "
-        "often statements are right, so where it follows them does not reflect its judgement"
-    ]
-
+NOTE = (
+    "pays from: the least accuracy from which always following earns as much as the best single "
+    "action against a uniformly random partner; rated no: the subject is not told how often "
+    "statements are right, so where it follows them does not reflect its judgement"
+)
 
 TABLES: Mapping[str, Table] = {
     "planted": Table(
         "planted beliefs: use, compliance and regret by accuracy",
         fixed(accuracy_rows),
-        notes=accuracy_notes,
+        notes=lambda run: [NOTE],
         needs='strategies with belief(...): docs/measures/planted.md, "Planted beliefs"',
     ),
 }

@@ -1,1 +1,274 @@
-"""Regression on single steps: who learns faster, and what a step's regret depends on."""
+"""Regression on single steps: statsmodels' estimating equations on clusters of episodes."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tomeval.comparing.sides import Runs, opened, read_sides
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.extensions import Compared
+from tomeval.core.numbers import decimals, fixed, interval, p_text
+from tomeval.report.comparisons import READ
+from tomeval.report.exporting import kinds_of
+from tomeval.runs.results import Run, iterate_export
+from tomeval.statistics.bounded import FEWEST
+from tomeval.statistics.paired import Standard, holm, t_interval, t_test
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORM = "write RESPONSE ~ TERM + TERM * TERM, as in regret ~ subject * log(step)"
+_FACTOR = re.compile(r"(?:(?:log|C)\()?([A-Za-z_]\w*)\)?", re.ASCII)  # patsy runs what it reads
+_MOST = 100  # values of a category: a text with more is a name
+_LARGEST = 3000  # steps of a cluster; statsmodels inverts a matrix of this size
+
+
+def log(values: Any) -> Any:
+    """Return natural logarithms, where a formula asks for them; `ValueError` of what has none."""
+    if not (values > 0).all():
+        raise ValueError("a logarithm of values that are not above 0")
+    return np.log(values)
+
+
+class Regression(NamedTuple):
+    """A row per term, in a few lines what was regressed on what, and notes.
+
+    Columns of `table`: ``estimate``, in the response's unit, of a 0/1 response in log-odds;
+    ``error``, its standard error; ``low`` and ``high``, Student's 95 % interval with ``freedom``
+    degrees of freedom, clusters - 1; ``t``; ``p``, two-sided, and ``p_holm``, corrected for all
+    terms but the intercept. With fewer than five clusters there are neither intervals nor p (NaN).
+    """
+
+    table: pd.DataFrame
+    heading: list[str]
+    notes: list[str]
+
+
+def regress(
+    runs: Runs, formula: str, baseline: str | None = None, where: Sequence[str] = ()
+) -> Regression:
+    """Regress a column of the step table on others, by logit if it is 0 or 1.
+
+    Parameters
+    ----------
+    runs : Run, path, or sequence of these
+        Of one domain.
+    formula : str
+        As ``"regret ~ subject * log(step)"``: columns, ``log(column)``, ``C(column)`` for numbers
+        as categories, and their products. Clusters are the sampling units of comparisons: episodes
+        that met the same chance are one, whoever played; of recorded games a person's.
+    baseline : str, optional
+        The level of a text that others are compared with. Default: the first in the runs.
+    where : sequence of str
+        Conditions on cells, for runs that are not open yet.
+
+    Raises
+    ------
+    TomevalError
+        A formula that cannot be read, an unknown column; a response that is a text or does not
+        vary; terms that cannot be told apart, or leave no error; a 0/1 response without finite
+        log-odds; no convergence; a cluster of more than 3,000 steps.
+
+    Notes
+    -----
+    Working correlation: exchangeable (Liang and Zeger 1986). Standard errors: Mancl and DeRouen
+    2001, rather too large than too small with few clusters.
+    """
+    import pandas as pd
+
+    text, names = _read(formula)
+    with opened(runs, where) as listed:
+        frame, left = _steps(listed, names)
+        [kind] = kinds_of(listed[0], "steps", names[:1])
+    y = frame[names[0]]
+    if y.dtype.kind not in "iuf" or np.ptp(y) <= 1e-10 * y.abs().max():
+        raise TomevalError(f"--formula: {y.name} is a text, or the same in every step")
+    bases = _order_levels(frame, names, baseline)
+    binary = (kind == "INTEGER" or y.name == "correct") and set(y) == {0, 1}
+    size = 1.0 if binary else float(y.abs().max())  # so that convergence is that of any unit
+    fit = fit_steps(text, frame.assign(**{names[0]: y / size}), binary)
+    table = size * pd.DataFrame({"estimate": fit.params, "error": fit.bse})
+    clusters = int(frame["cluster"].nunique())
+    standard = Standard(table["error"].to_numpy(), np.full(len(table), clusters - 1.0))
+    table["low"], table["high"] = t_interval(table["estimate"].to_numpy(), standard)
+    table["t"], table["freedom"] = table["estimate"] / table["error"], clusters - 1
+    table["p"] = t_test(table["estimate"].to_numpy(), standard)
+    notes = [f"left out: {left:,} steps of incomplete episodes or without a value"] * (left > 0)
+    if clusters < FEWEST:
+        table[["low", "high", "p"]] = np.nan
+        notes.append(f"no intervals: at least {FEWEST} clusters are needed, there are {clusters}")
+    table["p_holm"] = [table["p"].iloc[0], *holm(table["p"].iloc[1:])]
+    table.index = table.index.str.replace("[T.", "[", regex=False)
+    heading = [
+        f"{text}: {len(frame):,} steps in {clusters:,} clusters",
+        f"estimating equations, {'logit, in log-odds' if binary else 'linear'}, correlation in a "
+        f"cluster {fit.cov_struct.dep_params or 0:.2g}; errors of Mancl and DeRouen, Student's t",
+        *([f"against {', '.join(bases)}"] if bases else []),
+    ]
+    return Regression(table, heading, notes)
+
+
+def _read(formula: str) -> tuple[str, list[str]]:
+    """Return a formula, and its columns, the response first."""
+    from patsy import ModelDesc, PatsyError
+
+    text = formula.strip()
+    try:
+        if text.count("*") > 6:  # of n parts are 2^n products
+            raise PatsyError("at most six products")
+        model = ModelDesc.from_formula(text)
+        terms = [*model.lhs_termlist, *model.rhs_termlist]
+        factors = [factor.name() for term in terms for factor in term.factors]
+        columns = [match[1] for match in map(_FACTOR.fullmatch, factors) if match]
+        response = text.partition("~")[0].strip()
+        if len(columns) < len(factors) or columns[:1] != [response]:
+            raise PatsyError("a factor is a column, log(column) or C(column)")
+    except (PatsyError, SyntaxError) as error:
+        said = str(error).partition("\n")[0]
+        raise TomevalError(f"--formula {formula[:200]!r}: {said}; {FORM}") from None
+    return text, list(dict.fromkeys(columns))
+
+
+def _steps(runs: Sequence[Run], names: Sequence[str]) -> tuple[pd.DataFrame, int]:
+    """Return columns of the steps that have them all, with their ``cluster``, and how many lack."""
+    import pandas as pd
+
+    read_sides(runs, None, [])  # refuses what cannot stand in one table
+    picked, units = [], _units(runs)
+    for number, run in enumerate(runs):
+        columns, rows = iterate_export(run, "steps")
+        columns = [*columns, "run"]
+        for name in names:
+            if name not in columns:
+                raise unknown("column", name, columns, "--formula")
+        at = [columns.index(name) for name in names]
+        place = [columns.index(name) for name in ("cell", "episode")]
+        for row in ((*row, run.folder.name) for row in rows):
+            unit = units.get((number, *(row[i] for i in place)))
+            picked.append((*(row[i] for i in at), unit))
+    read = pd.DataFrame(picked, columns=[*names, "cluster"])
+    frame = read.dropna().infer_objects()
+    if frame.empty:
+        raise TomevalError(f"--formula: no step of a complete episode has {', '.join(names)}")
+    frame["cluster"], _ = pd.factorize(frame["cluster"])
+    frame = frame.sort_values("cluster", kind="stable")
+    return frame, len(read) - len(frame)
+
+
+def _units(runs: Sequence[Run]) -> dict[tuple[int, int, int], Any]:
+    """Return by run, cell and number every complete episode's sampling unit."""
+    units: dict[tuple[int, int, int], Any] = {}
+    for number, cell in ((number, cell) for number, run in enumerate(runs) for cell in run.cells):
+        draws = tuple(cell.facts[name] for name in cell.domain.compare.shares_draws)
+        if cell.people is not None:
+            same, labels = ("person",), cell.people
+        elif cell.chances is not None:
+            same, labels = (*draws, "chance"), cell.chances
+        else:
+            where = (*draws, cell.seed) if cell.by_number else (number, cell.number)
+            same, labels = where, cell.clusters
+        for episode, label in zip(cell.episodes.tolist(), labels.tolist(), strict=True):
+            units[number, cell.number, episode] = (*same, label)
+    return units
+
+
+def _order_levels(frame: pd.DataFrame, names: list[str], baseline: str | None) -> list[str]:
+    """Order the levels of texts as they come, `baseline` first; return those that come first."""
+    levels: list[str] = []
+    first = []
+    for name in frame[names].select_dtypes(exclude="number"):
+        frame[name] = frame[name].replace("", "none")
+        mine = sorted(frame[name].unique(), key=lambda level: level != baseline)
+        if not 1 < len(mine) <= _MOST:
+            raise TomevalError(f"--formula: {name} has {len(mine):,} values, not 2 to {_MOST}")
+        frame[name] = frame[name].astype("category").cat.set_categories(mine)
+        levels += mine
+        first.append(mine[0])
+    if baseline is not None and baseline not in first:
+        raise unknown("level", baseline, levels, "--baseline")
+    return first
+
+
+def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
+    """Return statsmodels' fit of a formula, by logit if `binary`; ``cluster`` is sorted.
+
+    Raises
+    ------
+    TomevalError
+        Its numbers would mean nothing, see `regress`.
+    """
+    from statsmodels.genmod import cov_struct, families
+    from statsmodels.genmod.generalized_estimating_equations import GEE
+
+    largest = int(frame["cluster"].value_counts().max())
+    if largest > _LARGEST:
+        raise TomevalError(f"--formula: a cluster of {largest:,} steps, at most {_LARGEST:,}")
+    family = families.Binomial() if binary else families.Gaussian()
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # what they say is checked here
+            for structure in (cov_struct.Exchangeable(), cov_struct.Independence()):
+                made = {"family": family, "cov_struct": structure}
+                model = GEE.from_formula(text, "cluster", frame, **made)
+                _check_design(model)
+                fit = model.fit(cov_type="bias_reduced")
+                if fit.converged and -1 / max(largest - 1, 1) < (structure.dep_params or 0) < 1:
+                    break
+    except TomevalError:
+        raise
+    except Exception as error:  # noqa: BLE001 (whatever patsy and numpy raise)
+        said = " ".join(str(error).split())[:200]
+        raise TomevalError(f"--formula: cannot be fitted: {said}") from None
+    separate = binary and np.abs(model.exog @ fit.params).max() > 15  # as good as infinite log-odds
+    exact = np.abs(fit.resid).max() <= 1e-10
+    if separate or exact or not (fit.converged and np.isfinite(fit.bse).all()):
+        raise TomevalError(
+            "--formula: the response is without error in some steps, or the equations do not "
+            "converge: use fewer terms, or leave steps out with --where"
+        )
+    return fit
+
+
+def _check_design(model: Any) -> None:
+    """Raise if terms are collinear, or would be without one of the clusters."""
+    x = model.exog / np.maximum(np.linalg.norm(model.exog, axis=0), 1e-300)
+    if not np.linalg.svd(x, compute_uv=False)[-1] > 1e-9:
+        raise TomevalError("--formula: terms are collinear, or constant: leave one out")
+    gram, least = x.T @ x, 1e-9 * np.linalg.eigvalsh(x.T @ x)[0]
+    for cluster in np.unique(model.groups):
+        mine = x[model.groups == cluster]
+        values, vectors = np.linalg.eigh(gram - mine.T @ mine)
+        if values[0] < least:
+            term = model.exog_names[int(np.abs(vectors[:, 0]).argmax())]
+            raise TomevalError(f"--formula: {term} hangs on a single cluster: play more episodes")
+
+
+def regression_table(
+    runs: Sequence[Run], options: dict[str, Any]
+) -> tuple[list[dict[str, Any]], list[str], list[str]]:
+    """Return a row per term, the lines above them, and notes."""
+    if not options["formula"]:
+        raise TomevalError(f"--what regression needs a --formula: {FORM}")
+    fit = regress(runs, options["formula"], options["baseline"])
+    table = fit.table.rename_axis("term").reset_index()
+    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    if options["form"] in READ:
+        rows = [_shown(row) for row in rows]
+    return rows, fit.heading, fit.notes
+
+
+def _shown(row: dict[str, Any]) -> dict[str, str]:
+    half = (row["high"] - row["low"]) / 2
+    digits = decimals([half if half == half else row["error"]], most=6)
+    shown = interval(row["estimate"], row["low"], row["high"], digits, symmetric=True)
+    said = {"term": row["term"], "estimate": shown, "SE": fixed(row["error"], digits + 1)}
+    tests = {"t": fixed(row["t"], 2), "df": fixed(row["freedom"], 0)}
+    return said | tests | {"p": p_text(row["p"]), "p (Holm)": p_text(row["p_holm"])}
+
+
+REGRESSION = Compared(regression_table, ("--formula", "--baseline"))

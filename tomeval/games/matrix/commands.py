@@ -124,10 +124,10 @@ def import_(
     skip_bad: SkipBad = False,
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
+    from tomeval.games.matrix.log_fields import Reading
     from tomeval.games.matrix.recording import import_matches
-    from tomeval.games.matrix.verbs import log_reading
 
-    reading = log_reading(
+    reading = Reading.of(
         game,
         partner,
         labels=labels,

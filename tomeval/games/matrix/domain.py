@@ -190,7 +190,7 @@ MATRIX = Domain(
         lines=episode_lines,
         first_table="cells",
         figures={
-            "plane": "tomeval.games.matrix.figures.plane:plane",
+            "plane": "tomeval.games.matrix.figures:plane",
             "regret": "tomeval.games.matrix.figures.curves:regret_curves",
             "tom": "tomeval.games.matrix.figures.curves:tom_curves",
         },

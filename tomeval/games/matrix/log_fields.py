@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.core.resources import check_columns
 from tomeval.core.text import ascii_signs, excerpt
+from tomeval.games.matrix.bounds import given, opened
 from tomeval.games.matrix.games import Labels, MatrixGame, get_game, mirrored
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import PartnerSet
@@ -78,6 +80,18 @@ class Reading:
     values: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        game: str | Path | MatrixGame | None,
+        partner: str | Path | PartnerSet | None,
+        **how: Any,
+    ) -> Reading:
+        """Return how a log is read; parameters as for `tomeval.import_log`."""
+        found = None if game is None else opened(game, "single_action")[0]
+        met = None if partner is None else given("partner", partner, PartnerSet)
+        return cls(found, met, **how)
+
 
 def _find_columns(
     path: Path, header: Sequence[str], reading: Reading
@@ -98,10 +112,10 @@ def _find_columns(
     columns = {name: name for name in FIELDS if name in header or name in REQUIRED}
     columns = {name: column for name, column in (columns | {**reading.columns}).items() if column}
     lacks = [name for name in REQUIRED if columns[name] not in header]
-    for name, given in (("game", reading.game), ("partner", reading.partners)):
-        if given is not None and reading.columns.get(name):
+    for name, said in (("game", reading.game), ("partner", reading.partners)):
+        if said is not None and reading.columns.get(name):
             raise TomevalError(f"--{name} and --map {name}=COLUMN cannot be combined")
-        if given is not None:
+        if said is not None:
             columns.pop(name, None)
         elif name not in columns:
             lacks.append(name)

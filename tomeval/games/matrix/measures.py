@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tomeval.games.matrix.planned import planned_regret, reactions_right
-from tomeval.games.matrix.played import FloatArray, Played
-from tomeval.games.matrix.regret import HINDSIGHT, StepFacts, hindsight_metrics
+from tomeval.games.matrix.played import HINDSIGHT, FloatArray, Played, StepFacts, hindsight_metrics
 from tomeval.games.matrix.responses import best_responses
 from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.steps import NONE

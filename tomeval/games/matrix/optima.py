@@ -29,11 +29,8 @@ class Plan:
 
     # Expected sum of the subject's rewards over the T steps from the partner's start state.
     value: float
-    # Shape (T + 1, S): ``values[t, s]``: expected sum over the steps t .. T - 1 when step t starts
-    # in state s.
-    values: NDArray[np.float64]
-    # Shape (T + 1, S): the same less that of the best state of the step (for a worst response, of
-    # the worst one). Differences of large sums keep their digits here.
+    # Shape (T + 1, S): expected sum over the steps t .. T - 1 from each state, less that of the
+    # best (worst) one, so that differences of large sums keep their digits.
     relative: NDArray[np.float64]
     # Shape (T, S): the subject's action; the lowest index where several tie.
     policy: NDArray[np.int64]
@@ -105,7 +102,7 @@ def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) ->
     chance, following = partner.emissions[:, None, :], partner.next_state  # both (S, n or 1, m)
     gain = sign * (partner.emissions @ gains(game).T)
     size, n = rewards.shape
-    values, relative = np.zeros((horizon + 1, size)), np.zeros((horizon + 1, size))
+    relative = np.zeros((horizon + 1, size))
     policy = np.zeros((horizon, size), dtype=np.int64)
     optimal = np.zeros((horizon, size, n), dtype=bool)
     least, total, rounding = float(game.own.min()), 0.0, payoff_rounding(game)
@@ -117,7 +114,7 @@ def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) ->
         policy[t] = optimal[t].argmax(axis=1)
         relative[t] = top - top.max()
         total += float(top.max())
-        values[t] = sign * (relative[t] + total) + least * (horizon - t)
+    value = sign * float(relative[0, partner.start] + total) + least * horizon
     relative *= sign
     state = np.zeros(size, dtype=np.float64)
     state[partner.start] = 1.0
@@ -131,7 +128,7 @@ def _induction(game: MatrixGame, partner: Partner, horizon: int, sign: float) ->
         mass = state[:, None] * partner.emissions
         reached = following[rows, policy[t]].ravel()
         state = np.bincount(reached, mass.ravel(), size).astype(np.float64)
-    return Plan(float(values[0, partner.start]), values, relative, policy, optimal, per_step)
+    return Plan(value, relative, policy, optimal, per_step)
 
 
 @lru_cache(maxsize=64)

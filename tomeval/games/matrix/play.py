@@ -192,12 +192,35 @@ class _Player(NamedTuple):
         return cls(setup, subject, door, streams.stream(drawn).episode(episode), [], where)
 
     async def turn(self, step: int, state: int, known: int | None) -> Turn:
-        """Ask everything of a step; `known` is the other's move if it is made already."""
-        setup = self.setup
+        """Ask all of a step, as far as answers let it go on; `known`: the other's move, if made."""
+        setup, subject = self.setup, self.subject
         self.door.set(state, known)
         past = tuple(self.past)
         observation = Observation(setup.game, setup.labels, step, setup.horizon, past)
-        return await take_turn(setup, self.subject, observation, self.fallback, self.where)
+
+        def settle(answer: Answer, count: int) -> int | None:
+            return _settle(setup, answer, count, self.fallback, f"{self.where}, step {step}")
+
+        answer = _checked(await wait(subject.act(observation)))
+        own = settle(answer, setup.game.n)
+        prediction: Answer | None = None
+        predicted: int | None = None
+        if own is not None or subject.predicts_first:
+            said = await wait(subject.predict(observation, own))
+            prediction = None if said is None else _checked(said)
+            if prediction is not None:
+                predicted = settle(prediction, setup.game.m)
+        if (turn := Turn(answer, own, prediction, predicted)).lost:
+            return turn
+        reactions: tuple[Answer, ...] | None = await wait(subject.react(observation))
+        stated = [settle(said, setup.game.m) for said in reactions or ()]
+        asides: Mapping[str, Answer] = {}
+        if not (turn := replace(turn, reactions=reactions, stated=stated)).lost:
+            asides = await wait(subject.aside(observation))
+        for answer in asides.values():
+            if isinstance(answer, Invalid) and setup.on_invalid == "stop":
+                raise _stopped(setup, answer, f"{self.where}, step {step}")
+        return replace(turn, asides=asides)
 
 
 async def play_episode_async(
@@ -253,8 +276,6 @@ async def play_episode_async(
         record.add_turn(step, state, NONE if theirs is None else theirs, own, mine.door.used)
         if reply is not None:
             record.add_other(step, reply, players[PARTNER].door.used)
-        for seat, turn in turns.items():
-            check_asides(players[seat].setup, turn, f"{players[seat].where}, step {step}")
         if own is None or theirs is None or any(turn.lost for turn in turns.values()):
             failed = any(turn.failed for turn in turns.values())
             return record.steps(FAILED if failed else VOID)
@@ -276,34 +297,6 @@ def generator_of(setup: Setup, stream: Stream, episode: int) -> np.random.Genera
     return stream.episode(episode, None if draws is None else draws * setup.horizon)
 
 
-async def take_turn(
-    setup: Setup,
-    subject: Subject,
-    observation: Observation,
-    fallback: np.random.Generator,
-    where: str,
-) -> Turn:
-    """Ask a subject everything that a step asks, as far as its answers let the episode go on."""
-    where = f"{where}, step {observation.round}"
-    answer = _checked(await wait(subject.act(observation)))
-    own = _settle(setup, answer, setup.game.n, fallback, where)
-    prediction: Answer | None = None
-    predicted: int | None = None
-    if own is not None or subject.predicts_first:
-        said = await wait(subject.predict(observation, own))
-        prediction = None if said is None else _checked(said)
-        if prediction is not None:
-            predicted = _settle(setup, prediction, setup.game.m, fallback, where)
-    if (turn := Turn(answer, own, prediction, predicted)).lost:
-        return turn
-    reactions: tuple[Answer, ...] | None = await wait(subject.react(observation))
-    stated = [_settle(setup, said, setup.game.m, fallback, where) for said in reactions or ()]
-    asides: Mapping[str, Answer] = {}
-    if not (turn := replace(turn, reactions=reactions, stated=stated)).lost:
-        asides = await wait(subject.aside(observation))
-    return replace(turn, asides=asides)
-
-
 async def wait(value: Any) -> Any:
     """Return a value, waited for if it is a coroutine."""
     return await value if inspect.isawaitable(value) else value
@@ -314,13 +307,6 @@ def _checked(answer: Any) -> Answer:
     if not isinstance(answer, Decision | Invalid):
         raise TypeError(f"a subject must answer a Decision or Invalid, not {type(answer).__name__}")
     return answer
-
-
-def check_asides(setup: Setup, turn: Turn, where: str) -> None:
-    """Stop at an answer that cannot be read, if the experiment asks for that."""
-    for answer in turn.asides.values():
-        if isinstance(answer, Invalid) and setup.on_invalid == "stop":
-            raise _stopped(setup, answer, where)
 
 
 def _settle(

@@ -1,12 +1,15 @@
-"""A log of matches that were played elsewhere as a run: rows checked, partners found, stored."""
+"""Logs of matches that were played elsewhere: scored, or checked and stored as a run."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tomeval.api.opened import Run
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
@@ -22,6 +25,9 @@ from tomeval.report.facts import counted
 from tomeval.runs.domain import get_domain
 from tomeval.runs.record import Record
 from tomeval.runs.recorded import Recorded, import_games
+from tomeval.statistics import AUTO
+
+logger = logging.getLogger(__name__)
 
 _Row = tuple[int, dict[str, str]]
 
@@ -35,6 +41,69 @@ class _Cell:
     partners: PartnerSet | None
     rows: dict[str, list[_Row]] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """Game and partners, whose longest match is the horizon."""
+        return self.game.name, self.definition["partners"]["name"]
+
+
+def score(
+    path: str | Path,
+    game: str | Path | MatrixGame | None = None,
+    partner: str | Path | PartnerSet | None = None,
+    *,
+    reference: str = "horizon",
+    interval: str = AUTO,
+    **how: Any,
+) -> list[dict[str, Any]]:
+    """Score recorded matches: the rows of `Run.rows` of what `import_log` makes, which is not kept.
+
+    Parameters
+    ----------
+    reference, interval : str
+        As for `Run.rows`.
+    path, game, partner, how
+        As for `import_log`.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        import_log(path, Path(folder) / "run", game, partner, **how) as run,
+    ):
+        return run.rows(interval, reference)
+
+
+def import_log(
+    path: str | Path,
+    out: str | Path,
+    game: str | Path | MatrixGame | None = None,
+    partner: str | Path | PartnerSet | None = None,
+    **how: Any,
+) -> Run:
+    """Make a run of recorded matches in the folder `out`; what was left out is logged as a warning.
+
+    Parameters
+    ----------
+    path : path
+        The log, one row per step, see docs/recorded.md.
+    game : str, Path or MatrixGame, optional
+        A game's name, its file, or the game; default: as the column ``game`` says.
+    partner : str, Path or PartnerSet, optional
+        The same of a partner or a set; default: as the column ``partner`` says. ``"unknown"`` gives
+        what needs no partner's table, and regret in hindsight.
+    how
+        ``labels``, ``columns``, ``by``, ``values`` and ``skip_bad``, see
+        `tomeval.games.matrix.log_fields.Reading`.
+
+    Raises
+    ------
+    TomevalError
+        As for `import_matches`; or the folder exists.
+    """
+    notes = import_matches(Path(path), Path(out), Reading.of(game, partner, **how))
+    for line in notes[1:]:  # the first one counts matches
+        logger.warning(line)
+    return Run(out)
 
 
 def import_matches(path: Path, out: Path, reading: Reading) -> list[str]:
@@ -59,20 +128,16 @@ def import_matches(path: Path, out: Path, reading: Reading) -> list[str]:
         is not to be left out; nothing left to score; a file that takes more memory than is allowed,
         see `tomeval.core.files`.
     """
+    return import_games(get_domain("matrix"), lambda: _Reader(path, reading).read(), out).notes
 
-    def read() -> Recorded:
+
+class _Reader:
+    def __init__(self, path: Path, reading: Reading) -> None:
         if path.suffix.lower() in (".json", ".jsonl", ".ndjson", ".parquet"):
             raise TomevalError(
                 f"{path}: is not a CSV file; pandas converts it: read_json(FILE), with lines=True "
                 "for a row per line, or read_parquet(FILE), then .to_csv(OTHER, index=False)"
             )
-        return _Reader(path, reading).read()
-
-    return import_games(get_domain("matrix"), read, out).notes
-
-
-class _Reader:
-    def __init__(self, path: Path, reading: Reading) -> None:
         self.path, self.reading = path, reading
         self.table = read_csv(path)
         self.fields = Rows(path, self.table.columns, reading)
@@ -119,8 +184,6 @@ class _Reader:
             cells[key] = _Cell(definition, game, partners)
         cells[key].rows.setdefault(name, []).append((self.line, row))
 
-    # Matches
-
     def _match(self, cell: _Cell, name: str) -> None:
         """Add a match to the episodes of its cell; it is void from an invalid move on."""
         steps: list[tuple[Any, ...]] = []
@@ -148,13 +211,9 @@ class _Reader:
             longest = max(map(len, every))
             if longest < len(steps):
                 self.line = rows[longest][0]
-                why = (
-                    f"{cell.partners.name!r} cannot have played action {steps[longest][1]} in step"
-                )
-                why = (
-                    f"episode {name!r}: {why} {longest + 1} of the episode; was it another partner?"
-                )
-                raise CellError("", "", why)
+                why = f"{cell.partners.name!r} cannot have played action {steps[longest][1]}"
+                why += f" in step {longest + 1} of the episode; was it another partner?"
+                raise CellError("", "", f"episode {name!r}: {why}")
             fit = [index for index, one in enumerate(every) if len(one) == longest]
             if len(fit) > 1:
                 names = ", ".join(cell.partners.partners[index].name for index in fit)
@@ -165,15 +224,12 @@ class _Reader:
         met = {"partner": which}
         cell.records.append(Record(len(cell.records), status, len(steps), met, columns))
 
-    # The run
-
     def _recorded(self, cells: list[_Cell], left_out: list[tuple[int, str]]) -> Recorded:
         """Return the cells of a run, and lines on what was read and left out."""
         episodes = [record for cell in cells for record in cell.records]
         void = sum(record.status == VOID for record in episodes)
-        matches = counted(len(episodes), "match", "matches") + f", {void:,} of them void" * (
-            void > 0
-        )
+        matches = counted(len(episodes), "match", "matches")
+        matches += f", {void:,} of them void" if void else ""
         steps = counted(sum(record.steps for record in episodes), "step")
         notes = [f"{self.path.name}: {matches}, {steps}, {counted(len(cells), 'cell')}"]
         if left_out:
@@ -187,13 +243,10 @@ class _Reader:
             raise TomevalError("\n".join([f"{self.path}: no rows are left", *notes[1:]]))
         longest: dict[tuple[str, str], int] = {}
         for cell in cells:
-            task = (cell.game.name, cell.definition["partners"]["name"])
             lengths = [record.steps for record in cell.records]
-            longest[task] = max(longest.get(task, 0), *lengths)
-        source = {
-            "file": self.path.name,
-            "sha256": hashlib.sha256(self.path.read_bytes()).hexdigest(),
-        }
+            longest[cell.task] = max(longest.get(cell.task, 0), *lengths)
+        digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
+        source = {"file": self.path.name, "sha256": digest}
         made = []
         for cell in cells:
             cell.definition["matches"] = list(cell.rows)
@@ -201,8 +254,7 @@ class _Reader:
                 texts = [self.fields.text(rows[0][1], column) for rows in cell.rows.values()]
                 if all(texts):
                     cell.definition[name] = texts
-            task = (cell.game.name, cell.definition["partners"]["name"])
-            same = {"horizon": longest[task], "seed": 0, "reference": REFERENCES[0]}
+            same = {"horizon": longest[cell.task], "seed": 0, "reference": REFERENCES[0]}
             same |= {"on_invalid": "void", "source": source}
             made.append((cell.definition | same, cell.records))
         return Recorded(made, notes)

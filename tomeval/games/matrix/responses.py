@@ -163,17 +163,6 @@ def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
     return cost
 
 
-def expected_best(game: MatrixGame, probs: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell which own actions earn most in expectation under forecasts, shape (N, n).
-
-    `probs`, shape (N, m), are probabilities of the partner's actions. Ties, up to rounding, are all
-    true.
-    """
-    worth = probs @ gains(game).T
-    best: NDArray[np.bool_] = worth >= worth.max(axis=1, keepdims=True) - payoff_rounding(game)
-    return best
-
-
 def expected_response_cost(
     game: MatrixGame, probs: NDArray[np.float64], actual: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -205,7 +194,8 @@ def expected_response_cost(
     >>> misjudgement_cost(rps, "best_response")[0].tolist()
     [0.0, 1.0, 2.0]
     """
-    best = expected_best(game, probs)
+    worth = probs @ gains(game).T
+    best = worth >= worth.max(axis=1, keepdims=True) - payoff_rounding(game)  # but for rounding
     lost = stepwise_regret(game)[:, actual].T
     cost: NDArray[np.float64] = (best * lost).sum(axis=1) / best.sum(axis=1)
     return cost

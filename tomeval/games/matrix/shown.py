@@ -14,7 +14,7 @@ from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.core.resources import read_toml
 from tomeval.games.matrix.bounds import CEILINGS, blind_sentences, bounds, opened
 from tomeval.games.matrix.experiment import MatrixCell
-from tomeval.games.matrix.games import GAMES, Labels, MatrixGame
+from tomeval.games.matrix.games import GAMES, MatrixGame
 from tomeval.games.matrix.optima import relevance
 from tomeval.games.matrix.partner_files import partner_file, partner_names
 from tomeval.games.matrix.partner_specs import SETS, get_partner
@@ -233,13 +233,15 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
         if told is not None:
             verdict = "rightly" if right else "wrongly"
             yield Line(step, f"told {verdict} that the partner would choose {labels.partner[told]}")
-        moved = _outcome(other.get((step, ACT)), theirs)
+        unasked = (NOT_ASKED if theirs is None else VALID, None)  # a table never is
+        moved, _ = other.get((step, ACT), unasked)
+        guess = other.get((step, PREDICT))
         yield Line(
             step,
             f"chose {_label(labels.own, own, act)}, "
             f"predicted {_label(labels.partner, predicted, predict)}; "
             f"partner chose {_label(labels.partner, theirs, moved)}"
-            + _predicted(labels, other.get((step, PREDICT)))
+            + (f", predicted {_label(labels.own, guess[1], guess[0])}" if guess else "")
             + (f"; reward {reward:g}" if reward is not None else ""),
         )
         if step in draws:
@@ -251,21 +253,6 @@ def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:
     counts = [f"{label} {found.count(action)}" for action, label in enumerate(labels)]
     unread = f", unreadable {found.count(None)}" if None in found else ""
     return f"asked {len(found)} times more, predicted {', '.join(counts)}{unread}"
-
-
-def _outcome(answer: tuple[str, int | None] | None, action: int | None) -> str:
-    """Return what became of the partner's question for a move; a table is never asked."""
-    if answer is not None:
-        return answer[0]
-    return NOT_ASKED if action is None else VALID
-
-
-def _predicted(labels: Labels, answer: tuple[str, int | None] | None) -> str:
-    """Say what a player in the partner's seat predicted; empty if it was not asked."""
-    if answer is None:
-        return ""
-    outcome, action = answer
-    return f", predicted {_label(labels.own, action, outcome)}"
 
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:

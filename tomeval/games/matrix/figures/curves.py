@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tomeval.core.numbers import number
 from tomeval.games.matrix.measures import MEASURES
 from tomeval.games.matrix.optima import possible_sums, reference_rewards
 from tomeval.games.matrix.played import FloatArray
@@ -197,18 +196,7 @@ def smooth(values: FloatArray, window: int = 5) -> FloatArray:
 def _describe(
     cells: Sequence[RunCell], names: Sequence[str], metric: str, what: str, options: Options
 ) -> str:
-    """Say where every line begins and ends; by step means of the first and last tenth."""
-    if options.curve != "window":
-        ends = []
-        for name, cell in zip(names, cells, strict=True):
-            _, drawn = _points(matrix_cell(cell), metric, options)
-            ends.append(f"{name} {with_interval(drawn, -1)}")
-        return f"{what}, last step: {'; '.join(ends)}."
-    parts, tenth = [], 1
-    for name, cell in zip(names, cells, strict=True):
-        values = matrix_cell(cell).curves(options.reference)[metric].mean(axis=0)
-        tenth = max(1, len(values) // 10)
-        first, last = number(values[:tenth].mean()), number(values[-tenth:].mean())
-        parts.append(f"{name} {first} and {last}")
-    steps = "step" if tenth == 1 else f"{tenth} steps"
-    return f"{what}, means over the first and the last {steps}: {'; '.join(parts)}."
+    """Say where every line ends."""
+    ends = (_points(matrix_cell(cell), metric, options)[1] for cell in cells)
+    said = [f"{name} {with_interval(drawn, -1)}" for name, drawn in zip(names, ends, strict=True)]
+    return f"{what}, last step: {'; '.join(said)}."

@@ -6,11 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.responses import gains
 from tomeval.games.matrix.subjects.base import Answers, Batched, FloatArray, IntArray, Seat, pick
 
-RMAX_TIES = ("random", "first")
 TIE_TOLERANCE = 1e-9
 """Values closer than this, times the largest value a state can have, count as tied."""
 
@@ -65,8 +64,6 @@ class RMax(Batched):
         Visits after which a pair is known.
     gamma : float
         Discount, in [0, 1).
-    ties : {"random", "first"}
-        How greedy ties are broken.
 
     Notes
     -----
@@ -79,16 +76,14 @@ class RMax(Batched):
 
     draws_per_step: ClassVar[int | None] = 1
 
-    def __init__(self, seat: Seat, m: int = 1, gamma: float = 0.9, ties: str = "random") -> None:
+    def __init__(self, seat: Seat, m: int = 1, gamma: float = 0.9) -> None:
         if isinstance(m, bool) or not isinstance(m, int) or m < 1:
             raise TomevalError(f"rmax: m must be a whole number of at least 1, is {m!r}")
         if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 <= gamma < 1:
             raise TomevalError(f"rmax: gamma must be at least 0 and below 1, is {gamma!r}")
-        if ties not in RMAX_TIES:
-            raise unknown("tie-breaking", ties, RMAX_TIES, "rmax: ties")
         super().__init__(seat)
         game, episodes = seat.game, self.count
-        self.m, self.gamma, self.ties = m, float(gamma), ties
+        self.m, self.gamma = m, float(gamma)
         # The state is the last joint action, and at first one of its own, the last index.
         self.next_state: IntArray = np.arange(game.n * game.m).reshape(game.n, game.m)
         size = game.n * game.m + 1
@@ -111,7 +106,7 @@ class RMax(Batched):
         known = self.visits[here] >= self.m
         q = np.where(known, (share * worth).sum(axis=2), self.optimistic)
         tied = q >= q.max(axis=1, keepdims=True) - self.tolerance
-        own, probs = pick(tied, u[0] if self.ties == "random" else np.zeros(len(tied)))
+        own, probs = pick(tied, u[0])
         return Answers(own, self.counts[here].argmax(axis=1), probs)
 
     def learn(self, own: IntArray, partner: IntArray) -> None:

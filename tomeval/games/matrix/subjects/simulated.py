@@ -30,8 +30,6 @@ from tomeval.games.matrix.subjects.base import (
 
 _Pair = tuple[FloatArray, FloatArray]
 
-EQUILIBRIA = ("highest_welfare", "most_mixed")
-
 
 class _Fixed(Batched):
     """Draws both answers from fixed distributions."""
@@ -62,17 +60,13 @@ class UniformRandom(_Fixed):
 class EquilibriumPlayer(_Fixed):
     """Plays its side of a Nash equilibrium of the one-step game and predicts the other side.
 
-    Parameters
-    ----------
-    select : {"highest_welfare", "most_mixed"}
-        Which equilibrium: the largest sum of both payoffs (then the largest own payoff), or the one
-        that mixes over most actions.
+    Of several that of the largest sum of both payoffs, then of the largest own payoff.
     """
 
     draws_per_step: ClassVar[int | None] = 2
 
-    def __init__(self, seat: Seat, select: str = "highest_welfare") -> None:
-        super().__init__(seat, *equilibrium(seat.game, select))
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(seat, *equilibrium(seat.game))
 
 
 class BestResponseOracle(Batched):
@@ -142,16 +136,13 @@ def simulated_policy(tied: NDArray[np.bool_], q: float) -> FloatArray:
 
 
 @lru_cache(maxsize=256)
-def equilibrium(game: MatrixGame, select: str = "highest_welfare") -> _Pair:
-    """Return one Nash equilibrium of the one-step game: own and partner's mixed strategy.
+def equilibrium(game: MatrixGame) -> _Pair:
+    """Return the equilibrium of `EquilibriumPlayer`: own and partner's mixed strategy.
 
-    `select` is as for `EquilibriumPlayer`. Raises `TomevalError` if no equilibrium was found:
-    vertex enumeration can fail on degenerate games.
+    Raises `TomevalError` if none was found: vertex enumeration can fail on degenerate games.
     """
     import nashpy
 
-    if select not in EQUILIBRIA:
-        raise unknown("selection", select, EQUILIBRIA, "equilibrium: select")
     pairs: list[_Pair] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nashpy warns of degenerate games; the check below decides
@@ -165,9 +156,7 @@ def equilibrium(game: MatrixGame, select: str = "highest_welfare") -> _Pair:
     def welfare(pair: _Pair) -> tuple[float, ...]:
         own = float(pair[0] @ game.own @ pair[1])
         both = own + float(pair[0] @ game.partner @ pair[1])
-        mixed = float((pair[0] > 1e-9).sum() + (pair[1] > 1e-9).sum())
-        first = both if select == "highest_welfare" else mixed
-        return tuple(round(x, 9) for x in (first, both, own, *pair[0], *pair[1]))
+        return tuple(round(x, 9) for x in (both, own, *pair[0], *pair[1]))
 
     own, partner = max(pairs, key=welfare)
     return own / own.sum(), partner / partner.sum()
