@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.arrangements import arrangements
+from tomeval.games.solver import arrangements
 
 Allocation = tuple[int, ...]
 """Units by field."""

@@ -12,13 +12,12 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.core.streams import Stream
-from tomeval.games.chairs import Chair
 from tomeval.games.game import Action, Ask, Broken, Probe
 from tomeval.games.llm.options import LLMOptions
 from tomeval.games.llm.reading import ONE_LABEL, Judged, Meant
 from tomeval.games.llm.scene import SeatScene
 from tomeval.games.sampled import scorable
-from tomeval.games.seats import Answer, Seat
+from tomeval.games.seats import Answer, Chair, Seat
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.player import Asked, LLMPlayer
