@@ -29,8 +29,8 @@ def refused(game, first, second, rules=None, **more):
         ("blotto", {"kind": "shift", "step": 1.5}, "shift: step must be a whole number, is 1.5"),
         (
             "blotto",
-            {"kind": "mixture", "allocations": [[8, 8, 4]], "permuted": "false"},
-            "mixture: permuted must be true or false, is 'false'",
+            {"kind": "mixture", "allocations": [[8, 8, 4]], "noise": "0.5"},
+            "mixture: noise must be a number, is '0.5'",
         ),
         (
             "ipd3",
@@ -46,7 +46,7 @@ def refused(game, first, second, rules=None, **more):
 def test_options_that_make_no_sense_are_one_line(game, table, said):
     """A text that stands for false would else count as true."""
     message = refused(game, table, {"kind": "random"})
-    assert message.startswith("x.toml: players.a: ")
+    assert message.startswith("x.toml: players.a")
     assert said in message
 
 

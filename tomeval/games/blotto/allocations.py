@@ -10,9 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.errors import TomevalError
-from tomeval.games.solver import arrangements
-
 Allocation = tuple[int, ...]
 """Units by field."""
 
@@ -57,23 +54,6 @@ def every(fields: int, units: int) -> NDArray[np.int16]:
     allocations = np.asfortranarray(np.diff(edges, axis=1) - 1)
     allocations.flags.writeable = False
     return allocations
-
-
-def orders(allocation: Sequence[int], most: int) -> list[Allocation]:
-    """Return all different orders of an allocation's units; a `TomevalError` if too many.
-
-    Examples
-    --------
-    >>> orders((2, 1, 1), most=3)
-    [(1, 1, 2), (1, 2, 1), (2, 1, 1)]
-    """
-    counts = [*allocation]
-    size = math.factorial(len(counts)) // math.prod(
-        math.factorial(counts.count(units)) for units in set(counts)
-    )
-    if size > most:
-        raise TomevalError(f"permuted: {counts} has more than {most} orders")
-    return [*arrangements(sorted(counts))]
 
 
 def drawn(fields: int, units: int, rng: np.random.Generator) -> Allocation:
