@@ -65,7 +65,6 @@ def blotto() -> Iterator[Case]:
         }
         if board == "v0":  # larger ones have too many plans, and too many classes
             others["shift, noise 0.1"] = {"kind": "shift", "noise": 0.1}
-            others["equilibrium"] = {"kind": "equilibrium"}
         for title, other in others.items():
             yield Case("blotto", rules, [other], title)
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.games.blotto.allocations import Allocation, count, every
-from tomeval.games.blotto.mixes import Floats, Mix
+from tomeval.games.blotto.allocations import Allocation, Floats, Mix, count, every
 from tomeval.games.blotto.policies import Commander, Planner
 from tomeval.games.blotto.rules import Blotto, BlottoView, State
 from tomeval.games.game import TIE, Action, Ask, Probe

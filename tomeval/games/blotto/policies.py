@@ -17,8 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.blotto.allocations import Allocation, best_reply, count, listed
-from tomeval.games.blotto.mixes import MOST, Mix, equilibrium
+from tomeval.games.blotto.allocations import Allocation, Mix, best_reply, listed
 from tomeval.games.blotto.rules import Blotto, BlottoView
 from tomeval.games.game import Ask
 from tomeval.games.policy import Choices, Memory, Policy
@@ -145,26 +144,6 @@ class Mixture(Noisy):
 
 
 @dataclass(frozen=True)
-class Equilibrium(Commander):
-    """Draws from an optimal strategy of one round, see `mixes.equilibrium`."""
-
-    about: ClassVar[str] = "an optimal strategy of one round, on boards where it can be computed"
-
-    def fits(self, game: Blotto) -> None:
-        """Raise a `TomevalError` on boards that are too large."""
-        size = count(game.fields, game.units)
-        if size > MOST:
-            raise TomevalError(
-                f"{game.fields} fields and {game.units} units have {size}"
-                f" allocations, more than {MOST}; use a mixture instead"
-            )
-
-    def mix(self, game: Blotto, memory: Memory) -> Mix:
-        """Return the optimal strategy."""
-        return equilibrium(game.fields, game.units)
-
-
-@dataclass(frozen=True)
 class Planner(Noisy):
     """Plays a plan, which follows from the one before and the other seat's last move.
 
@@ -259,7 +238,6 @@ class Shift(Planner):
 POLICIES: dict[str, type[Policy]] = {
     "uniform": Uniform,
     "mixture": Mixture,
-    "equilibrium": Equilibrium,
     "copy": Copy,
     "reply": Reply,
     "shift": Shift,

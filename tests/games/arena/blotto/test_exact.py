@@ -135,11 +135,10 @@ def test_a_match_worked_by_hand():
     assert values.of((0, 5, 0)) == (0, 0)
 
 
-@pytest.mark.parametrize("name", ["mixture", "equilibrium"])
-def test_rounds_against_a_stationary_player_are_independent(name):
+def test_rounds_against_a_stationary_player_are_independent():
     """The reward of rounds is a mean: the best of a match is the best of one round."""
     game = Blotto(BlottoRules(reward="rounds"))
-    policy = drawn_policy(name, game, np.random.default_rng(1))
+    policy = drawn_policy("mixture", game, np.random.default_rng(1))
     mix = policy.mix(game, None)
     best = max(
         sum(weight * result(own, other) for other, weight in mix.named.items())
@@ -148,10 +147,9 @@ def test_rounds_against_a_stationary_player_are_independent(name):
     found = solver(game, 0, {1: policy}).value()
     assert found.exact
     assert found.low == pytest.approx(best, abs=1e-12)
-    assert (abs(best) < 1e-9) == (name == "equilibrium")
 
 
-PLAYERS = ("uniform", "mixture", "equilibrium", "copy", "reply", "shift")
+PLAYERS = ("uniform", "mixture", "copy", "reply", "shift")
 
 
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])

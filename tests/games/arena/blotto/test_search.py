@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tomeval.games.blotto import solver
-from tomeval.games.blotto.allocations import drawn, every, result
-from tomeval.games.blotto.mixes import Mix
+from tomeval.games.blotto.allocations import Mix, drawn, every, result
 from tomeval.games.blotto.policies import POLICIES
 from tomeval.games.blotto.rules import PRESETS, Blotto, BlottoRules, State
 from tomeval.games.game import Ask, Probe
