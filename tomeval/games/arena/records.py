@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.records import struck_seats
-from tomeval.runs.columns import flat, flat_share
+from tomeval.runs.columns import flat_share
 from tomeval.runs.results import Run
-from tomeval.statistics import estimate
 from tomeval.statistics.shares import clustered_sums
 
 Row = dict[str, Any]
@@ -137,12 +136,6 @@ def share(records: Records, name: str, hits: Sequence[float]) -> Row:
     A hit can be a part of one, such as a share of a win.
     """
     return flat_share(name, clustered_sums(hits, np.ones(len(hits)), deals(records)))
-
-
-def mean(records: Records, name: str, values: Sequence[float]) -> Row:
-    """Return the mean of one value per record with Student's interval, clustered by deal."""
-    estimated = estimate(np.array(values, dtype=np.float64), "t", clusters=deals(records))
-    return flat([name], estimated)
 
 
 def game_records(run: Run) -> list[GameRecord]:
