@@ -81,6 +81,8 @@ ARENA = Domain(
             "results": Table("the main measures, and errors", result_rows, reported=never),
         },
         first_table="results",
+        figures={"literal_against_functional": "tomeval.games.arena.figures:roles"},
+        first_figures=("forest", "literal_against_functional"),
         own_seat=SUBJECT,
         facts=run_facts,
         table_notes=run_notes,

@@ -43,6 +43,7 @@ class Played:
     rounds : ndarray of int, shape (E,)
     deal : ndarray of int, shape (E,)
         Games with equal numbers share a deal.
+    role : list of str, length E
     decision : ndarray of int, shape (N,)
         Which game each decision belongs to, from 0.
     own : ndarray of bool, shape (N,)
@@ -55,6 +56,7 @@ class Played:
         Columns of the step table; NaN where they are not known.
     probed : ndarray of int, shape (P,)
         Which game each probe belongs to.
+    question : list of str, length P
     valid : ndarray of bool, shape (P,)
     told : dict of str to ndarray, shape (P,)
         Scores of the answers, see `played.Probed`; NaN where they are not known.
@@ -64,12 +66,14 @@ class Played:
     won: Floats
     rounds: Ints
     deal: Ints
+    role: list[str]
     decision: Ints
     own: Bools
     asked: Bools
     acted_on: Bools
     values: Mapping[str, Floats]
     probed: Ints
+    question: list[str]
     valid: Bools
     told: Mapping[str, Floats]
 
@@ -151,7 +155,7 @@ def _exact(low: float | None, high: float | None) -> float:
 def _read(cell: ArenaRunCell) -> Played:
     """Return the complete games of a cell."""
     store, number = cell.store, cell.number
-    columns = ("episode", "deal", "reward", "won", "rounds", "steps")
+    columns = ("episode", "deal", "reward", "won", "rounds", "role", "steps")
     games = list(store.read("episodes", columns, number, complete=True))
     row_of = {row[0]: index for index, row in enumerate(games)}
     rows = list(store.read("steps", _STEP, number, complete=True))
@@ -173,6 +177,7 @@ def _read(cell: ArenaRunCell) -> Played:
         reward=column(2, np.float64),
         won=column(3, np.float64),
         rounds=column(4),
+        role=[row[5] for row in games],
         decision=np.array([row_of[row[0]] for row in mine], dtype=np.int64),
         own=np.array([row[3] == "valid" for row in mine], dtype=bool),
         asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
@@ -182,6 +187,7 @@ def _read(cell: ArenaRunCell) -> Played:
             for i, name in enumerate(_VALUES)
         },
         probed=np.array([row_of[row[0]] for row in probes], dtype=np.int64),
+        question=[one["probe"] for one in told],
         valid=np.array([row[2] == VALID for row in probes], dtype=bool),
         told={  # None becomes NaN
             name: np.array([one[name] for one in told], dtype=np.float64)
