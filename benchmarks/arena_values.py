@@ -18,7 +18,7 @@ import numpy as np
 from one_thread import use_one_thread
 
 from tomeval.games.arena.named_games import get_kind
-from tomeval.games.blotto.allocations import drawn, even
+from tomeval.games.blotto.allocations import drawn
 from tomeval.games.solver import Bound
 
 
@@ -55,21 +55,16 @@ def blotto() -> Iterator[Case]:
         fields, units = rules["fields"], rules["units"]
         rng = np.random.default_rng(0)
         many = [list(drawn(fields, units, rng)) for _ in range(50)]
-        one = list(even(fields, units))
-        one[0], one[-1] = one[0] + 3, one[-1] - 3
         others: dict[str, dict[str, Any]] = {
             f"mixture of {k}": {"kind": "mixture", "allocations": many[:k]} for k in (5, 20, 50)
         }
         others |= {
             "mixture of 5, noise 0.1": {"kind": "mixture", "allocations": many[:5], "noise": 0.1},
-            "one, permuted": {"kind": "mixture", "allocations": [one], "permuted": True},
             "uniform": {"kind": "uniform"},
-            "by_result, 3 and 3": {"kind": "by_result", "won": many[:3], "lost": many[3:6]},
             "copy": {"kind": "copy"},
         }
         if board == "v0":  # larger ones have too many plans, and too many classes
             others["shift, noise 0.1"] = {"kind": "shift", "noise": 0.1}
-            others["equilibrium"] = {"kind": "equilibrium"}
         for title, other in others.items():
             yield Case("blotto", rules, [other], title)
 

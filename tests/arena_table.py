@@ -7,10 +7,10 @@ import json
 
 import numpy as np
 
-from tomeval.games.chairs import Chair
 from tomeval.games.game import Stage
 from tomeval.games.llm.options import ArenaOptions
 from tomeval.games.llm.seat import LLMSeat
+from tomeval.games.seats import Chair
 from tomeval.models.scripted import ScriptedModel
 from tomeval.strategies.asking import flatten
 

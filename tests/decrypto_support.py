@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.game import Deal, Game, Rules
 from tomeval.games.decrypto.llm import DecryptoOptions, DecryptoSeat
-from tomeval.games.decrypto.probes import Probes
-from tomeval.games.decrypto.seats import ALICE, EVE, ROLES
+from tomeval.games.decrypto.seats import ALICE, EVE, ROLES, Probes
 from tomeval.games.decrypto.stages import Decrypto, trail_of
 from tomeval.games.decrypto.turns import as_record, turns_of
 from tomeval.games.play import Table, play_game
+from tomeval.games.seats import Chair
 from tomeval.lexicon.words import WordLists
 from tomeval.models.base import GenerateRequest
 from tomeval.models.scripted import ScriptedModel

@@ -8,11 +8,11 @@ import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.games.chairs import Door
 from tomeval.games.decrypto.llm import DecryptoOptions
 from tomeval.games.llm.options import ArenaOptions
 from tomeval.games.players import check_name, check_options
 from tomeval.games.running import naming_game
+from tomeval.games.seats import Door
 from tomeval.models.base import Stopped
 from tomeval.runs.domain import get_domain
 

@@ -11,14 +11,11 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
-from tomeval.games.chairs import Door
 from tomeval.games.game import UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed
-from tomeval.games.replays import RECORDED, Replay
-from tomeval.games.running import together
-from tomeval.games.seats import Answer, PlannerSeat, Seat
+from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed, judge, value, weigh
+from tomeval.games.running import RECORDED, Replay, together
+from tomeval.games.seats import Answer, Door, PlannerSeat, Seat
 from tomeval.games.solver import Follower, Solver
-from tomeval.games.worths import judge, value, weigh
 
 SUBJECT_SLOT = 0
 

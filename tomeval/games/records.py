@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed
-from tomeval.games.replays import RECORDED
+from tomeval.games.running import RECORDED
 from tomeval.games.solver import Bound
 from tomeval.runs.record import Asked, Column, Record
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from tomeval.games.game import Action, Ask, Probe
 
@@ -111,3 +111,22 @@ class Solver(ABC):
     def chance(self) -> Bound | None:
         """Return the value of playing legal actions at random, before the deal; None: not known."""
         return None
+
+
+T = TypeVar("T")
+
+
+def arrangements(pack: Sequence[T]) -> Iterator[tuple[T, ...]]:
+    """Yield every order of a pack once, first those that begin with what comes first.
+
+    Examples
+    --------
+    >>> list(arrangements((1, 1, 2)))
+    [(1, 1, 2), (1, 2, 1), (2, 1, 1)]
+    """
+    if not pack:
+        yield ()
+    for first in dict.fromkeys(pack):
+        rest = list(pack)
+        rest.remove(first)
+        yield from ((first, *others) for others in arrangements(rest))

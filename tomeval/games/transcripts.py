@@ -49,7 +49,10 @@ def transcript(
     who = [f"{name} ({players[own['seats'].index(seat)]})" for seat, name in enumerate(names)]
 
     def line(event: Event) -> str:
-        text, known = game.line(event), known_to(names, event)
+        text, known = game.line(event), ""  # who knows of it; empty: everybody does
+        if event.to is not None:
+            known = f"only {', '.join(map(names.__getitem__, event.to))}" if event.to else "hidden"
+            known = "private" if event.to == (event.seat,) else known
         if event.seat is not None:
             text = text.replace(names[event.seat], who[event.seat], 1)
         return f"[{known}] {text}" if known else text
@@ -105,13 +108,6 @@ def _stages(record: Record) -> dict[int, list[dict[str, Any]]]:
             row["verdict"] = "moot"
         stages.setdefault(row["stage"], []).append(row)
     return stages
-
-
-def known_to(names: Sequence[str], event: Event) -> str:
-    """Say who knows of an event; empty: everybody does."""
-    if event.to is None or event.to == (event.seat,):
-        return "" if event.to is None else "private"
-    return f"only {', '.join(names[seat] for seat in event.to)}" if event.to else "hidden"
 
 
 def _notes(game: ArenaGame[Any], row: dict[str, Any]) -> Iterator[str]:

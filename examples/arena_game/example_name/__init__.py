@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.extensions import Extension
-from tomeval.games.arena.kinds import Kind
+from tomeval.games.arena.named_games import Kind
 from tomeval.games.enumeration import enumeration
 from tomeval.games.game import (
     NOTHING,

@@ -24,7 +24,6 @@ from tomeval.extensions.levels.ladder import (
     worths_of,
 )
 from tomeval.extensions.levels.seats import spec_of
-from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.game import (
     CODES,
     Rules,
@@ -36,6 +35,7 @@ from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.game import Probe
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.partner_specs import get_partner
+from tomeval.games.seats import Chair
 from tomeval.lexicon.embeddings import shipped_embedding
 from tomeval.lexicon.words import shipped_lists
 

@@ -27,10 +27,8 @@ def game(number, wins, errors=(), rounds=5, status="complete", players=("A", "B"
         "deal": str(number),
         "game": "ipd3",
         "players": players,
-        "roles": ("player",) * 3,
         "teams": ((0,), (1,), (2,)),
         "rewards": tuple(map(float, wins)),
-        "wins": tuple(map(float, wins)),
         "rounds": rounds,
         "usual": 5,
         "status": status,
@@ -39,13 +37,13 @@ def game(number, wins, errors=(), rounds=5, status="complete", players=("A", "B"
     return GameRecord(**{**values, **more})
 
 
-FORFEIT = ErrorRecord(1, "format", fatal=True, decided=True)
+FORFEIT = ErrorRecord(1, "format", fatal=True)
 RECORDS = [
     game(0, (1, 0, 0)),
     game(1, (0, 1, 0), [ErrorRecord(0, "format", repaired=True)]),
     game(2, (1, 0, 0), [FORFEIT], rounds=1),
     game(3, (1, 0, 0), [FORFEIT, ErrorRecord(1, "target", repaired=True)], rounds=2),
-    game(4, (), [ErrorRecord(2, "refusal", fatal=True, decided=True)], 1, "void"),
+    game(4, (), [ErrorRecord(2, "refusal", fatal=True)], 1, "void"),
 ]
 
 
@@ -127,7 +125,7 @@ def drawn_games(count, strength, errors=None, seed=0):
         made = ()
         if broke:
             luck[broke[0]] = -99
-            made = (ErrorRecord(broke[0], "format", fatal=True, decided=True),)
+            made = (ErrorRecord(broke[0], "format", fatal=True),)
         places = np.argsort(np.argsort(luck)) - 1.0
         records.append(game(number, places, made, players=players))
     return records

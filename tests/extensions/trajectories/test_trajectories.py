@@ -13,7 +13,7 @@ from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.trajectories.file import Fields
 from tomeval.extensions.trajectories.recording import recorded_games
-from tomeval.games.arena.storing import SCHEMA
+from tomeval.games.arena.results import SCHEMA
 from tomeval.runs.results import Run
 
 NAMES = {"ThreePlayerIPD-v0": 3, "ColonelBlotto-v0": 2, "SecretMafia-v0": 6, "Codenames-v0": 4}

@@ -29,8 +29,8 @@ def refused(game, first, second, rules=None, **more):
         ("blotto", {"kind": "shift", "step": 1.5}, "shift: step must be a whole number, is 1.5"),
         (
             "blotto",
-            {"kind": "mixture", "allocations": [[8, 8, 4]], "permuted": "false"},
-            "mixture: permuted must be true or false, is 'false'",
+            {"kind": "mixture", "allocations": [[8, 8, 4]], "noise": "0.5"},
+            "mixture: noise must be a number, is '0.5'",
         ),
         (
             "ipd3",
@@ -38,12 +38,15 @@ def refused(game, first, second, rules=None, **more):
             "machine: first must be a text, is {}",
         ),
         ("codenames", {"kind": "embedding", "risk": float("nan")}, "risk must be a number, is nan"),
+        ("ipd3", {"kind": "tit_for_tatt"}, "unknown player of ipd3 'tit_for_tatt' (did you mean"),
+        ("ipd3", {"kind": "grim", "error_rate": 2}, "error_rate: must be a number from 0 to 1, is"),
+        ("ipd3", {"kind": "grim", "error": "formatt"}, "unknown type of error 'formatt' (did you"),
     ],
 )
-def test_options_of_the_wrong_type_are_one_line(game, table, said):
+def test_options_that_make_no_sense_are_one_line(game, table, said):
     """A text that stands for false would else count as true."""
     message = refused(game, table, {"kind": "random"})
-    assert message.startswith("x.toml: players.a: ")
+    assert message.startswith("x.toml: players.a")
     assert said in message
 
 

@@ -72,17 +72,6 @@ def test_free_text_is_never_an_action(name, reply, finish):
     assert judged.tries[0].error in (expected, "truncated")
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_actions_are_read_as_they_are_written(name):
-    for game, view, ask, action in situations(name):
-        form = game.form(view, ask)
-        judged = Judged(form, lambda items, s=(game, view, ask): s[0].read(s[1], s[2], items))
-        written = json.dumps({form.key: game.written(view, ask, action)}, ensure_ascii=False)
-        read = judged.read(f"**Final answer:** `{written}`", "stop")
-        assert read.value is not None, (written, judged.tries)
-        assert read.value.action == action
-
-
 def test_every_outcome_has_a_type_of_error():
     assert set(ERROR_OF) == set(INVALID_REASONS) - {"illegal"}  # which the game types
     assert set(ERROR_OF.values()) <= set(ERRORS)

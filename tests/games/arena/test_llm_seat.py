@@ -13,9 +13,9 @@ from arena_table import Logged, play, said, seat
 from arena_toy import State, Toy, ToyPrompts
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.chairs import Chair
 from tomeval.games.llm.options import ArenaOptions as LLMOptions
 from tomeval.games.llm.seat import LLMSeat
+from tomeval.games.seats import Chair
 from tomeval.models.base import BackendError, Reply, Unlisted
 from tomeval.models.scripted import ScriptedModel
 
@@ -69,7 +69,7 @@ def table(prompts, options, game=None, answer=everything, **more):
 
 
 @pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
-def test_private_reasoning_reaches_no_other_seat(prompts, options):
+def test_private_reasoning_and_what_is_hidden_reach_no_other_seat(prompts, options):
     game, seats, logs = table(prompts, options)
     end, found = play(game, State(1), seats, probes=True)
     assert all(answer.action is not None for *_, answer in found)
@@ -78,6 +78,8 @@ def test_private_reasoning_reaches_no_other_seat(prompts, options):
         for text in log.texts():
             for other in {0, 1, 2} - {number}:
                 assert f"SECRET{other}" not in text
+        assert any("You are the fool" in text for text in log.texts()) == (number == 1)
+        assert any("Player 1 is the fool" in text for text in log.texts()) == (number == 1)
     # No event holds anything of it: only what the game read from the marked answer was played.
     assert all("SECRET" not in str(event) for event in game.events(end))
     assert [e.data for e in game.events(end) if e.kind == "talk"] == ["Good day"] * 6
@@ -103,15 +105,6 @@ def test_probes_change_no_later_prompt(prompts, options):
 
 def is_probe(request):
     return not hasattr(request, "labels") and request.sampling.temperature == 0
-
-
-@pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
-def test_what_is_hidden_reaches_nobody(prompts, options):
-    game, seats, logs = table(prompts, options)
-    play(game, State(1), seats, probes=True)
-    for number, log in logs.items():
-        assert any("You are the fool" in text for text in log.texts()) == (number == 1)
-        assert any("Player 1 is the fool" in text for text in log.texts()) == (number == 1)
 
 
 def test_every_prompt_begins_as_the_one_before(prompts):

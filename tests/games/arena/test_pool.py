@@ -10,8 +10,7 @@ import tomeval
 from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
-from tomeval.games.arena.cells import schedule_sha256
-from tomeval.games.arena.seating import play_one
+from tomeval.games.arena.cells import play_one, schedule_sha256
 from tomeval.runs.experiment import load_experiment, make_experiment
 
 RECORDED = json.loads((Path(__file__).parents[2] / "recorded.json").read_text(encoding="utf-8"))

@@ -18,19 +18,6 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.strategies.asking import flatten
 
-STRATEGIES = [
-    "QA",
-    "CoT",
-    "CoT + 3-Shot",
-    "S2A + CoT",
-    "Reflexion 2",
-    "Plans + Insights",
-    "Social QA + CoT",
-    "S2A + Social QA",
-    "Oracle",
-    "Oracle + Max",
-]
-
 
 def cell(strategy, game="ipd3", seat="", **more):
     return ARENA.describe.example(strategy, seat, {"game": game, **more})
@@ -61,27 +48,6 @@ def test_what_is_asked_are_decisions_and_probes():
     # Others are not probed.
     others = ARENA.describe.episodes(cell("QA", seat="other_1"), "other_1", "")
     assert {one.form for game in others for one in game} == {"talk", "moves"}
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("form", ["talk", "moves", "move", "other"])
-def test_every_strategy_shows_every_question(strategy, form):
-    shown = questions(ARENA, cell(strategy), "subject", form, 2)
-    last = shown[-1]
-    text = flatten(last.prompt)
-    assert "This is round 2 of 5" in text
-    assert "End of round 1 of 5." in text or "S2A" in strategy
-    assert 'Final answer: {"' in text
-    assert last.kind == ("cot" if "CoT" in strategy else "qa")
-    # Probes are asked at temperature 0, once; decisions until they can be read.
-    assert last.attempts == (1 if form in ("move", "other") else 10)
-    kinds = [one.kind for one in shown if one.is_text]
-    probing = form in ("move", "other")
-    social = "Social" in strategy and form != "talk"
-    assert kinds.count("summary") == ("S2A" in strategy) * (1 + probing + social)
-    assert kinds.count("lesson") == ("Reflexion" in strategy)
-    advice = [one for one in shown if one.purpose.startswith("predict")]
-    assert len(advice) == 4 * social
 
 
 def test_it_is_what_a_run_asks(tmp_path):

@@ -5,11 +5,10 @@ import pytest
 
 from tomeval.core.coroutines import run_now
 from tomeval.games.arena.named_games import named_game
-from tomeval.games.chairs import Chair
 from tomeval.games.ipd3 import KIND
 from tomeval.games.play import Table, play_game
-from tomeval.games.seats import Answer, ScriptedSeat
-from tomeval.games.worths import scored
+from tomeval.games.played import scored
+from tomeval.games.seats import Answer, Chair, ScriptedSeat
 
 
 class Scorer(ScriptedSeat):

@@ -161,9 +161,6 @@ def test_the_command(tomeval):
     for arguments, message in (
         (("bloto",), "did you mean 'blotto'"),
         (("ipd3", "--other", "grimm"), "did you mean 'grim'"),
-        (("ipd3", "--set", "rouds=2"), "did you mean 'rounds'"),
-        (("ipd3", "--preset", "tiny"), "unknown preset of ipd3 'tiny'"),
-        (("ipd3", "--seat", 9), "no such seat"),
     ):
         code, _, error = tomeval("play", *arguments)
         assert code == 2

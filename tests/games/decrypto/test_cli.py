@@ -151,9 +151,6 @@ def test_play(tmp_path, tomeval) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("run", "decrypto_quikstart"), "did you mean 'decrypto_quickstart'"),
-        (("run", "decrypto_quickstart", "--set", "horizon=3"), "is a key of the domain 'matrix'"),
-        (("run", "quickstart", "--set", "pairings=3"), "is a key of the domain 'decrypto'"),
         (("play", "decrypto", "--other", "minlm"), "did you mean 'minilm'"),
         (("play", "decrypto", *("--other", "random") * 3), "one or two other players, not 3"),
     ],

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
     MATCHINGS,
@@ -34,6 +33,7 @@ from tomeval.games.decrypto.game import (
     hint_fault,
 )
 from tomeval.games.decrypto.seats import ALICE, BOB, EVE, seat_stream
+from tomeval.games.seats import Chair
 from tomeval.lexicon.embeddings import Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists
 

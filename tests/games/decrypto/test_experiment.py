@@ -4,7 +4,6 @@ import pytest
 from decrypto_support import Logged, everything, experiment
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.resources import shipped
 from tomeval.models.scripted import SCRIPTS
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import load_experiment, make_experiment
@@ -33,11 +32,6 @@ def test_slices() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epsodes": 3}, "unknown key 'epsodes' (did you mean 'episodes'?)"),
-        ({"games": ["RPS"]}, "'games' is a key of the domain 'matrix'"),
-        ({"episodes": 0}, "episodes: input should be greater than or equal to 1, is 0"),
-        ({"seed": [1, 1]}, "seed: contains a value twice"),
-        ({"on_invalid": "viod"}, "did you mean 'void'"),
         ({"rules": {"turn": 8}}, "unknown key 'rules.turn' (did you mean 'turns'?)"),
         ({"probes": {"eve": 1}}, "probes.eve: input should be a valid boolean, is 1"),
         ({"pairings": [{"encoder": "s", "decoder": "s"}]}, "missing key 'pairings.0.interceptor'"),
@@ -85,17 +79,6 @@ def test_records_refuse_a_conversation(tmp_path) -> None:
     data = {"domain": "decrypto", "players": {}, "records": "games.json", "pairings": everybody}
     with pytest.raises(TomevalError, match="at least one seat needs a player"):
         make_experiment(data, base=tmp_path)
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_experiments_load(name) -> None:
-    made = load_experiment(f"decrypto_{name}")
-    assert made.name == f"decrypto_{name}"
-    text = (shipped("experiments") / f"decrypto_{name}.toml").read_text()
-    assert text.startswith("# Decrypto")
-    if name != "quickstart":
-        assert (made.per_cell, made.seed) == (32, [1, 2, 3])
-        assert (made.temperature, made.probe_temperature) == (0.6, 0.0)
 
 
 def test_overrides_reach_tables_that_the_file_leaves_out() -> None:

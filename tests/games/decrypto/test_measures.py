@@ -18,10 +18,8 @@ from tomeval.games.decrypto.measures import (
     turn_share,
     turns_a_wrong,
 )
-from tomeval.games.decrypto.planting import Planted
-from tomeval.games.decrypto.played import Played, pool
-from tomeval.games.decrypto.probes import comparable
-from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS
+from tomeval.games.decrypto.played import Planted, Played, pool
+from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, comparable
 from tomeval.games.decrypto.tables import pooled
 from tomeval.statistics.shares import clustered_share, wilson
 

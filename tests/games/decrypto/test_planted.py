@@ -14,7 +14,7 @@ from support import scripts
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import CODES, Rules
-from tomeval.games.decrypto.planting import Planted, plant_guess
+from tomeval.games.decrypto.played import Planted, plant_guess
 from tomeval.games.decrypto.scripts import play_decrypto
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.decrypto.tables import table_rows

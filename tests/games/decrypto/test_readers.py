@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tomeval.games.decrypto.game import CODES, Rules, View
-from tomeval.games.decrypto.probes import Probes
+from tomeval.games.decrypto.seats import Probes
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.game import Ask, Broken, Probe
 from tomeval.games.llm.reading import Judged
@@ -28,53 +28,11 @@ def code(text: str):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        'Final answer: {"code": [2, 4, 1]}',
-        'Final answer: `{"code": [2, 4, 1]}`',
-        'Final answer:\n```json\n{"code": [2, 4, 1]}\n```',
-        'Final answer: {"code":\n [2,\n 4, 1]}',
-        'Final answer: {"code": ["2", "4", "1"]}',
-        'Final answer: {"Code": [2, 4, 1]}',
-        "Final answer: {'code': [2, 4, 1]}",
-        "Final answer: {“code”: [2, 4, 1]}",
-        "Final answer: {code: [2, 4, 1,]}",
-        'Final answer：{"code"：[2，4，1]}',
-        r'Final answer: $\boxed{\{"code": [2, 4, 1]\}}$',
-        '### Final Answer\n```json\n{"code": [2, 4, 1]}\n```\n',
-        'As asked:\nFinal answer: {"code": [..., ..., ...]}\nFinal answer: {"code": [2, 4, 1]}',
-        '## Final answer:\nBob must know.\n\nFinal answer: {"code": [2, 4, 1]}',
-        '{"code": [2, 4, 1]}',
-    ],
+    ("said", "outcome"),
+    [([2, 4], "unparsable"), ([2, 4, "one"], "unparsable"), ([2, 2, 1], "illegal")],
 )
-def test_readable(text) -> None:
-    assert code(text).value == (2, 4, 1), code(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "outcome"),
-    [
-        ('Final answer: {"code": "241"}', "unparsable"),
-        ('Final answer: {"code": [2, 4]}', "unparsable"),
-        ('Final answer: {"code": [2, 4, 1, 3]}', "unparsable"),
-        ('Final answer: {"code": [2.0, 4, 1]}', "unparsable"),
-        ('Final answer: {"code": [true, 2, 3]}', "unparsable"),
-        ('Final answer: {"code": [1, 2, 3], "code": [2, 4, 1]}', "unparsable"),
-        ('Final answer: {"code": [2, 4, "one"]}', "unparsable"),
-        ('Final answer: {"code": [2, 4, 1]', "unparsable"),
-        ('Final answer: {"not_code": [2, 4, 1]}', "unparsable"),
-        ('Final answer: not {"code": [2, 4, 1]}', "unparsable"),
-        ('Final answer: {"code": [2, 4, 1]}\n{"code": [1, 2, 3]}', "unparsable"),
-        ("Final answer: " + "{" * 100_000, "unparsable"),
-        ("Final answer: {" + '"code": [' * 100_000, "unparsable"),
-        ("Final answer: " + "." * 100_000 + "{", "unparsable"),
-        ("Final answer: " + "[" * 100_000, "unparsable"),
-        ('Final answer: {"code": [2, 2, 1]}', "illegal"),
-        ('Final answer: {"code": [2, 5, 1]}', "illegal"),
-    ],
-)
-def test_not_readable(text, outcome) -> None:
-    read = code(text)
+def test_what_is_no_code(said, outcome) -> None:
+    read = code(f"Final answer: {json.dumps({'code': said})}")
     assert (read.outcome, read.value) == (outcome, None)
 
 
@@ -87,33 +45,6 @@ def test_whatever_stands_before_the_answer(before, expected) -> None:
 def test_no_object_is_searched_for_within_a_line(text, said) -> None:
     read = code(f"{text}\nI would say {json.dumps({'code': said})}")
     assert read.value is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Final answer: 2-4-1",
-        "Final answer: [2, 4, 1].",
-        'Final answer: {"code": "2, 4, 1"}',
-        'Final answer: {"code": [2, 4, 1], "why": "x"}',
-        '{"reasoning": "1 is worn out", "code": [2, 4, 1]}',
-        '{"code": [1, 2, 3]}\n{"code": [2, 4, 1]}',
-        '{"code": [2, 4, 1]}\nBut Eve may know it.',
-    ],
-)
-def test_the_last_object_is_read_whatever_stands_beside_it(text) -> None:
-    assert code(text) == ("valid", (2, 4, 1), "", True)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'Final answer: {"code": [2, 4, 1]}\nNo, 1-2-3 is better.',
-        'Final answer: {"code": [2, 4, 1]}\nOr [1, 2, 3].',
-    ],
-)
-def test_another_code_below_it_makes_it_none(text) -> None:
-    assert code(text).fault == "text after it gives another answer: [1, 2, 3]"
 
 
 def test_hints_are_cleaned_then_checked() -> None:

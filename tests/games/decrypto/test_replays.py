@@ -62,13 +62,6 @@ def turn(**change):
     return spoil
 
 
-def gone(key):
-    def spoil(data):
-        del data["games"][0]["turns"][0][key]
-
-    return spoil
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -76,19 +69,11 @@ def gone(key):
         (lambda data: {**data, "version": 2}, "version 2; this tomeval reads 1"),
         (lambda data: {**data, "gmes": []}, "unknown key 'gmes' (did you mean 'games'?)"),
         (lambda data: {**data, "games": []}, "at least one game"),
-        (game(keywords=["a", "b", "c"]), "game 1: keywords: list should have at least 4 items"),
         (game(keywords=["a", "b", "c", "A"]), "must differ"),
         (game(keywords=["a", "b", "c", "x\ny"]), "text on one line"),
-        (
-            game(rules={"turns": 99}),
-            "game 1: rules.turns: input should be less than or equal to 24, is 99",
-        ),
         (game(players={"alice": "x"}), "game 1: players.alice"),
         (game(turns=["x"]), "game 1: turns.0: "),
         (turn(code=[1, 1, 2]), "turns.0.code: must be three different digits from 1 to 4"),
-        (turn(hints=["a", "b"]), "turns.0.hints: list should have at least 3 items"),
-        (turn(hint="x"), "unknown key 'turns.0.hint'"),
-        (gone("eve"), "game 1: missing key 'turns.0.eve'"),
     ],
 )
 def test_spoiled_files_name_the_place(tmp_path, change, message) -> None:

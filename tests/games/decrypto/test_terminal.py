@@ -73,10 +73,3 @@ def test_nothing_is_recorded_of_no_turn(tmp_path) -> None:
     assert record is None
     assert not out.exists()
     assert "nothing is recorded" in screen
-
-
-def test_with_a_language_model_at_the_table(tmp_path) -> None:
-    record, _, _ = sit_down("interceptor", ["124"] * 8, tmp_path / "g.json", ["scripted:decrypto"])
-    assert record is not None
-    assert record.outcome == "survived"
-    assert all(turn.bob == turn.code for turn in record.turns)

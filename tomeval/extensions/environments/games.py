@@ -155,8 +155,7 @@ def advantages(
 
 def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a game of the arena; all but regret is paid at its end."""
-    from tomeval.games.arena.cells import SUBJECT
-    from tomeval.games.arena.seating import solver_of, table_of
+    from tomeval.games.arena.cells import SUBJECT, solver_of, table_of
     from tomeval.games.play import SUBJECT_SLOT, play_game
     from tomeval.games.played import PlayedGame
 

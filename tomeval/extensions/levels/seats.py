@@ -10,7 +10,6 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.levels.ladder import LEVELS, PLACES, Scores, guesses, softmax, worths_of
-from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.embedding_players import (
     Bools,
     Floats,
@@ -31,7 +30,7 @@ from tomeval.games.decrypto.game import (
 from tomeval.games.decrypto.players import DecryptoPlayer, PlayerKind
 from tomeval.games.decrypto.seats import ALICE
 from tomeval.games.game import Ask, Probe
-from tomeval.games.seats import Answer, Seat
+from tomeval.games.seats import Answer, Chair, Seat
 from tomeval.lexicon.embeddings import Embedding
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists

@@ -13,8 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import read_text
-from tomeval.games.arena.kinds import Kind
-from tomeval.games.arena.named_games import textarena_kind
+from tomeval.games.arena.named_games import Kind, textarena_kind
 from tomeval.games.arena.wording import Wording
 from tomeval.runs.experiment import read_table
 

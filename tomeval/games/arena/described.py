@@ -12,13 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tomeval.games.arena.cells import ArenaCell
+from tomeval.games.arena.cells import ArenaCell, seat_of, solver_of
 from tomeval.games.arena.named_games import GAMES, all_games, get_kind
 from tomeval.games.arena.players import ANYWHERE, together
-from tomeval.games.arena.seating import seat_of, solver_of
-from tomeval.games.chairs import Door
 from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.games.sampled import MadeUp, all_probes, made_up
+from tomeval.games.seats import Door
 from tomeval.games.solver import Bound
 from tomeval.play.engines import run_loop
 from tomeval.runs.domain import Rows

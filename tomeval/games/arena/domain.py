@@ -6,15 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.games.arena.cells import SUBJECT, slot_name
+from tomeval.games.arena.cells import SUBJECT, play_one, slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
 from tomeval.games.arena.replaying import game_lines
-from tomeval.games.arena.results import ArenaRunCell
+from tomeval.games.arena.results import SCHEMA, ArenaRunCell, step_records
 from tomeval.games.arena.scripts import SCRIPTS
-from tomeval.games.arena.seating import play_one
-from tomeval.games.arena.storing import SCHEMA, step_records
 from tomeval.games.arena.tables import result_rows, run_facts, run_notes
 from tomeval.games.players import worded
 from tomeval.games.records import as_record

@@ -1,11 +1,11 @@
-"""One folder per game of the arena, where each is, and games as experiments name them."""
+"""Kinds of game: what each is made of, where it is, and games as experiments name them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from typing import Any
 
@@ -13,10 +13,52 @@ from pydantic import BaseModel
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extensions import part, parts
-from tomeval.games.arena.kinds import Kind
 from tomeval.games.arena.wording import Wording
 from tomeval.games.game import ArenaGame
+from tomeval.games.policy import Policy
+from tomeval.games.solver import Solver
 from tomeval.runs.experiment import read_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One game of the arena, whatever its parameters.
+
+    Attributes
+    ----------
+    name, title : str
+        As experiments name it, and in words.
+    rules : type of BaseModel
+        Its parameters, as the experiment's table ``games.NAME`` gives them besides ``game``; every
+        one has a default; extra keys are forbidden.
+    presets : mapping of str to dict
+        Named sets of parameters, such as ``small``; default: none.
+    with_models : mapping
+        Parameters whose default is this where a language model plays the game.
+    make : callable
+        Returns the game, given an instance of `rules`; a `TomevalError` if they make no sense.
+    policies : mapping of str to type of Policy
+        Its scripted players by name.
+    solver : callable
+        Given the game, the subject's seat and the policies of all other seats, returns a `Solver`,
+        or None where not even bounds are known; `enumeration.enumeration` does so for any game.
+    endings : mapping of str to str
+        What the words of `ArenaGame.ending` mean.
+    wording : Wording or None
+        How TextArena plays it and its players write, for games that were played there.
+    """
+
+    name: str
+    title: str
+    rules: type[BaseModel]
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    with_models: Mapping[str, Any] = field(default_factory=dict)
+    make: Callable[[Any], ArenaGame[Any]]
+    policies: Mapping[str, type[Policy]]
+    solver: Callable[[Any, int, Mapping[int, Policy]], Solver | None]
+    endings: Mapping[str, str]
+    wording: Wording | None = None
+
 
 GAMES: dict[str, str] = {
     "ipd3": "tomeval.games.ipd3:KIND",

@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.named_games import get_kind
 from tomeval.games.game import ERRORS, ArenaGame
+from tomeval.games.played import frozen
 from tomeval.games.players import IF_SET, LLM, GamePlayer, check_options
 from tomeval.games.policy import Policy
 from tomeval.runs.experiment import located
@@ -79,7 +80,7 @@ def made_policy(cls: type[Policy], kind: str, options: Mapping[str, Any]) -> Pol
     for name, field in known.items():
         if field.default is MISSING and field.default_factory is MISSING and name not in options:
             raise TomevalError(f"a player of kind {kind!r} needs {name!r}")
-    return cls(**{key: _frozen(value) for key, value in options.items()})
+    return cls(**{key: frozen(value) for key, value in options.items()})
 
 
 _SCALARS: Mapping[type, str] = {
@@ -96,11 +97,6 @@ def _fits(value: Any, wanted: type) -> bool:
     if wanted is float:
         return type(value) in (int, float) and math.isfinite(value)
     return type(value) is wanted
-
-
-def _frozen(value: Any) -> Any:
-    """Return JSON-ready data with tuples for lists, as policies keep them."""
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def player_from_table(

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.records import struck_seats
-from tomeval.runs.columns import flat, flat_share
+from tomeval.runs.columns import flat_share
 from tomeval.runs.results import Run
-from tomeval.statistics import estimate
 from tomeval.statistics.shares import clustered_sums
 
 Row = dict[str, Any]
@@ -35,10 +34,6 @@ class ErrorRecord:
         One of `tomeval.games.game.ERRORS`, of the last refused attempt.
     fatal : bool
         It cost the seat the game or its place in it, or made the game void.
-    decided : bool
-        The game ended by it: the seat forfeited the game, the game became void, or the seat's
-        elimination was the last thing that happened. An elimination after which others went on is
-        fatal and did not decide.
     repaired : bool
         A later attempt was valid.
     refused : int
@@ -48,7 +43,6 @@ class ErrorRecord:
     seat: int
     kind: str
     fatal: bool = False
-    decided: bool = False
     repaired: bool = False
     refused: int = 1
 
@@ -65,17 +59,16 @@ class GameRecord:
         Games with equal texts share a deal: they are one sampling unit.
     game : str
         The name of the game with its parameters.
-    players, roles : tuple of str
+    players : tuple of str
         By seat.
     teams : tuple of tuple of int
         The seats of each team; every seat is in one.
-    rewards, wins : tuple of float
+    rewards : tuple of float
         By seat; empty if the game is not complete.
     rounds, usual : int
         Rounds begun, and what a game without an error can be expected to last.
     status : str
         ``complete``, ``void`` or ``failed``.
-    ending : str
     errors : tuple of ErrorRecord
     subject : int
         The seat of the player who is measured in the line-up.
@@ -86,14 +79,11 @@ class GameRecord:
     deal: str
     game: str
     players: tuple[str, ...]
-    roles: tuple[str, ...]
     teams: tuple[tuple[int, ...], ...]
     rewards: tuple[float, ...]
-    wins: tuple[float, ...]
     rounds: int
     usual: int
     status: str = COMPLETE
-    ending: str = ""
     errors: tuple[ErrorRecord, ...] = ()
     subject: int = 0
 
@@ -106,16 +96,6 @@ class GameRecord:
     def clean(self) -> bool:
         """Whether the game had no error."""
         return not self.errors
-
-    @property
-    def fatal(self) -> bool:
-        """Whether an error cost a seat the game or its place."""
-        return any(error.fatal for error in self.errors)
-
-    @property
-    def decided(self) -> bool:
-        """Whether an error ended the game."""
-        return any(error.decided for error in self.errors)
 
     def caused(self, player: str) -> list[ErrorRecord]:
         """Return the errors of a player, in whatever seats it sat."""
@@ -158,12 +138,6 @@ def share(records: Records, name: str, hits: Sequence[float]) -> Row:
     return flat_share(name, clustered_sums(hits, np.ones(len(hits)), deals(records)))
 
 
-def mean(records: Records, name: str, values: Sequence[float]) -> Row:
-    """Return the mean of one value per record with Student's interval, clustered by deal."""
-    estimated = estimate(np.array(values, dtype=np.float64), "t", clusters=deals(records))
-    return flat([name], estimated)
-
-
 def game_records(run: Run) -> list[GameRecord]:
     """Return every game of a run, void and failed ones too, in the order of the store.
 
@@ -175,9 +149,8 @@ def game_records(run: Run) -> list[GameRecord]:
     return [record for cell in cells for record in _records(cell, several)]
 
 
-_STEP = ("episode", "seat", "stage", "verdict", "answered", "attempts", "tries")
-_GAME: tuple[str, ...] = ("episode", "status", "deal", "ending", "rounds")
-_GAME += ("seats", "roles", "teams", "rewards", "wins", "marks")
+_STEP = ("episode", "seat", "verdict", "answered", "attempts", "tries")
+_GAME = ("episode", "status", "deal", "rounds", "seats", "teams", "rewards", "marks")
 
 
 def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
@@ -185,12 +158,10 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
     names = [player["name"] for player in cell.definition["players"]]
     errors: dict[int, list[tuple[Any, ...]]] = {}
     for row in cell.store.read("steps", _STEP, cell.number):
-        if row[-1] is not None or row[3] != "valid":
+        if row[-1] is not None or row[2] != "valid":
             errors.setdefault(row[0], []).append(row[1:])
-    for episode, status, deal, ending, rounds, *lists in cell.store.read(
-        "episodes", _GAME, cell.number
-    ):
-        seats, roles, teams, rewards, wins, marks = lists
+    for episode, status, deal, rounds, *lists in cell.store.read("episodes", _GAME, cell.number):
+        seats, teams, rewards, marks = lists
         players = [""] * len(seats)
         for slot, seat in enumerate(seats):
             players[seat] = names[slot]
@@ -200,29 +171,24 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
             deal=f"{cell.seed} {deal} {table.stream}",
             game=f"{table.name}, {policy}" if several else table.name,
             players=tuple(players),
-            roles=tuple(roles),
             teams=tuple(map(tuple, teams)),
             rewards=tuple(rewards),
-            wins=tuple(wins),
             rounds=rounds,
             usual=table.game.usual,
             status=status,
-            ending=ending,
-            errors=tuple(_error(row, policy, marks) for row in errors.get(episode, ())),
+            errors=tuple(_error(row, marks) for row in errors.get(episode, ())),
             subject=seats[0],
         )
 
 
-def _error(row: tuple[Any, ...], policy: str, marks: Sequence[Any]) -> ErrorRecord:
+def _error(row: tuple[Any, ...], marks: Sequence[Any]) -> ErrorRecord:
     """Return a decision some of whose attempts were refused."""
-    seat, stage, verdict, outcome, attempts, tries = row
+    seat, verdict, outcome, attempts, tries = row
     fatal = verdict == "invalid" or (verdict == "fatal" and seat in struck_seats(marks))
-    last = stage >= len(marks) - 1
     return ErrorRecord(
         seat,
         tries[-1][0] if tries else "backend",
         fatal=fatal,
-        decided=fatal and (verdict == "invalid" or policy == "forfeit" or last),
         repaired=outcome == VALID,
         refused=attempts - (outcome == VALID),
     )

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.arena.cells import SUBJECT, ArenaCell
+from tomeval.games.arena.cells import SUBJECT, ArenaCell, table_of
 from tomeval.games.arena.named_games import named_game
 from tomeval.games.arena.players import RANDOM
-from tomeval.games.arena.seating import table_of
 from tomeval.games.llm.scene import SeatScene
 from tomeval.games.people.session import Sitting
 from tomeval.games.played import PlayedGame

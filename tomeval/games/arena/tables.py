@@ -13,13 +13,14 @@ from tomeval.core.outcomes import FAILED, VOID
 from tomeval.games.arena.cells import ASK_AGAIN
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import ANYWHERE
-from tomeval.games.arena.records import GameRecord, Records, Row, game_records, mean, share
+from tomeval.games.arena.records import GameRecord, Records, Row, deals, game_records, share
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.players import player_row
 from tomeval.runs.capabilities import Facts
-from tomeval.runs.columns import as_text, is_interval, unique
+from tomeval.runs.columns import as_text, flat, is_interval, unique
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
+from tomeval.statistics import estimate
 
 SHOWN: tuple[str, ...] = ("delta_functional_per_decision", "delta_functional_low_per_decision")
 SHOWN += ("delta_functional_high_per_decision", "exact_percent", "delta_tom_per_decision")
@@ -63,7 +64,8 @@ def subject_errors(records: Records) -> Row:
     own = [[e for e in r.errors if e.seat == r.subject] for r in records]
     others = [[e for e in r.errors if e.seat != r.subject] for r in records]
     row: Row = {"void": sum(not record.complete for record in records)}
-    row |= mean(records, "refused_per_game", [sum(e.refused for e in errors) for errors in own])
+    refused = np.array([sum(e.refused for e in errors) for errors in own], dtype=np.float64)
+    row |= flat(["refused_per_game"], estimate(refused, "t", clusters=deals(records)))
     for name, by_game in (("caused", own), ("witnessed", others)):
         fatal = [any(e.fatal for e in errors) for errors in by_game]
         row |= share(records, f"{name}_fatal_percent", fatal)

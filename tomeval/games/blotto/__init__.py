@@ -1,6 +1,6 @@
 """Colonel Blotto: two players divide their units among fields, hidden from each other."""
 
-from tomeval.games.arena.kinds import Kind
+from tomeval.games.arena.named_games import Kind
 from tomeval.games.blotto.exact import solver
 from tomeval.games.blotto.policies import POLICIES
 from tomeval.games.blotto.rules import ENDINGS, PRESETS, Blotto, BlottoRules

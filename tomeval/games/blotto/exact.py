@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.games.blotto.allocations import Allocation, count, every, result
-from tomeval.games.blotto.mixes import Floats, Mix
+from tomeval.games.blotto.allocations import Allocation, Floats, Mix, count, every
 from tomeval.games.blotto.policies import Commander, Planner
 from tomeval.games.blotto.rules import Blotto, BlottoView, State
 from tomeval.games.game import TIE, Action, Ask, Probe
@@ -54,14 +53,11 @@ class BlottoSolver(Solver):
 
     @functools.cached_property
     def _then(self) -> list[NDArray[np.int64]]:
-        """By memory what follows an allocation that wins, ties and loses, (A, 3).
-
-        (1, 3) if it is the same for all allocations.
-        """
-        game, then, number = self.game, self.policy.then, self._numbers
+        """By memory what follows each allocation, (A,); (1,) if that is the same for all."""
+        then, number = self.policy.then, self._numbers
         if isinstance(self.policy, Planner):
-            return [np.array([[number[then(m, own, 0)]] * 3 for own in number]) for m in number]
-        return [np.array([[number[then(m, game.evenly, r)] for r in (-1, 0, 1)]]) for m in number]
+            return [np.array([number[then(m, own)] for own in number]) for m in number]
+        return [np.zeros(1, np.int64)]
 
     def _worths(self, best: Callable[[Floats], Any]) -> Floats:
         """Return what a match is worth, by rounds done, lead and memory, if play is the `best`."""
@@ -90,9 +86,7 @@ class BlottoSolver(Solver):
         after = (self._best if worths is None else worths)[done + 1]
         number, at = self._numbers[memory], lead + self.game.rules.rounds
         chances, then = self.mixes[number].chances, self._then[number]
-        win, tie, loss = (
-            chances[:, c] * after[at + r, then[:, c]] for c, r in enumerate((1, 0, -1))
-        )
+        win, tie, loss = (chances[:, c] * after[at + r, then] for c, r in enumerate((1, 0, -1)))
         return np.asarray(win + tie + loss)
 
     def follow(self, view: BlottoView) -> BlottoFollower:
@@ -123,8 +117,7 @@ class BlottoFollower(Follower):
     def observe(self, view: BlottoView) -> None:
         """Take a round in."""
         assert view.last is not None
-        own, other = view.last
-        self._memory = self._solver.policy.then(self._memory, own, result(other, own))
+        self._memory = self._solver.policy.then(self._memory, view.last[0])
 
 
 class BlottoValues(Values):

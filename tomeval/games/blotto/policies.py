@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, ClassVar
@@ -17,14 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.blotto.allocations import Allocation, best_reply, count, listed, orders, result
-from tomeval.games.blotto.mixes import MOST, Mix, equilibrium
+from tomeval.games.blotto.allocations import Allocation, Mix, best_reply, listed
 from tomeval.games.blotto.rules import Blotto, BlottoView
 from tomeval.games.game import Ask
 from tomeval.games.policy import Choices, Memory, Policy
-
-PERMUTED = 10_000
-"""The most allocations that a mixture may have after its permutations."""
 
 
 class Commander(Policy):
@@ -38,8 +34,8 @@ class Commander(Policy):
         """Return all memories that it can have."""
         return (None,)
 
-    def then(self, memory: Memory, other: Allocation, found: int) -> Memory:
-        """Return its memory after what the other seat did, and its own result: 1, 0 or -1."""
+    def then(self, memory: Memory, other: Allocation) -> Memory:
+        """Return its memory after what the other seat did."""
         return memory
 
     def choices(self, view: BlottoView, ask: Ask, memory: Memory) -> Choices:
@@ -56,8 +52,7 @@ class Commander(Policy):
         """Return its memory after a round; the same if a forfeit ended the first one."""
         if view.last is None:
             return memory
-        own, other = view.last
-        return self.then(memory, other, result(own, other))
+        return self.then(memory, view.last[1])
 
 
 def _check(game: Blotto, where: str, allocations: Any) -> None:
@@ -108,15 +103,12 @@ class Mixture(Noisy):
     allocations : list of list of int
     weights : list of float, optional
         One for each allocation; default: equal.
-    permuted : bool
-        Whether the units are then dealt to the fields at random.
     """
 
     about: ClassVar[str] = "a fixed allocation, or a mixture of several"
 
     allocations: Sequence[Sequence[int]]
     weights: Sequence[float] | None = None
-    permuted: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -148,92 +140,7 @@ class Mixture(Noisy):
 
     @functools.cached_property
     def _mix(self) -> Mix:
-        allocations = [tuple(a) for a in self.allocations]
-        if not self.permuted:
-            return Mix(allocations, self.weights, self.noise)
-        weights = self.weights or [1.0] * len(allocations)
-        spread = [orders(a, PERMUTED) for a in allocations]
-        return Mix(
-            [a for same in spread for a in same],
-            [w / len(same) for w, same in zip(weights, spread, strict=True) for _ in same],
-            self.noise,
-        )
-
-
-@dataclass(frozen=True)
-class Equilibrium(Commander):
-    """Draws from an optimal strategy of one round, see `mixes.equilibrium`."""
-
-    about: ClassVar[str] = "an optimal strategy of one round, on boards where it can be computed"
-
-    def fits(self, game: Blotto) -> None:
-        """Raise a `TomevalError` on boards that are too large."""
-        size = count(game.fields, game.units)
-        if size > MOST:
-            raise TomevalError(
-                f"{game.fields} fields and {game.units} units have {size}"
-                f" allocations, more than {MOST}; use a permuted mixture instead"
-            )
-
-    def mix(self, game: Blotto, memory: Memory) -> Mix:
-        """Return the optimal strategy."""
-        return equilibrium(game.fields, game.units)
-
-
-@dataclass(frozen=True)
-class ByResult(Noisy):
-    """Draws from one of several lists, by its own result in the last round.
-
-    Attributes
-    ----------
-    won, lost : list of list of int
-        Allocations, equally likely; one named twice is twice as likely.
-    tied, first : list of list of int, optional
-        After a tie, and in the first round; default: those of `won` and `lost` together.
-    """
-
-    about: ClassVar[str] = "allocations that depend on whether it took the last round"
-    remembers: ClassVar[bool] = True
-
-    won: Sequence[Sequence[int]]
-    lost: Sequence[Sequence[int]]
-    tied: Sequence[Sequence[int]] = ()
-    first: Sequence[Sequence[int]] = ()
-
-    def fits(self, game: Blotto) -> None:
-        """Raise a `TomevalError` if an allocation is not one of this board."""
-        for name in ("won", "lost", "tied", "first"):
-            if (given := getattr(self, name)) != () or name in ("won", "lost"):
-                _check(game, name, given)
-
-    @property
-    def without_chance(self) -> bool:
-        """Whether it has one allocation after each result."""
-        return all(mix.certain for mix in self._mixes.values())
-
-    def start(self, view: BlottoView) -> str:
-        """Return ``first``."""
-        return "first"
-
-    def memories(self, game: Blotto) -> Sequence[str]:
-        """Return the names of its lists."""
-        return tuple(self._mixes)
-
-    def then(self, memory: Memory, other: Allocation, found: int) -> str:
-        """Return ``won``, ``lost`` or ``tied``."""
-        return ("tied", "won", "lost")[found]
-
-    def mix(self, game: Blotto, memory: Memory) -> Mix:
-        """Return the mixture that belongs to its last result."""
-        return self._mixes[memory]
-
-    @functools.cached_property
-    def _mixes(self) -> Mapping[str, Mix]:
-        return {
-            name: Mix([tuple(a) for a in given or (*self.won, *self.lost)], noise=self.noise)
-            for name in ("won", "lost", "tied", "first")
-            for given in [getattr(self, name)]
-        }
+        return Mix([tuple(a) for a in self.allocations], self.weights, self.noise)
 
 
 @dataclass(frozen=True)
@@ -282,7 +189,7 @@ class Copy(Planner):
 
     about: ClassVar[str] = "copies the opponent's last allocation"
 
-    def then(self, memory: Allocation, other: Allocation, found: int) -> Allocation:
+    def then(self, memory: Allocation, other: Allocation) -> Allocation:
         """Return what the other seat did."""
         return other
 
@@ -293,7 +200,7 @@ class Reply(Planner):
 
     about: ClassVar[str] = "the best reply to the opponent's last allocation"
 
-    def then(self, memory: Allocation, other: Allocation, found: int) -> Allocation:
+    def then(self, memory: Allocation, other: Allocation) -> Allocation:
         """Return the reply of `allocations.best_reply`."""
         return best_reply(other)
 
@@ -318,7 +225,7 @@ class Shift(Planner):
         if self.step < 1:
             raise TomevalError(f"step must be 1 or more, is {self.step!r}")
 
-    def then(self, memory: Allocation, other: Allocation, found: int) -> Allocation:
+    def then(self, memory: Allocation, other: Allocation) -> Allocation:
         """Return the plan before, with units moved."""
         lost = [a < b for a, b in zip(memory, other, strict=True)]
         plan = [a - min(a, self.step) * gone for a, gone in zip(memory, lost, strict=True)]
@@ -331,8 +238,6 @@ class Shift(Planner):
 POLICIES: dict[str, type[Policy]] = {
     "uniform": Uniform,
     "mixture": Mixture,
-    "equilibrium": Equilibrium,
-    "by_result": ByResult,
     "copy": Copy,
     "reply": Reply,
     "shift": Shift,

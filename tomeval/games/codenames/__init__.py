@@ -1,6 +1,6 @@
 """Codenames, the word game of spymasters and operatives, and the values of its seats."""
 
-from tomeval.games.arena.kinds import Kind
+from tomeval.games.arena.named_games import Kind
 from tomeval.games.codenames.policies import POLICIES
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.state import ENDINGS, CodenamesRules

@@ -11,7 +11,6 @@ from functools import cached_property
 from math import factorial, prod
 from typing import Any
 
-from tomeval.games.arrangements import arrangements
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.probes import Words, best_sequence, best_set
 from tomeval.games.codenames.rules import Codenames
@@ -29,7 +28,7 @@ from tomeval.games.codenames.search import (
 from tomeval.games.codenames.state import ASSASSIN, COLOURS, Board, CodenamesView
 from tomeval.games.game import Action, Ask, Event, Probe
 from tomeval.games.policy import Policy
-from tomeval.games.solver import Bound, Follower, Solver, Values
+from tomeval.games.solver import Bound, Follower, Solver, Values, arrangements
 
 MOST_BOARDS = 12_000
 """Boards times clues that a belief is made from, at most."""

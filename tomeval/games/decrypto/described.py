@@ -1,18 +1,39 @@
-"""What is said of players and rules: in lists, and in the report of a run."""
+"""What is said of players and rules, and what a language model in a seat would be asked."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from tomeval.core.errors import unknown
+from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules
 from tomeval.games.decrypto.players import LLM_OPTIONS, kinds
+from tomeval.games.decrypto.replays import RecordedGame
 from tomeval.games.decrypto.results import DecryptoRunCell
-from tomeval.games.decrypto.seats import ROLES
+from tomeval.games.decrypto.seating import table_of
+from tomeval.games.decrypto.seats import (
+    ALICE,
+    ENCODER_QUESTIONS,
+    INTERCEPTOR_QUESTIONS,
+    ROLES,
+    Probes,
+)
+from tomeval.games.decrypto.stages import random_hints, trail_of
+from tomeval.games.play import play_game
 from tomeval.games.players import player_row
 from tomeval.lexicon.embeddings import SHIPPED
+from tomeval.play.engines import run_loop
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import unique
 from tomeval.runs.domain import Rows
 from tomeval.runs.results import Run
+from tomeval.strategies.readers import MARKER
+from tomeval.strategies.recording import Overheard, Recording, record
 
 FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"
 
@@ -51,3 +72,78 @@ def listed_players() -> Rows:
 def listed_embeddings() -> Rows:
     """Return the embeddings that ship."""
     return [{"embedding": name} for name in SHIPPED]
+
+
+NAMED = ("one", "two", "three", "four")
+"""The keywords that the stand-in for Eve names."""
+
+
+def episodes(cell: DecryptoCell, seat: str, note: str = "") -> list[list[Overheard]]:
+    """Return what a seat is asked in a game of all turns, see `Describe.episodes`."""
+    return [record(partial(_play, cell, seat), run_loop, note)]
+
+
+async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
+    """Have a seat replay a game in which hints are drawn, Bob guesses right and Eve wrong."""
+    deal, _, rules = cell.deal(0)
+    record = _made_up(deal, rules, cell.experiment.lists.hints)
+    coming = iter(record.turns)
+
+    def says() -> None:
+        if (turn := next(coming, None)) is not None:
+            model.says = _said(turn.hints)
+
+    says()
+    table = table_of(cell, 0, dict.fromkeys(ROLES, model), says)
+    table.players = [
+        one if seat == role else None for seat, one in zip(ROLES, table.players, strict=True)
+    ]
+    table.solver, table.side_by_side, table.record = None, False, trail_of(record, table.start)
+    await play_game(table, 0, 0)
+
+
+def _made_up(deal: Deal, rules: Rules, words: Sequence[str]) -> RecordedGame:
+    """Return a game of all turns."""
+    rng, game = np.random.default_rng(0), Game(deal, rules)
+    for code in deal.codes:
+        hints = random_hints(game.view(ALICE), words, rng)
+        game = game.after(hints, code, CODES[(CODES.index(code) + 1) % len(CODES)])
+    return RecordedGame(deal.keywords, game.turns, rules)
+
+
+def _said(hints: Hints) -> Mapping[str, str]:
+    """Return what the model says, by purpose."""
+    given, guess, named = (
+        f"{MARKER} {json.dumps(said)}"
+        for said in ({"hints": hints}, {"code": [1, 2, 3]}, {"keywords": NAMED})
+    )
+    guesses = ["decode", "intercept", "predict bob", "predict eve"]
+    guesses += [f"probe {question}" for question in ENCODER_QUESTIONS]
+    asked = [f"probe {question}" for question in INTERCEPTOR_QUESTIONS]
+    says = {**dict.fromkeys(guesses, guess), **dict.fromkeys(asked, named)}
+    return {**says, "encode": given, "draft": given}
+
+
+def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
+    """Return the cell that ``tomeval prompt --domain decrypto`` shows: one model, two at random.
+
+    `settings` may hold options of `DecryptoOptions`, and ``rules``.
+    """
+    if seat and seat not in ROLES:
+        raise unknown("seat", seat, ROLES, "--seat")
+    options = {key: value for key, value in settings.items() if key != "form"}
+    data: dict[str, Any] = {"rules": options.pop("rules")} if "rules" in options else {}
+    seat = seat or "encoder"
+    experiment = DecryptoExperiment(
+        players={
+            "model": {"model": "scripted:decrypto", "strategy": {seat: strategy}, **options},
+            "other": {"kind": "random"},
+        },
+        pairings=[{role: "model" if role == seat else "other" for role in ROLES}],  # type: ignore[list-item]
+        probes=Probes(**dict.fromkeys(Probes.model_fields, True)),
+        **data,
+    )
+    experiment._where = "prompt"
+    [cell] = experiment.cells
+    assert isinstance(cell, DecryptoCell)
+    return cell

@@ -13,12 +13,11 @@ from tomeval.games.decrypto.measures import (
     REPLAY_MEASURES,
     for_interceptor,
 )
-from tomeval.games.decrypto.results import DecryptoRunCell, has_beliefs
+from tomeval.games.decrypto.results import DecryptoRunCell, game_lines, has_beliefs
 from tomeval.games.decrypto.scripts import SCRIPTS
 from tomeval.games.decrypto.seating import play_one
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES, table_rows
-from tomeval.games.decrypto.transcripts import game_lines
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import worded
@@ -41,7 +40,6 @@ from tomeval.runs.results import Run
 
 TEAM = "team"
 
-_PREVIEW = "tomeval.games.decrypto.preview"
 _DESCRIBED = "tomeval.games.decrypto.described"
 
 _BELIEVED = 'strategies with belief(...) for Alice: docs/measures/planted.md, "Planted beliefs"'
@@ -141,11 +139,8 @@ DECRYPTO = Domain(
         ),
         lines=game_lines,
         tables=_TABLES,
-        figures={
-            "perspective": "tomeval.games.decrypto.figures:perspective_by_turn",
-            "probes": "tomeval.games.decrypto.figures:probe_rates",
-        },
-        first_figures=("forest", "perspective", "probes"),
+        figures={"perspective": "tomeval.games.decrypto.figures:perspective_by_turn"},
+        first_figures=("forest", "perspective"),
         facts=later(f"{_DESCRIBED}:run_facts"),
     ),
     compare=Compare(
@@ -164,8 +159,8 @@ DECRYPTO = Domain(
         worded=_worded,
     ),
     describe=Describe(
-        episodes=later(f"{_PREVIEW}:episodes"),
-        example=later(f"{_PREVIEW}:example_cell"),
+        episodes=later(f"{_DESCRIBED}:episodes"),
+        example=later(f"{_DESCRIBED}:example_cell"),
         lists={
             "players": f"{_DESCRIBED}:listed_players",
             "embeddings": f"{_DESCRIBED}:listed_embeddings",

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.game import (
     CODES,
     Keywords,
@@ -23,7 +22,7 @@ from tomeval.games.decrypto.game import (
     hint_history,
 )
 from tomeval.games.game import Ask
-from tomeval.games.seats import Answer, Seat
+from tomeval.games.seats import Answer, Chair, Seat
 from tomeval.lexicon.embeddings import Embedding, on_score_grid
 from tomeval.lexicon.forms import hint_letters, traces
 from tomeval.lexicon.words import WordLists

@@ -22,9 +22,8 @@ from tomeval.games.decrypto.players import (
     embedding_sha256,
     player_from_table,
 )
-from tomeval.games.decrypto.probes import Probes
 from tomeval.games.decrypto.replays import RecordedGame, read_games
-from tomeval.games.decrypto.seats import ROLES
+from tomeval.games.decrypto.seats import ROLES, Probes
 from tomeval.games.players import GameExperiment, check_name
 from tomeval.lexicon.words import WordLists, read_lists
 from tomeval.runs.domain import Cell, Player

@@ -1,4 +1,4 @@
-"""Belief probes of Eve, and Alice's predictions of her listeners: rows of tables, drawn."""
+"""Interception by turn, as Alice predicts it and as it is: rows of a table, drawn."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tomeval.games.decrypto.measures import CHANCE, IN_VIEW
+from tomeval.games.decrypto.measures import CHANCE
 from tomeval.games.decrypto.tables import Row, table_rows
-from tomeval.plots.dots import Ends, Panel, Series, dots_figure
+from tomeval.plots.dots import Ends
 from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
 from tomeval.plots.families import all_words
-from tomeval.plots.style import add_head, fold, in_style, line_style, new_figure, point_style
+from tomeval.plots.style import add_head, fold, in_style, line_style, new_figure
 from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
@@ -26,89 +26,10 @@ SERIES = {
 }
 """The lines of a panel, with the column that each one shows."""
 
-BELIEFS = {
-    "weak_rc": "weak RC",
-    "strong_rc": "strong RC",
-    "weak_fb": "weak FB",
-    "strong_fb": "strong FB",
-    "consistent": "B = C",
-}
-PREDICTIONS = {
-    "tom_eve": "Alice predicts Eve",
-    "tom_eve_reminded": "Alice predicts Eve, reminded",
-    "tom_bob": "Alice predicts Bob",
-}
-_OWN = "Eve's beliefs about her own and another's beliefs, her earlier answer "
-_ABOUT = (
-    "share of the turns on which she does not know the keywords. RC: representational change, FB: "
-    "false belief; weak: the answer is not the true keywords, strong: it is her own earlier "
-    "answer; B = C: she answers for herself and for another alike."
-)
-PROBES = {
-    "beliefs": (_OWN + "not in view", "interceptor", BELIEFS, _ABOUT),
-    "beliefs_in_view": (
-        _OWN + "in view",
-        "interceptor",
-        {name + IN_VIEW: label for name, label in BELIEFS.items()},
-        _ABOUT,
-    ),
-    "predictions": (
-        "Accuracy of Alice's predictions (ToM %)",
-        "encoder",
-        PREDICTIONS,
-        "share of the turns with a readable prediction.",
-    ),
-}
-"""By file: the title, whose probes they are, the measures with their words, and what they are."""
-
 
 def _ends(row: Row, name: str) -> Ends:
     column = f"{name}_percent"
     return row[column], row[f"{column}_ci95_low"], row[f"{column}_ci95_high"]
-
-
-def _whole(axes: Axes, number: int) -> None:
-    axes.set_xlim(-3, 103)
-
-
-def probe_rates(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw Eve's belief probes and the accuracy of Alice's predictions, a mark per player."""
-    cells = [cell for cell in run.cells if len(cell.episodes)]
-    told = f"{all_words(cells)}, {sample_words(cells, 'games')}"
-    drawings = []
-    for ending, (title, seat, words, about) in PROBES.items():
-        table = "perspective" if seat == "encoder" else "beliefs"
-        known = {
-            row[seat]: [_ends(row, name) for name in words]
-            for row in table_rows(table, run, [seat])
-            if not all(math.isnan(row[f"{name}_percent"]) for name in words)
-        }
-        if not known:
-            continue
-        marks = {
-            (row, player): ends
-            for player, of_player in enumerate(known.values())
-            for row, ends in enumerate(of_player)
-        }
-        figure = dots_figure(
-            title,
-            [Panel("", marks)],
-            list(words.values()),
-            "share of turns (%)",
-            [Series(name, point_style(index)) for index, name in enumerate(known)],
-            options,
-            row_height=0.12 + 0.1 * len(known),
-            gap=0.7 / len(known),
-            finish=_whole,
-        )
-        said = "; ".join(
-            f"{name}, {what}: {mean:.0f} %"
-            for name, of_player in known.items()
-            for what, (mean, *_) in zip(words.values(), of_player, strict=True)
-        )
-        caption = f"{title} ({told}; {INTERVALS}): {about}"
-        drawings.append(Drawing("probes", f"probes_{ending}", figure, title, caption, said))
-    return drawings
 
 
 @in_style

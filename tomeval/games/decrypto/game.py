@@ -136,11 +136,6 @@ class Game:
     hints: Hints | None = None  # of the coming turn, once they are given
 
     @property
-    def number(self) -> int:
-        """The coming turn, from 1."""
-        return len(self.turns) + 1
-
-    @property
     def code(self) -> Code:
         """The code of the coming turn."""
         return self.deal.codes[len(self.turns)]

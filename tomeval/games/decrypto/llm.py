@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Invalid
-from tomeval.games.chairs import Chair
-from tomeval.games.decrypto.board import result_text
 from tomeval.games.decrypto.game import (
     Code,
     Hints,
@@ -18,12 +16,14 @@ from tomeval.games.decrypto.game import (
     hint_history,
     outcome_of,
 )
-from tomeval.games.decrypto.planting import plant_guess
+from tomeval.games.decrypto.played import plant_guess
 from tomeval.games.decrypto.seats import BOB, EVE, NAMES, ROLES
+from tomeval.games.decrypto.stages import result_text
 from tomeval.games.game import Ask, Form, Probe
 from tomeval.games.llm.options import UNFIT, LLMOptions
 from tomeval.games.llm.scene import SeatScene, written_form
 from tomeval.games.llm.seat import LLMSeat, Others
+from tomeval.games.seats import Chair
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.questions import join

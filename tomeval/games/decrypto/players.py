@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extensions import named, part, parts
-from tomeval.games.chairs import Chair
 from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
     EmbeddingEncoder,
@@ -21,7 +20,7 @@ from tomeval.games.decrypto.embedding_players import (
 )
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.players import IF_SET, LLM, LLM_DEFAULTS, GamePlayer, check_options
-from tomeval.games.seats import ScriptedSeat, Seat
+from tomeval.games.seats import Chair, ScriptedSeat, Seat
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
 from tomeval.lexicon.words import WordLists

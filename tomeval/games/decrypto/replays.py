@@ -58,28 +58,16 @@ class RecordedGame:
             "rules": self.rules.model_dump(),
             "players": self.players,
             "source": self.source,
-            "turns": [turn_json(turn) for turn in self.turns],
+            "turns": [
+                {name: list(value) for name, value in turn._asdict().items()} for turn in self.turns
+            ],
         }
-
-
-def turn_json(turn: Turn) -> dict[str, Any]:
-    """Return a turn as the schema has it."""
-    return {name: list(value) for name, value in turn._asdict().items()}
 
 
 def write_games(path: Path, games: Sequence[RecordedGame]) -> None:
     """Write a file of games, in one step."""
-    head = f'{{"format": {json.dumps(FORMAT)}, "version": {VERSION}, "games": ['
-    write_text(path, head + "\n" + ",\n".join(map(_game_text, games)) + "\n]}\n")
-
-
-def _game_text(game: RecordedGame) -> str:
-    """Return a game as JSON with a turn a line."""
-    data = game.as_json()
-    turns = data.pop("turns")
-    lines = [f"  {json.dumps(key)}: {json.dumps(data[key], ensure_ascii=False)}," for key in data]
-    rows = ",\n".join(f"   {json.dumps(turn, ensure_ascii=False)}" for turn in turns)
-    return "\n".join([" {", *lines, '  "turns": [', rows, "  ]", " }"])
+    data = {"format": FORMAT, "version": VERSION, "games": [game.as_json() for game in games]}
+    write_text(path, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
 
 
 def _line(text: str) -> str:

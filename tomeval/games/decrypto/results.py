@@ -1,9 +1,9 @@
-"""A pairing of a Decrypto run: its complete games, read back."""
+"""A pairing of a Decrypto run: its complete games, read back, for measures and for readers."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +11,26 @@ import numpy as np
 
 from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
-from tomeval.games.decrypto.game import Rules
+from tomeval.games.decrypto.game import ENDINGS, Deal, Game, Rules
 from tomeval.games.decrypto.llm import spec_for
-from tomeval.games.decrypto.planting import planted_of
-from tomeval.games.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts
-from tomeval.games.decrypto.probes import comparable
-from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, INTERCEPTOR_QUESTIONS, ROLES
+from tomeval.games.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts, planted_of
+from tomeval.games.decrypto.seats import (
+    ENCODER_QUESTIONS,
+    INTERCEPTOR_QUESTIONS,
+    NAMES,
+    ROLES,
+    Probes,
+    comparable,
+)
+from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.decrypto.turns import code_number, turns_of
-from tomeval.games.replays import RECORDED
+from tomeval.games.running import RECORDED
+from tomeval.games.transcripts import transcript
+from tomeval.lexicon.words import shipped_lists
+from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
 from tomeval.runs.outside import readers
+from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.strategies.compose import parse_strategy
@@ -160,3 +170,26 @@ def _recorded(turns: Sequence[dict[str, Any]]) -> dict[str, Ints]:
     return {
         key: np.array([code_number(turn[key]) for turn in turns], np.int64) for key in LISTENERS
     }
+
+
+def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
+    """Yield a game of a run: every turn with its probes, and the ending."""
+    record = run.store.record(cell.number, game)
+    rules, states = Rules(**cell.definition["rules"]), states_of(record)
+    names = ", ".join(f"{NAMES[role]} {name}" for role, name in cell.seated.items())
+    title = f"{names}; seed {cell.seed}, game {game}"
+    of = Decrypto(shipped_lists(), rules, Probes())
+    players = list(cell.seated.values())
+    return transcript(of, record, title, players, states, ENDINGS, step="round")
+
+
+def states_of(record: Record) -> list[Game]:
+    """Return the states of a game: of its deal, and after every stage; in replays as heard."""
+    keywords, codes = record.own["keywords"], record.own["codes"]
+    states = [Game(Deal(tuple(keywords), tuple(map(tuple, codes))))]
+    for turn in turns_of(record):
+        if turn.hints is not None:
+            states.append(replace(states[-1], hints=turn.hints))
+        if turn.turn is not None:
+            states.append(replace(states[-1], hints=None, turns=(*states[-1].turns, turn.turn)))
+    return states

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from tomeval.core.streams import Stream
-from tomeval.games.chairs import Chair, Door
 from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.decrypto.game import CODES, Game
 from tomeval.games.decrypto.seats import ALICE, EVE, ROLES, seat_stream
@@ -16,7 +15,7 @@ from tomeval.games.decrypto.stages import Decrypto, trail_of
 from tomeval.games.play import Table, play_game
 from tomeval.games.played import PlayedGame
 from tomeval.games.running import naming_game
-from tomeval.games.seats import Seat
+from tomeval.games.seats import Chair, Door, Seat
 from tomeval.games.solver import Solver
 from tomeval.models.base import Model
 

@@ -9,20 +9,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.decrypto.board import result_text
 from tomeval.games.decrypto.game import (
     CODES,
     MAX_HINT_LENGTH,
+    Code,
     Game,
     Hints,
     Rules,
+    Turn,
     View,
     as_code,
     clean_hint,
     deal,
     hint_fault,
 )
-from tomeval.games.decrypto.probes import Probes, comparable
 from tomeval.games.decrypto.replays import RecordedGame
 from tomeval.games.decrypto.seats import (
     ALICE,
@@ -36,6 +36,8 @@ from tomeval.games.decrypto.seats import (
     INTERCEPTOR_QUESTIONS,
     NAMES,
     ROLES,
+    Probes,
+    comparable,
 )
 from tomeval.games.game import (
     NOTHING,
@@ -51,6 +53,34 @@ from tomeval.games.game import (
     What,
 )
 from tomeval.lexicon.words import WordLists
+
+
+def shown(code: Code) -> str:
+    """Return a code as people write it.
+
+    Examples
+    --------
+    >>> shown((2, 4, 1))
+    '2-4-1'
+    """
+    return "-".join(map(str, code))
+
+
+def result_text(turn: Turn) -> str:
+    """Return how a turn ended, as a sentence.
+
+    Examples
+    --------
+    >>> result_text(Turn((2, 4, 1), ("a", "b", "c"), (2, 4, 1), (1, 2, 3)))
+    'The code was 2-4-1. Bob guessed 2-4-1: right. Eve guessed 1-2-3: no interception.'
+    """
+    bob = "wrong, a miscommunication" if turn.miscommunicated else "right"
+    eve = "an interception" if turn.intercepted else "no interception"
+    return (
+        f"The code was {shown(turn.code)}. Bob guessed {shown(turn.bob)}: {bob}. "
+        f"Eve guessed {shown(turn.eve)}: {eve}."
+    )
+
 
 _ABOUT = {"eve": EVE, "eve_reminded": EVE, "bob": BOB}
 

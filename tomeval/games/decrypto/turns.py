@@ -17,8 +17,8 @@ from tomeval.games.decrypto.seats import (
     INTERCEPTOR_QUESTIONS,
     ROLES,
 )
-from tomeval.games.played import PlayedGame
-from tomeval.games.replays import RECORDED
+from tomeval.games.played import PlayedGame, frozen
+from tomeval.games.running import RECORDED
 from tomeval.runs.record import Record, Schema
 from tomeval.runs.store import Store
 
@@ -102,16 +102,16 @@ def turns_of(record: Record) -> list[PlayedTurn]:
     """
     replayed, answers = record.own["record"], dict[int, list[Probed]]()
     for step, _, question, outcome, attempts, value, _ in record.answers:
-        answered = Probed(question, outcome, _tuple(value["said"]), attempts)
+        answered = Probed(question, outcome, frozen(value["said"]), attempts)
         answers.setdefault(step, []).append(answered)
     names = ("round", "seat", "action", "answered", "attempts", "told", "best_low", "details")
     turns: list[PlayedTurn] = []
     columns = zip(*map(record.column, names), strict=True)
     for step, (number, seat, action, outcome, attempts, *row) in enumerate(columns, 1):
         told, best, details = row
-        role, action = ROLES[seat], _tuple(action)
+        role, action = ROLES[seat], frozen(action)
         if seat == ALICE:
-            turn = PlayedTurn(number, _tuple(record.own["codes"][number - 1]), action)
+            turn = PlayedTurn(number, frozen(record.own["codes"][number - 1]), action)
             turn.told, turn.best = bool(told), best
             turn.details = {"record": _said(replayed, number)} if replayed else {}
             turns.append(turn)
@@ -125,12 +125,8 @@ def turns_of(record: Record) -> list[PlayedTurn]:
         alice, *listeners = turn.outcomes.values()
         if turn.hints and alice != RECORDED and RECORDED in listeners:
             turn.details.setdefault("encoder", {})["given"] = list(turn.hints)
-            turn.hints = _tuple(turn.details["record"]["hints"])
+            turn.hints = frozen(turn.details["record"]["hints"])
     return turns
-
-
-def _tuple(value: Any) -> Any:
-    return None if value is None else tuple(value)
 
 
 def _said(game: Mapping[str, Any], number: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tomeval.games.arena.kinds import Kind
+from tomeval.games.arena.named_games import Kind
 from tomeval.games.enumeration import enumeration
 from tomeval.games.ipd3.named import POLICIES
 from tomeval.games.ipd3.rules import Ipd3

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, cast
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.players import made_policy
-from tomeval.games.ipd3.machine import Automaton
-from tomeval.games.ipd3.tables import Draws
+from tomeval.games.ipd3.machine import Automaton, Draws
 from tomeval.runs.experiment import located
 
 

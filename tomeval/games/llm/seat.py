@@ -12,13 +12,12 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.core.streams import Stream
-from tomeval.games.chairs import Chair
-from tomeval.games.game import Action, Ask, Broken, Probe
+from tomeval.games.game import Action, Ask, Broken, Probe, What
 from tomeval.games.llm.options import LLMOptions
 from tomeval.games.llm.reading import ONE_LABEL, Judged, Meant
 from tomeval.games.llm.scene import SeatScene
 from tomeval.games.sampled import scorable
-from tomeval.games.seats import Answer, Seat
+from tomeval.games.seats import Answer, Chair, Seat
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.player import Asked, LLMPlayer
@@ -116,11 +115,7 @@ class LLMSeat(Seat):
 
     def decision(self, view: Any, ask: Ask, purpose: str = "") -> tuple[Judged, Question[Any]]:
         """Return a decision as a question; `purpose` is another one than the decision."""
-        judged = Judged(
-            self.game.form(view, ask),
-            lambda items: self.game.read(view, ask, items),
-            self.strategy.scored,
-        )
+        judged = self._judged(view, ask, self.strategy.scored)
         if self.strategy.scored and not scorable(judged.form):
             raise TomevalError(
                 f"{self.game.name}: strategy {self.strategy.name!r} scores labels, but this answer "
@@ -145,17 +140,17 @@ class LLMSeat(Seat):
 
         `more` are values for its template.
         """
-        judged = Judged(
-            self.game.form(view, probe),
-            lambda items: self.game.read(view, probe, items),
-            (kind or self.strategy.answer) == "lm",
-        )
+        judged = self._judged(view, probe, (kind or self.strategy.answer) == "lm")
         values = {"view": view, "ask": ask, "probe": probe, "form": judged.form, **more}
         name = f"{'probe' if use == 'literal' else 'predict'} {probe.question}"
         question = self._question(name, use, f"probe/{probe.name}", judged, values)
         if judged.forced:
             return judged, ONE_LABEL
         return judged, await player.ask(question, line=line, kind=kind)
+
+    def _judged(self, view: Any, what: What, scored: bool) -> Judged:
+        game = self.game
+        return Judged(game.form(view, what), lambda items: game.read(view, what, items), scored)
 
     def _question(
         self, purpose: str, use: Use, template: str, judged: Judged, values: dict[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
-from tomeval.games.arena.kinds import Kind
+from tomeval.games.arena.named_games import Kind
 from tomeval.games.enumeration import Enumeration, enumeration
 from tomeval.games.game import ArenaGame
 from tomeval.games.mafia.policies import POLICIES

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from tomeval.games.arrangements import arrangements
 from tomeval.games.game import Action, Ask, Event, Form
 from tomeval.games.mafia.answers import DEFAULT, MafiaAnswers, Question
 from tomeval.games.mafia.state import (
@@ -23,6 +22,7 @@ from tomeval.games.mafia.state import (
     most_voted,
 )
 from tomeval.games.mafia.talk import SILENT, Act, acts, heard, say
+from tomeval.games.solver import arrangements
 
 ENDINGS = {
     "village": "no Mafia was left",

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.blotto import allocations
 from tomeval.games.blotto.allocations import best_reply, result
 
@@ -26,15 +25,6 @@ def test_all_allocations_are_listed_once(fields, units):
     found = [tuple(row) for row in allocations.every(fields, units).tolist()]
     assert found == expected
     assert allocations.count(fields, units) == len(expected)
-
-
-@pytest.mark.parametrize("allocation", [(3,), (1, 1, 1), (2, 0, 1), (4, 4, 0, 2), (1, 2, 3, 4)])
-def test_orders_are_all_different_permutations(allocation):
-    expected = sorted(set(itertools.permutations(allocation)))
-    assert allocations.orders(allocation, 24) == expected
-    if len(expected) > 1:
-        with pytest.raises(TomevalError, match="more than"):
-            allocations.orders(allocation, len(expected) - 1)
 
 
 @pytest.mark.parametrize("short", [0, 100])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tomeval.games.blotto import solver
-from tomeval.games.blotto.allocations import drawn, every, result
-from tomeval.games.blotto.mixes import Mix
+from tomeval.games.blotto.allocations import Mix, drawn, every, result
 from tomeval.games.blotto.policies import POLICIES
 from tomeval.games.blotto.rules import PRESETS, Blotto, BlottoRules, State
 from tomeval.games.game import Ask, Probe
@@ -59,7 +58,7 @@ def test_plans_without_slips_can_be_beaten(name):
         # Two rounds may be lost: three are left to win.
         assert values.of(worst) == ((1, 1) if lost < 2 else (-1, -1))
         state = game.outcomes(state, {0: worst, 1: memory})[0][1]
-        memory = POLICIES[name]().then(memory, worst, 1)
+        memory = POLICIES[name]().then(memory, worst)
         if lost < 2:
             follower.observe(game.view(state, 0))
 

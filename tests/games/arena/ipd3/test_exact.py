@@ -339,20 +339,3 @@ def test_replies_to_a_part_and_to_contradictions():
     assert values.reply({Probe("word", 1): "no", Probe("move", 1): C}) is None
     assert values.reply({}) is None
     assert values.reply({Probe("word", 2): "no"}) is None
-
-
-def test_where_ways_are_too_many_there_are_no_values():
-    policies = {1: policy("retaliator", noise=0.25), 2: policy("coin")}
-    for reward in ("points", "rank"):
-        game = game_of(rounds=2, talk=0, reward=reward)
-        assert solver(game, 0, policies).value().exact
-        assert solver(game, 0, policies, most=100) is None
-
-
-def test_a_seat_that_is_out_ends_the_values():
-    game = game_of(talk=0)
-    state = game.deal(None)
-    follower = solver(game, 0, {1: policy("grim"), 2: policy("grim")}).follow(game.view(state, 0))
-    state = game.struck(state, Ask(1, "moves"), "eliminate")
-    follower.observe(game.view(state, 0))
-    assert follower.values(game.view(state, 0), Ask(0, "moves")) is None
