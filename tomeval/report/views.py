@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.report.pivot import Words, answered, pivot_of, pivoted
-from tomeval.report.rows import INTERVAL, Rows, grid_of, shared_words, sorted_rows
+from tomeval.report.rows import INTERVAL, Rows, grid_of, repeats, shared_words, sorted_rows
 from tomeval.report.tables import Grid
 from tomeval.runs import notes as said
 from tomeval.runs import tallies
@@ -278,9 +278,11 @@ def _rates(run: Run) -> list[str]:
     """Return the rates of answers that are not 0 in all cells, in words."""
     rates = [tallies.rates_of(cell.store, [cell.number]) for cell in run.cells]
     told = [name for name in rates[0] if any(row[name] > 0 for row in rates)]
-    names = [n for n in run.cells[0].columns if len({cell.columns[n] for cell in run.cells}) > 1]
+    columns = [cell.columns for cell in run.cells]
+    names = [name for name in columns[0] if len({row.get(name) for row in columns}) > 1]
+    names = [name for name in names if name not in repeats(columns)]
     rows = [
-        {name: cell.columns[name] for name in names} | {name: row[name] for name in told}
+        {name: cell.columns.get(name, "") for name in names} | {name: row[name] for name in told}
         for cell, row in zip(run.cells, rates, strict=True)
     ]
     return shared_words(rows, names)
