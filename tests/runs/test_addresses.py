@@ -1,9 +1,11 @@
 """What models are called: no address of a server stands in what is said or leaves a run folder."""
 
+import pytest
 from fake_server import FakeServer
 from support import calls_in
 
 import tomeval
+from tomeval.core.errors import TomevalError
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.exporting import export, export_run
 from tomeval.report.transcripts import transcript_lines
@@ -36,6 +38,11 @@ def test_how_a_model_is_run_changes_no_draw(tmp_path):
             for x in (a, b)
         )
         assert one == other
+    faster = {"name": "pocket", "device": "cpu", "batch_tokens": 99}
+    with tomeval.run({**plain, "model": faster, "episodes": 7}, tmp_path / "b") as more:
+        assert more.status()[0]["complete"] == 7
+    with pytest.raises(TomevalError, match="another experiment"):
+        tomeval.run({**plain, "model": "pocket-rational"}, tmp_path / "b")
 
 
 def test_the_address_stays_in_the_run_folder(tmp_path):

@@ -187,3 +187,16 @@ def test_power_far_out_is_that_of_simulated_tests(pairs, effect, alpha) -> None:
 @pytest.mark.parametrize("pairs", [2, 3, 30, 1000])
 def test_smallest_effect_inverts_power(pairs) -> None:
     assert power_of(smallest_by_student(pairs), pairs) == pytest.approx(0.8, abs=1e-6)
+
+
+def test_p_of_a_column_does_not_depend_on_the_columns_beside_it() -> None:
+    rng = np.random.default_rng(5)
+    strata = [rng.normal(0.02, 0.1, (30, 2, 400)), rng.normal(0, 0.1, (25, 1, 400))]
+    shares = np.full((3, 400), 1 / 3)
+
+    def p(columns):
+        some = [part[..., columns] for part in strata]
+        return sign_flip(some, shares[:, columns], 9999, np.random.default_rng(1))
+
+    for whole, alone in zip(p(slice(None)), p(slice(7)), strict=True):
+        assert whole[..., :7].tolist() == alone.tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,11 +14,13 @@ Spec = str | dict[str, Any]
 NO_MODEL = 'needs a model: set model = "NAME" beside it or in the experiment, or use --model NAME'
 """The error for a language-model player without a model."""
 
-RUNNING = (
-    *("device", "device_map", "batch_tokens", "prefix_reuse", "cache_memory"),
-    *("local_files_only", "trust_remote_code"),
+PACE = (
+    *("batch_tokens", "prefix_reuse", "cache_memory"),
     *("concurrency", "timeout", "retry_budget", "price"),
 )
+"""Options that say how fast and at what price a model answers; they may change within a run."""
+
+RUNNING = (*PACE, "device", "device_map", "local_files_only", "trust_remote_code")
 """Options that say how fast, where and at what price a model answers, and not what."""
 
 _ADDRESS = re.compile(r"@\w+://.*", re.DOTALL)
@@ -59,10 +61,10 @@ def said_without_address(error: Exception, name: str = "") -> str:
     return text
 
 
-def drawn_with(spec: Spec) -> Spec:
+def drawn_with(spec: Spec, without: Collection[str] = RUNNING) -> Spec:
     """Return what of a spec draws depend on: nothing of how and where it is run.
 
-    The plain name if that is all that is left.
+    The plain name if that is all that is left. `without` are the options to leave out.
 
     Examples
     --------
@@ -71,7 +73,7 @@ def drawn_with(spec: Spec) -> Spec:
     """
     if not isinstance(spec, dict):
         return spec
-    name, options = name_and_options({k: v for k, v in spec.items() if k not in RUNNING})
+    name, options = name_and_options({k: v for k, v in spec.items() if k not in without})
     return {**options, "name": name} if options else name
 
 

@@ -30,7 +30,7 @@ from tomeval.core.outcomes import ON_INVALID
 from tomeval.core.resources import experiment_path, read_toml, shown_path
 from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name
-from tomeval.models.naming import short_file_name
+from tomeval.models.naming import PACE, drawn_with, short_file_name
 from tomeval.runs.domain import Cell, Domain, get_domain
 
 DEFAULT_DOMAIN = "matrix"
@@ -233,14 +233,31 @@ class Experiment(BaseModel):
         return {}
 
     def identity(self) -> dict[str, Any]:
-        """Return what makes this experiment itself: all but `episodes`, which may grow later."""
+        """Return what makes this experiment itself.
+
+        That is all but `episodes`, which may grow later, and the pace and price of models.
+        """
         data = {"name": self.name, "cells": [self._defined(cell) for cell in self.cells]}
-        return dict(json.loads(json.dumps(data)))
+        return dict(_at_any_pace(json.loads(json.dumps(data))))
 
     def _defined(self, cell: Cell) -> dict[str, Any]:
         """Return a cell's definition with what tables of extensions say of it."""
         said = {name: table.defines(cell) for name, table in self.extra_tables.items()}
         return cell.definition | {name: more for name, more in said.items() if more}
+
+
+def _at_any_pace(data: dict[str, Any]) -> dict[str, Any]:
+    """Return definitions without the options of models that may change within a run."""
+    changed: dict[str, Any] = {}
+    for name, value in data.items():
+        if isinstance(value, dict):
+            is_model = name == "model" and "name" in value
+            changed[name] = drawn_with(value, PACE) if is_model else _at_any_pace(value)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            changed[name] = [_at_any_pace(one) for one in value]
+        else:
+            changed[name] = value
+    return changed
 
 
 def keys_of(domain: Domain, names: Iterable[str] | None = None) -> type[Experiment]:

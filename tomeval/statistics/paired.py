@@ -303,7 +303,7 @@ def sign_flip(
         Weight of each task in the sum over tasks, in the order of the strata's tasks.
     resamples : int
     rng : numpy.random.Generator
-        The same signs serve all columns.
+        The same signs serve all columns; p of a column does not depend on the others.
     apart : ndarray of bool, shape (T,), optional
         Tasks that need a p of their own; the others have 1 / (1 + resamples) in its place. Default:
         all.
@@ -321,7 +321,7 @@ def sign_flip(
     least_pooled = np.abs((shares * means).sum(axis=0)) - _TIE * (shares * sizes).sum(axis=0)
     extreme = np.zeros(means.shape, dtype=np.int64)
     extreme_pooled = np.zeros(columns, dtype=np.int64)
-    widest = max(max(len(part) for part in strata), shares.size)
+    widest = max(len(part) for part in strata)
     ends = np.cumsum([part.shape[1] for part in strata]).tolist()
     rows = [slice(end - part.shape[1], end) for end, part in zip(ends, strata, strict=True)]
     wanted = [apart is None or bool(apart[mine].any()) for mine in rows]
@@ -334,9 +334,9 @@ def sign_flip(
         drawn = _random_signs(count, [len(part) for part in strata], rng)
         for number, (part, signs) in enumerate(zip(strata, drawn, strict=True)):
             pooled += signs @ together[number]
-            if wanted[number]:
-                mine = rows[number]
-                sums = (signs @ part.reshape(len(part), -1)).reshape(count, -1, columns)
+            mine = rows[number]
+            for some in chunks(count, part.shape[1] * columns) if wanted[number] else ():
+                sums = (signs[some] @ part.reshape(len(part), -1)).reshape(-1, *means[mine].shape)
                 extreme[mine] += (np.abs(sums) >= least[mine]).sum(axis=0)
         extreme_pooled += (np.abs(pooled) >= least_pooled).sum(axis=0)
     return (1 + extreme) / (1 + resamples), (1 + extreme_pooled) / (1 + resamples)
