@@ -2,7 +2,7 @@
 
     tomeval --plugin example_name.py table RUN --metric example_name_percent
     tomeval --plugin example_name.py table RUN --what example_name
-    tomeval --plugin example_name.py plot RUN --only example_name
+    tomeval --plugin example_name.py plot RUN --only example_name --out plots
     tomeval --plugin example_name.py example_name RUN
 
 In a package with an entry point, as `tomeval init strategy` makes one, it needs no --plugin.

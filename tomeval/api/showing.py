@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -194,5 +195,8 @@ def shown_in_notebook() -> Iterator[tuple[Live, Progress]]:
 
 
 def _state(live: Live) -> dict[str, str]:
-    """Return steps and episodes as a notebook shows them."""
-    return {"text/plain": f"{live.steps:,} of {live.total:,} steps; episodes: {live.counts}"}
+    """Return a bar, steps, time left and episodes as a notebook shows them."""
+    left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
+    text = f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"
+    bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
+    return {"text/plain": text, "text/html": f"{bar} {escape(text)}"}

@@ -44,7 +44,7 @@ class Table:
     side_by_side : bool
         Ask seats of one stage, and probes, at once: worth its cost if models answer.
     on_step : callable
-        Called after every decision.
+        Called after every decision, unless the game ends there without a result.
     start
         The state after the deal, where that is known already.
     record : sequence of Stage
@@ -183,11 +183,13 @@ class _Play:
         for decision in decisions.values():
             if decision.slot in (SUBJECT_SLOT, *asked):
                 value(self.game, self.game.view(self.state, decision.seat), decision)
+        goes_on = all(decision.verdict != "invalid" for decision in decisions.values())
         for ask in asks:
             self.open[ask] = decision = decisions[ask]
             self.played.decisions.append(decision)
             self._log(decision)
-            self.table.on_step(decision)
+            if goes_on:
+                self.table.on_step(decision)
 
     def _set_door(self, mine: list[Ask], theirs: asyncio.Future[list[Any]]) -> None:
         """Put behind the subject's door what others decide: now, or after an action of its own."""
