@@ -105,7 +105,8 @@ class Budget:
         for what, used, more, cap in caps:
             if cap is not None and used + more > cap:
                 left = f", and it may take {more:.6g}" * (what != "calls")
-                return f"{used:.6g} of {cap:.6g} {what} are used{left}"
+                said = "are spent" if what == "cost" else f"{what} are used"
+                return f"{used:.6g} of {cap:.6g} {said}{left}"
         return ""
 
     def _count(self, calls: int, tokens: int, cost: float) -> None:
