@@ -514,8 +514,9 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     names = run.metric_names
     asked = ("episode", *typed, "status", "steps")
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
-    columns = ["cell", *run.cells[0].columns, *_SET, "episode", *called, *typed, "status", "steps"]
-    columns += names
+    kept = [name not in names for name in typed]  # a measure says the same of complete episodes
+    columns = ["cell", *run.cells[0].columns, *_SET, "episode", *called]
+    columns += [*itertools.compress(typed, kept), "status", "steps", *names]
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for cell in run.cells:
@@ -527,7 +528,8 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                 if status == COMPLETE:
                     said = [float(values[name][index]) for name in names]
                     index += 1
-                own_columns = map(_plain, cell.shown_episode(own_number))
+                shown = itertools.compress(cell.shown_episode(own_number), kept)
+                own_columns = map(_plain, shown)
                 match = (cell.episode_names[episode] if cell.episode_names else "",)
                 named = (*cell.columns.values(), *(cell.definition[key] for key in _SET))
                 own = (cell.number, *named, episode, *match[: len(called)])

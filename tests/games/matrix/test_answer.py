@@ -9,6 +9,7 @@ from typing import Any
 
 import answer_coverage
 import pytest
+from support import scripts
 
 import tomeval
 from tomeval.games.matrix import answer as words_of
@@ -28,6 +29,7 @@ from tomeval.games.matrix.answer import (
     SHORT_SIGHTED,
     UNDECIDED,
     UNKNOWN,
+    UNREAD,
     UNSAID,
     USES,
     WELL,
@@ -37,8 +39,11 @@ from tomeval.games.matrix.answer import (
     words,
 )
 from tomeval.games.matrix.results import matrix_cells
+from tomeval.play.runner import run_experiment
 from tomeval.report.views import MOST_ROWS, Asked, cells_view
+from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import SCORES
+from tomeval.runs.results import Run
 from tomeval.statistics.bounded import ends_if_alike
 
 PERFECT = {"kind": "simulated", "name": "perfect", "p": 1.0, "q": 1.0}
@@ -229,6 +234,21 @@ def test_without_predictions_partner_stake_or_episodes(tmp_path) -> None:
         (cell,) = matrix_cells(run)
         cell.__dict__["episodes"] = cell.episodes[:0]
         assert answer(cell) == NO_EPISODE
+
+
+def test_of_a_player_who_was_never_understood_nothing_is_said(tmp_path) -> None:
+    data = {"games": ["IPD"], "partners": "tit_for_tat", "horizon": 4, "episodes": 6}
+    data |= {"on_invalid": "random", "subjects": [{"strategy": "QA", "max_attempts": 1}]}
+    with scripts(mute=lambda request: "hm"):
+        experiment = make_experiment({**data, "model": "scripted:mute"})
+        run_experiment(experiment, tmp_path / "run", go_on=True)
+    with Run(tmp_path / "run") as run:
+        (cell,) = matrix_cells(run)
+        assert len(cell.episodes) == 6
+        assert answer(cell) == UNREAD
+        view = cells_view([run], Asked())
+        assert "invalid % 100.0" in view.grids[0].above
+        assert "up to 100.0 % of the answers" in " ".join(view.notes)
 
 
 def test_the_answer_is_of_the_interval_that_is_shown(tmp_path) -> None:
