@@ -141,13 +141,8 @@ def _format(form: Format | None, out: Path | None) -> Format:
     if out is None:
         return form or "text"
     said = "csv" if form == "spreadsheet" else form or ""
-    endings = {**SUFFIXES, "txt": said or "text"}
-    check_ending(out, said, endings)
-    ending = out.suffix[1:].lower()
-    if not form and ending not in ("", *endings):
-        known = ", ".join(f".{name}" for name in endings)
-        raise TomevalError(f"-o {out}: unknown ending {ending!r}; known: {known}; or name --format")
-    return form or SUFFIXES.get(ending, "text")
+    check_ending(out, said, {**SUFFIXES, "txt": said or "text"})
+    return form or SUFFIXES.get(out.suffix[1:].lower(), "text")
 
 
 def _which_table(
