@@ -254,6 +254,7 @@ def columns(text: str, approximate: bool) -> dict[str, Column]:
     their numbers are summed up, see `Column`.
     """
     head, *rows = csv.reader(io.StringIO(text))
+    assert len({*head}) == len(head), "a column stands there twice"
     recorded: dict[str, Column] = {}
     for place, name in enumerate(head):
         values = [row[place] for row in rows]

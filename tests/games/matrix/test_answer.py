@@ -244,8 +244,7 @@ def test_of_a_player_who_was_never_understood_nothing_is_said(tmp_path) -> None:
         run_experiment(experiment, tmp_path / "run", go_on=True)
     with Run(tmp_path / "run") as run:
         (cell,) = matrix_cells(run)
-        assert len(cell.episodes) == 6
-        assert answer(cell) == UNREAD
+        assert (len(cell.episodes), answer(cell)) == (6, UNREAD)
         view = cells_view([run], Asked())
         assert "invalid % 100.0" in view.grids[0].above
         assert "up to 100.0 % of the answers" in " ".join(view.notes)
