@@ -33,8 +33,8 @@ from tomeval.games.arena.scripts import play_arena
 from tomeval.games.matrix.games import get_game
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.play.runner import run_experiment
+from tomeval.runs.analyses import known_tables
 from tomeval.runs.experiment import load_experiment, make_experiment
-from tomeval.runs.outside import known_tables
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
 

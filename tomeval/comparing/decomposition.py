@@ -120,8 +120,9 @@ def decompose(runs: Runs, by: str | None = None, reference: str | None = None) -
             labels = filled([{**side.cell.columns, "seed": side.seed} for side in sides])
             if len(listed) > 1:
                 labels = [{**m, "run": s.run} for m, s in zip(labels, sides, strict=True)]
-    whole = domain.measures[domain.compare.parts.whole]
-    limits = np.array([domain.measures[name].limits for name in metrics])
+    measures = listed[0].measures
+    whole = measures[domain.compare.parts.whole]
+    limits = np.array([measures[name].limits for name in metrics])
     rows = [_decomposed(group, whole, limits) for group in groups.values()]
     means, shares = (np.stack([row[place] for row in rows]) for place in (0, 1))
     return Decomposition(

@@ -158,9 +158,6 @@ class Read:
         The domain's own measures that a run has data for; None: all.
     references : tuple of str
         What regret can be measured from, the default first.
-    data : mapping
-        Kinds of data that only some runs have, by name: each tells whether a store has it.
-        Extensions name what their measures need (`tomeval.core.extensions.Extension`).
     """
 
     schema: Schema
@@ -169,7 +166,6 @@ class Read:
     step_records: Callable[[Store, Sequence[int]], Iterator[dict[str, Any]]] = _step_records
     measured: Callable[[Run], Mapping[str, Measure]] | None = None
     references: tuple[str, ...] = ("",)
-    data: Mapping[str, Callable[[Store], bool]] = field(default_factory=dict)
 
 
 def _steps_as_lines(run: Run, cell: RunCell, episode: int) -> Iterator[Line]:

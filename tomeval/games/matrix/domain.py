@@ -27,9 +27,6 @@ from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
     as_records,
-    cells_with_beliefs,
-    has_changes,
-    has_probabilities,
     has_reactions,
     partners_known,
     partners_react,
@@ -173,13 +170,6 @@ MATRIX = Domain(
         step_records=step_records,
         measured=_measured,
         references=REFERENCES,
-        data={
-            "beliefs": lambda store: bool(cells_with_beliefs(store)),
-            "changes": has_changes,
-            "fresh games": lambda store: any("disguise" in d["game"] for _, d in store.cells()),
-            "internal": lambda store: any("internal" in d for _, d in store.cells()),
-            "probabilities": has_probabilities,
-        },
     ),
     show=Show(
         headline=(
