@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
-from tomeval.comparing.decomposition import Decomposition, decompose
 from tomeval.comparing.result import ALPHA
 from tomeval.comparing.sides import left_out
 from tomeval.core.errors import TomevalError, unknown
@@ -107,33 +106,6 @@ def _differences(runs: Sequence[Run], options: Row) -> Table:
     return rows, comparison_above(comparison), list(comparison.notes)
 
 
-def _shares(runs: Sequence[Run], options: Row) -> Table:
-    split = decompose(runs, None if options["by_task"] else options["by"], options["reference"])
-    rows = split.rows()
-    if options["form"] in READ:
-        labelled = zip(rows, split.labels, strict=True)
-        rows = [_shares_read(split, row, label) for row, label in labelled]
-        keys = list(dict.fromkeys(key for row in rows for key in row))
-        rows = [{key: row.get(key, "") for key in keys} for row in rows]
-    notes = [f"{n}: {why}" for n, why in zip(split.names, split.reason, strict=True) if why]
-    notes += [] if options["by_task"] else left_out(runs, options["by"])
-    whole = split.whole.heading
-    above = [f"parts of {whole} (95 % Student intervals) and their shares (Fieller intervals)"]
-    return rows, above, notes
-
-
-def _shares_read(found: Decomposition, row: Row, label: Row) -> Row:
-    """Return a row of a decomposition for reading: parts in the whole's unit, shares in percent."""
-    digits = found.whole.digits
-    shown = {key: value for key, value in label.items() if value not in ("", None)}
-    shown[found.whole.heading] = interval(*_ends(row, "functional"), digits, symmetric=True)
-    for name in found.parts:
-        shown[name] = interval(*_ends(row, name), digits, symmetric=True)
-    for name in found.parts:
-        shown[f"{name} %"] = interval(*_ends(row, f"{name}_share", 100), 1)
-    return shown
-
-
 def _power(runs: Sequence[Run], options: Row) -> Table:
     from tomeval.comparing.power import POWER, episodes_needed
 
@@ -191,7 +163,6 @@ TABLES: dict[str, Compared] = {
     "differences": Compared(
         _differences, ("--by", "--baseline", "--metric", "--by-task", "--margin", "--scale")
     ),
-    "shares": Compared(_shares, ("--by", "--by-task")),
     "power": Compared(_power, ("--by", "--baseline", "--metric", "--difference")),
 }
 """By the name that ``--what`` takes; extensions bring others.

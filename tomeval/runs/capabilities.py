@@ -55,13 +55,6 @@ class Facts(NamedTuple):
     tables: list[tuple[str, Rows]]
 
 
-class Parts(NamedTuple):
-    """How a measure splits exactly into others: names of measures; `part` has them by word."""
-
-    whole: str
-    part: Mapping[str, str]
-
-
 class Worded(NamedTuple):
     """How the measured player of a cell is asked.
 
@@ -311,8 +304,6 @@ class Compare:
         What tasks are named by, besides what differs between them; default: `panel`.
     drawn : str
         What an episode draws (`RunCell.which`), as a word of a sentence.
-    parts : Parts or None
-        The decomposition of its functional measure.
     words : function of a task
         A task, or some of its columns, in words; empty without columns.
     level : function of cell, by
@@ -340,7 +331,6 @@ class Compare:
     shares_draws: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     drawn: str = "partner"
-    parts: Parts | None = None
     words: Callable[[Mapping[str, Any]], str] = _words
     level: Callable[[RunCell, str], str] = lambda cell, by: str(cell.columns[by])
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure

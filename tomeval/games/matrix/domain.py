@@ -37,7 +37,6 @@ from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
-    Parts,
     Play,
     Read,
     Show,
@@ -206,14 +205,6 @@ MATRIX = Domain(
         baseline="tabular baseline",
         shares_draws=("game", "partners"),
         named=("game", "partners"),
-        parts=Parts(
-            "delta_functional_per_step",
-            {
-                "belief": "delta_tom_best_response_per_step",
-                "response": "response_gap_per_step",
-                "foresight": "foresight_gap_per_step",
-            },
-        ),
         words=_words,
         level=_level,
         held=_held,
