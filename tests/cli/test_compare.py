@@ -70,8 +70,7 @@ def test_csv_holds_the_librarys_numbers(folder) -> None:
     [
         (["--margin", "tom_percent=x"], "write METRIC=VALUE"),
         (["--baseline", "rnd"], "unknown strategy as the baseline 'rnd'"),
-        (["--what", "shares", "--scale", "range"], "--scale has no effect with --what shares"),
-        (["--what", "shares", "--metric", "tom"], "it applies to: differences"),
+        (["--what", "power", "--scale", "range"], "--scale has no effect with --what power"),
     ],
 )
 def test_bad_options_are_one_message(folder, options, message) -> None:

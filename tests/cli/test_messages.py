@@ -103,7 +103,7 @@ MISTAKES = [
     ("table runs/mine --what cell", "unknown table 'cell' (did you mean 'cells'?)"),
     ("report runs/mine -o x.pdf", "-o x.pdf: a report is one HTML file: x.html"),
     ("compare runs/mine --what power --difference 0.1", "give one --metric and the --difference"),
-    ("compare runs/mine --what shres", "unknown comparison 'shres' (did you mean 'shares'?)"),
+    ("compare runs/mine --what powr", "unknown comparison 'powr' (did you mean 'power'?)"),
     ("run mine", "mine: no such file, and no shipped experiment (did you mean 'mine.toml'?)"),
     ("run quickstrat", "no such file, and no shipped experiment (did you mean 'quickstart'?)"),
     ("run runs/mine", "runs/mine: is a folder, not an experiment file"),

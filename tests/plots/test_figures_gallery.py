@@ -10,8 +10,8 @@ from support import ROOT
 
 import tomeval
 from tomeval.plots import FIGURES
+from tomeval.runs.analyses import known_figures
 from tomeval.runs.domain import DOMAINS, get_domain
-from tomeval.runs.outside import known_figures
 
 GALLERY = ROOT / "figures" / "gallery"
 

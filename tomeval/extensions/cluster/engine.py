@@ -20,7 +20,7 @@ from typing import Any
 
 from tomeval.core.credentials import confirmed_code, confirmed_hosts
 from tomeval.core.errors import TomevalError
-from tomeval.core.plugins import loaded_plugins
+from tomeval.core.parts import loaded_plugins
 from tomeval.extensions.cluster.player import Ended, Ready, Setting
 from tomeval.extensions.cluster.ray_cluster import Lost, RayCluster
 from tomeval.models import is_served, model_name

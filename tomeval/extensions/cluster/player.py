@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
-from tomeval.core.plugins import use_plugin
+from tomeval.core.parts import use_plugin
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.play.engine import Episode, Lines, Watch, spec_key, started

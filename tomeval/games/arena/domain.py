@@ -72,7 +72,6 @@ ARENA = Domain(
         columns=_columns,
         cell=ArenaRunCell,
         step_records=step_records,
-        data={"games": lambda store: True},
     ),
     show=Show(
         headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),

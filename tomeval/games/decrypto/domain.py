@@ -25,7 +25,6 @@ from tomeval.games.running import play_of
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
-    Parts,
     Read,
     Show,
     Worded,
@@ -148,10 +147,6 @@ DECRYPTO = Domain(
         task=("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid"),
         unit="deal",
         shares_draws=("rules", "words", "records"),
-        parts=Parts(
-            "delta_functional_per_turn",
-            {"belief": "delta_tom_per_turn", "response": "response_per_turn"},
-        ),
         words=_words,
         level=_level,
         side=_side,

@@ -185,7 +185,7 @@ class Played:
         What Alice was told of Eve.
     more : mapping of str to callable
         What groups of measures read besides, by name, when it is first called; see
-        `tomeval.runs.outside.Group`.
+        `tomeval.core.parts.Analysis`.
     """
 
     outcomes: list[str | None]

@@ -27,9 +27,9 @@ from tomeval.games.decrypto.turns import code_number, turns_of
 from tomeval.games.running import RECORDED
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists
+from tomeval.runs.analyses import readers
 from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
-from tomeval.runs.outside import readers
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store

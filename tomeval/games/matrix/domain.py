@@ -27,9 +27,6 @@ from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
     as_records,
-    cells_with_beliefs,
-    has_changes,
-    has_probabilities,
     has_reactions,
     partners_known,
     partners_react,
@@ -40,7 +37,6 @@ from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
-    Parts,
     Play,
     Read,
     Show,
@@ -173,13 +169,6 @@ MATRIX = Domain(
         step_records=step_records,
         measured=_measured,
         references=REFERENCES,
-        data={
-            "beliefs": lambda store: bool(cells_with_beliefs(store)),
-            "changes": has_changes,
-            "fresh games": lambda store: any("disguise" in d["game"] for _, d in store.cells()),
-            "internal": lambda store: any("internal" in d for _, d in store.cells()),
-            "probabilities": has_probabilities,
-        },
     ),
     show=Show(
         headline=(
@@ -216,14 +205,6 @@ MATRIX = Domain(
         baseline="tabular baseline",
         shares_draws=("game", "partners"),
         named=("game", "partners"),
-        parts=Parts(
-            "delta_functional_per_step",
-            {
-                "belief": "delta_tom_best_response_per_step",
-                "response": "response_gap_per_step",
-                "foresight": "foresight_gap_per_step",
-            },
-        ),
         words=_words,
         level=_level,
         held=_held,

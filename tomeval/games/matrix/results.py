@@ -32,10 +32,10 @@ from tomeval.games.matrix.storing import (
     read_played,
 )
 from tomeval.games.matrix.subject_specs import PartnerPlayer
+from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
 from tomeval.runs.measures import SCORE_PARTS, SCORES
-from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import UNBOUNDED
