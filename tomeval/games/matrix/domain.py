@@ -26,7 +26,6 @@ from tomeval.games.matrix.shown import (
 from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
-    as_records,
     cells_with_beliefs,
     has_changes,
     has_probabilities,
@@ -61,8 +60,7 @@ async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> Record:
     seats = models.get(SEAT), models.get(PARTNER)
-    steps = await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
-    return as_records(steps, cell.setup.game)[0]
+    return await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
 
 
 def _together(cell: MatrixCell) -> int:
@@ -164,7 +162,7 @@ MATRIX = Domain(
     play=Play(
         _play,
         _together,
-        lambda cell, first, n: as_records(simulate(cell.setup, first, n), cell.setup.game),
+        lambda cell, first, n: simulate(cell.setup, first, n),
     ),
     read=Read(
         SCHEMA,
