@@ -26,7 +26,6 @@ from tomeval.games.matrix.shown import (
 from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
-    as_records,
     has_reactions,
     partners_known,
     partners_react,
@@ -57,8 +56,7 @@ async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> Record:
     seats = models.get(SEAT), models.get(PARTNER)
-    steps = await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
-    return as_records(steps, cell.setup.game)[0]
+    return await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
 
 
 def _together(cell: MatrixCell) -> int:
@@ -160,7 +158,7 @@ MATRIX = Domain(
     play=Play(
         _play,
         _together,
-        lambda cell, first, n: as_records(simulate(cell.setup, first, n), cell.setup.game),
+        lambda cell, first, n: simulate(cell.setup, first, n),
     ),
     read=Read(
         SCHEMA,
