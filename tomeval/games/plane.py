@@ -134,7 +134,7 @@ class Looks:
     """
 
     def __init__(self, cells: Sequence[RunCell]) -> None:
-        pairs = [(cell.player, str(cell.columns["model"])) for cell in cells]
+        pairs = [(cell.player, cell.own_model) for cell in cells]
         models = list(dict.fromkeys(model for _, model in pairs if model))
         same = len({cell.title for cell in cells}) == len(set(pairs))
         self.models = models if same and 1 < len(models) <= len(FILLINGS) else []
@@ -145,7 +145,7 @@ class Looks:
         """Return the look of a cell's point."""
         if not self.models:
             return point_style(self.subjects.index(cell.title))
-        model = str(cell.columns["model"])
+        model = cell.own_model
         filling = self.models.index(model) if model else 0
         return point_style(self.subjects.index(cell.player), filling)
 
@@ -164,7 +164,7 @@ class Looks:
             if name in players
         ]
         grey = {"marker": "o", "color": "0.4", "markersize": 5.5}
-        models = {str(cell.columns["model"]) for cell in cells}
+        models = {cell.own_model for cell in cells}
         for index, model in enumerate(self.models):
             if model in models:
                 look = point_style(0, index) | grey

@@ -308,8 +308,11 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
                 row["outcome"] = row["answered"]
                 said |= {name: row[name] for name in (*_LAST, *PAYOFFS)}
                 asked = probes.get(step, {})
-                chances = {question: told.pop("chance", None) for question, told in asked.items()}
-                said["probes"] = json.dumps(asked, separators=(",", ":"))
+                chances = {question: told["chance"] for question, told in asked.items()}
+                shown = {
+                    q: {n: told[n] for n in told if n != "chance"} for q, told in asked.items()
+                }
+                said["probes"] = json.dumps(shown, separators=(",", ":"))
                 said |= {name: row[name] for name in HELD}
                 said["chances"] = json.dumps(chances, separators=(",", ":"))
                 said["lenient"] = (row["details"] or {}).get(LENIENT)
