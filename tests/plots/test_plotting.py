@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import tomeval
-from tomeval.games.matrix.figures.curves import curve_figure
+from tomeval.games.matrix.curves import curve_figure
 from tomeval.plots import plot_run
 
 

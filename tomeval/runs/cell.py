@@ -15,13 +15,12 @@ from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
 from tomeval.runs.analyses import known_measures
 from tomeval.runs.measures import (
-    SCORE_PARTS,
-    SCORES,
     FloatArray,
     Measure,
     MeasureFault,
     Totals,
     checked,
+    is_score,
 )
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, Estimate, estimate
@@ -338,7 +337,7 @@ class RunCell:
             estimated = self.mean(table, interval, among, bounds)
             ends = zip(*(part.tolist() for part in estimated), strict=True)
             result |= zip(columns, ends, strict=True)
-        for name in {*SCORES, *SCORE_PARTS} & result.keys():
+        for name in filter(is_score, list(result)):
             result[name] = self._alike(name, parts[name], result[name], interval, reference)
         return result
 

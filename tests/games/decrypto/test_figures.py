@@ -40,7 +40,7 @@ def drawn(opened):
 
 
 def test_every_figure_of_its_own_and_of_every_domain(drawn) -> None:
-    assert {drawing.name for drawing in drawn.values()} == {*OWN, "forest", "differences"}
+    assert {drawing.name for drawing in drawn.values()} == {*OWN, "plane", "forest", "differences"}
 
 
 def test_lines_show_the_rows_of_the_table(opened, drawn) -> None:

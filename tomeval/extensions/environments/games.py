@@ -220,8 +220,9 @@ def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) 
     from tomeval.games.decrypto.players import table_from_spec
     from tomeval.games.decrypto.seating import solver_of, table_of
     from tomeval.games.decrypto.seats import NAMES, ROLES
+    from tomeval.games.game import COUNTED
     from tomeval.games.play import play_game
-    from tomeval.games.played import COUNTED, PlayedGame
+    from tomeval.games.played import PlayedGame
 
     seat = data.pop("seat", "encoder")
     if seat not in ROLES:

@@ -217,6 +217,7 @@ def table_of(
         deal=Stream.of(cell.seed, "arena", "deal", cell.table.stream).episode(deal),
         chance=Stream.of(cell.seed, "arena", "chance", cell.table.stream).episode(episode),
         fallback=Stream.of(cell.seed, "arena", "fallback", *cell.key).episode(episode),
+        statements=Stream.of(cell.seed, "arena", "statements", *cell.key).episode(episode),
         on_invalid=cell.on_invalid,
         door=door,
         solver=solver_of(cell, episode) if cell.values else None,

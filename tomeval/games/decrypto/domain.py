@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from tomeval.games.answer import verdict
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.games.decrypto.measures import (
     MEASURES,
@@ -138,8 +139,18 @@ DECRYPTO = Domain(
         ),
         lines=game_lines,
         tables=_TABLES,
-        figures={"perspective": "tomeval.games.decrypto.figures:perspective_by_turn"},
-        first_figures=("forest", "perspective"),
+        figures={
+            "plane": "tomeval.games.plane:plane",
+            "perspective": "tomeval.games.decrypto.figures:perspective_by_turn",
+        },
+        first_figures=("plane", "forest", "perspective"),
+        verdict=verdict(
+            (
+                *("tom_eve_percent", "delta_functional_per_turn"),
+                *("interception_percent", "miscommunication_percent"),
+            ),
+            ("miscommunication_percent", "interception_percent", "tom_eve_percent"),
+        ),
         facts=later(f"{_DESCRIBED}:run_facts"),
     ),
     compare=Compare(

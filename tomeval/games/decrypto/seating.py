@@ -58,6 +58,7 @@ def table_of(
         deal=unused,
         chance=unused,
         fallback=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
+        statements=Stream.of(cell.seed, "decrypto", "statements", cell.stream).episode(index),
         on_invalid="ask_again" if cell.on_invalid == "void" else cell.on_invalid,
         door=door,
         solver=solver_of(cell),

@@ -16,8 +16,9 @@ from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.seating import table_of
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.stages import Decrypto
+from tomeval.games.game import COUNTED
 from tomeval.games.people.session import Sitting
-from tomeval.games.played import COUNTED, PlayedGame
+from tomeval.games.played import PlayedGame
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.templates import load_prompts
 

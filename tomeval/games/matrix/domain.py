@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tomeval.games.matrix.answer import VERDICT
+from tomeval.games.answer import verdict
 from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
@@ -150,6 +150,8 @@ def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
     return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in setups)
 
 
+PUBLISHED = ("tom_percent", "delta_tom_best_response_per_step", "delta_functional_per_step")
+
 MATRIX = Domain(
     name="matrix",
     title="repeated matrix games against finite-state partners",
@@ -177,9 +179,9 @@ MATRIX = Domain(
         lines=episode_lines,
         first_table="cells",
         figures={
-            "plane": "tomeval.games.matrix.figures:plane",
-            "regret": "tomeval.games.matrix.figures.curves:regret_curves",
-            "tom": "tomeval.games.matrix.figures.curves:tom_curves",
+            "plane": "tomeval.games.plane:plane",
+            "regret": "tomeval.games.matrix.curves:regret_curves",
+            "tom": "tomeval.games.matrix.curves:tom_curves",
         },
         first_figures=("plane", "forest"),
         figures_by=("regret", "tom"),
@@ -192,7 +194,7 @@ MATRIX = Domain(
         notes=notes,
         table_notes=table_notes,
         notes_of_measures=tom_notes,
-        verdict=VERDICT,
+        verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])),
         beside=later("tomeval.games.matrix.published:beside"),
         published=later("tomeval.games.matrix.published:as_published"),
     ),
