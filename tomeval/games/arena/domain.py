@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.games.arena.cells import SUBJECT, play_one, slot_name
+from tomeval.games.arena.cells import SUBJECT, slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
@@ -66,7 +66,7 @@ ARENA = Domain(
     title="games of two or more players, with talk, hidden roles and teams",
     experiment=ArenaExperiment,
     measures=MEASURES,
-    play=play_of(play_one, lambda cell, game: as_record(game, slot_name)),
+    play=play_of(lambda cell, game: as_record(game, slot_name)),
     read=Read(
         SCHEMA,
         columns=_columns,

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.games.decrypto.cells import DecryptoCell
+from tomeval.games.decrypto.experiment import DecryptoExperiment
 from tomeval.games.decrypto.measures import (
     MEASURES,
     PLANTED_MEASURES,
@@ -15,7 +16,6 @@ from tomeval.games.decrypto.measures import (
 )
 from tomeval.games.decrypto.results import DecryptoRunCell, game_lines, has_beliefs
 from tomeval.games.decrypto.scripts import SCRIPTS
-from tomeval.games.decrypto.seating import play_one
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
@@ -122,7 +122,7 @@ DECRYPTO = Domain(
     title="the word game of hints and codes, with a team and an interceptor",
     experiment=DecryptoExperiment,
     measures=MEASURES,
-    play=play_of(play_one, _record),
+    play=play_of(_record),
     read=Read(
         SCHEMA,
         columns=_columns,
