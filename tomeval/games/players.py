@@ -181,7 +181,6 @@ class GameExperiment(Experiment):
     PLAYER: ClassVar[type[GamePlayer]]
     RESERVED: ClassVar[tuple[str, ...]] = ()
     """What line-ups call others than players."""
-    MODEL_AXIS = True
 
     players: dict[str, dict[str, Any]] = Field(default={})
     strategy: str | dict[str, str] | list[str | dict[str, str]] = "QA"

@@ -48,6 +48,17 @@ def _words(task: Mapping[str, Any]) -> str:
     return " with ".join(str(value) for value in shown.values() if value != "")
 
 
+def _level(cell: RunCell, by: str) -> str:
+    """Return a cell's level: who has no strategy, or no model, is one of its own."""
+    return str(cell.columns[by] or cell.columns["player"])
+
+
+def _held(cell: RunCell, by: str) -> str:
+    """Return the model, of which all players are alike where strategies are compared."""
+    names = ("model",) if by == "strategy" else ("player", "strategy", "model")
+    return ", ".join(str(cell.columns[n]) for n in names if n != by and cell.columns[n] != "")
+
+
 def _worded(cell: RunCell) -> Worded | None:
     """Return how the subject is asked."""
     return worded(cell.definition["players"][0])
@@ -96,6 +107,9 @@ ARENA = Domain(
         named=("game",),
         drawn="seating",
         words=_words,
+        level=_level,
+        held=_held,
+        held_name=lambda by: "model" if by == "strategy" else "player",
         worded=_worded,
         content=_content,
     ),

@@ -101,7 +101,7 @@ async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
     table.players = [
         one if seat == role else None for seat, one in zip(ROLES, table.players, strict=True)
     ]
-    table.solver, table.side_by_side, table.record = None, False, trail_of(record, table.start)
+    table.solver, table.record = None, trail_of(record, table.start)
     await play_game(table, 0, 0)
 
 
