@@ -50,7 +50,7 @@ def test_an_option_that_a_kind_has_not_is_told_with_the_near_match() -> None:
 
 def bob(**given):
     """Return Decrypto's options, checked for a seat: strategies are told apart by seat there."""
-    return DecryptoOptions(**given).strategy_of("decoder")
+    return DecryptoOptions(**given).strategy_in("decoder")
 
 
 @pytest.mark.parametrize("made", [ArenaOptions, bob])

@@ -276,7 +276,7 @@ def test_a_decision_and_its_probes_may_be_asked_at_once(prompts, options):
     for at_once in (True, False):
         chair = Chair(0, np.random.default_rng(0), Slow(lambda r: everything(text(r), r)), "one")
         made = LLMOptions(**options)
-        player = LLMSeat(chair, made, made.parsed, prompts)
+        player = LLMSeat(chair, made, made.strategy_in(), prompts)
 
         async def go(player=player, at_once=at_once):
             state, found, rng = State(1), [], np.random.default_rng(1)
