@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 
 import pytest
 from attacks import commands
@@ -12,8 +11,6 @@ import tomeval
 from tomeval.cli.app import app
 from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
-from tomeval.report.comparisons import TABLES
-from tomeval.report.tables import FORMATS
 
 
 @pytest.fixture(scope="module")
@@ -36,21 +33,6 @@ def call(*arguments):
     done = commands.call(*arguments)
     assert (done.code, done.crash) == (0, ""), done.errors
     return done.out + done.errors
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_every_table_in_every_format(folder, kind) -> None:
-    options = ["--metric", "tom_percent", "--difference", 5] if kind == "power" else []
-    shown = {
-        form: call("compare", folder, "--what", kind, "--format", form, *options)
-        for form in FORMATS
-    }
-    assert all("nan" not in text.lower() for text in shown.values())
-    rows = json.loads(shown["json"])
-    assert len(rows) == len(list(csv.DictReader(io.StringIO(shown["csv"])))) > 0
-    assert shown["latex"].startswith("% needs:")
-    assert len([x for x in shown["markdown"].splitlines() if x.startswith("|")]) > 2
-    assert len(shown["text"].splitlines()) > 1
 
 
 def test_csv_holds_the_librarys_numbers(folder) -> None:

@@ -5,11 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from asking import query
 from support import scripts
-from toy_domain import TOY
-
-from tomeval.runs.columns import Table
 
 EXPERIMENT = """
 domain = "toy"
@@ -66,25 +62,6 @@ def test_table_of_cells(tomeval, folder) -> None:
         code, out, errors = tomeval("table", folder, *options)
         assert (code, out) == (2, "")
         assert message in errors
-
-
-def test_tables_of_a_domain_come_first(tomeval, folder, monkeypatch) -> None:
-    nan = float("nan")
-
-    def starts(run, by):
-        counts = query(run, "SELECT start, COUNT(*) FROM episodes GROUP BY start")
-        return [{"by": "+".join(by), "start": s, "count": n, "never": nan} for s, n in counts]
-
-    monkeypatch.setattr(TOY.show, "tables", {"starts": Table("starts of episodes", starts)})
-    rows = json.loads(tomeval("table", folder, "--by", "a", "--by", "b", "--format", "json")[1])
-    assert {row["by"] for row in rows} == {"a+b"}
-    assert sum(row["count"] for row in rows) == 18
-    assert {row["never"] for row in rows} == {None}
-    assert "never" not in tomeval("table", folder)[1]  # a column without any number
-    assert "loss" in tomeval("table", folder, "--what", "cells")[1]
-    assert "loss" in tomeval("table", folder, "--interval", "t")[1]
-    code, _, errors = tomeval("table", folder, "--what", "starts", "--interval", "t")
-    assert (code, "need --what cells" in errors) == (2, True)
 
 
 def test_transcript(tomeval, folder) -> None:

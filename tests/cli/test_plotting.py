@@ -25,20 +25,6 @@ def names(out: str) -> list[str]:
     return [line.rsplit("/", 1)[-1] for line in out.splitlines()]
 
 
-def test_a_handful_of_files_and_how_to_get_the_others(tomeval, run, tmp_path) -> None:
-    code, out, err = tomeval("plot", run, "--out", tmp_path)
-    assert code == 0
-    assert names(out) == [
-        "plane.png",
-        "forest_regret.png",
-        "forest_tom.png",
-        "captions.md",
-    ]
-    assert err.splitlines() == [
-        "note: not drawn: differences, regret, tom (--all, or --only NAME)",
-    ]
-
-
 def test_only_the_named_cells_and_measures(tomeval, run, tmp_path) -> None:
     some = ("--where", "game=IPD", "--where", "subject!=random", "--metric", "ToM %")
     code, out, _ = tomeval("plot", run, "--out", tmp_path, *some)

@@ -28,21 +28,6 @@ def folder(tmp_path_factory):
 # --- table ----------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_the_same_selection_whole_and_plain(tomeval, folder) -> None:
-    code, out, errors = tomeval("table", folder)
-    assert (code, "more metrics" in errors) == (0, False)
-    assert "\x1b" not in out
-    lines = out.splitlines()
-    assert len(lines) == 2 + 18
-    assert lines[1].split()[-1] == "answer"
-    assert {line.split("  ")[0] for line in lines[2:]} == {"rmax", "equilibrium", "random"}
-    across = tomeval("table", folder, "--metric", "regret")[1].splitlines()
-    assert len(across) == 1 + 2 + 3
-    whole = tomeval("table", folder, "--all")[1].splitlines()
-    assert len(whole) == 2 + 18
-    assert "self-consistent %" in whole[1]
-
-
 def test_metrics_and_columns_are_chosen_in_every_format(tomeval, folder) -> None:
     base = ("table", folder, "--where", "game=IPD", "--where", "subject!=random")
     out = tomeval(*base, "--metric", "tom", "--metric", "regret", "--format", "csv")[1]
@@ -57,24 +42,7 @@ def test_metrics_and_columns_are_chosen_in_every_format(tomeval, folder) -> None
     assert "single" in latex
 
 
-def test_a_table_goes_to_a_file_in_the_format_of_its_name(tomeval, folder, tmp_path) -> None:
-    for name, start in (("t.tex", "% needs"), ("t.md", "ΔFunctional/T"), ("t.csv", "subject,")):
-        code, out, _ = tomeval("table", folder, "-o", tmp_path / name)
-        assert (code, out) == (0, f"{tmp_path / name}\n")
-        text = (tmp_path / name).read_text(encoding="utf-8")
-        assert text.startswith(start)
-        assert text.endswith("\n")
-
-
 # --- status ---------------------------------------------------------------------------------------
-
-
-def test_status_says_n_of_n_for_every_cell(tomeval, folder) -> None:
-    lines = tomeval("status", folder)[1].splitlines()
-    head = next(n for n, line in enumerate(lines) if line.startswith("cell "))
-    body = lines[head + 1 : head + 19]
-    assert [line.split()[0] for line in body] == [str(n) for n in range(18)]
-    assert all(line.endswith("5 of 5") for line in body)
 
 
 # --- transcript -----------------------------------------------------------------------------------

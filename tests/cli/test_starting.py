@@ -2,68 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
-from support import ROOT
 
 from tomeval.core.resources import shipped
 from tomeval.strategies.templates import load_prompts
 
-
-def names(out: str) -> list[str]:
-    """Return the first column of a table as CSV."""
-    return [line.partition(",")[0] for line in out.splitlines()[1:]]
-
-
 # --- lists ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("what", "known"),
-    [
-        ("models", "openai:MODEL@BASE_URL"),
-        ("measures", "tom_percent"),
-        ("figures", "forest"),
-        ("tables", "cells"),
-        ("prompts", "advice/oracle"),
-        ("experiments", "quickstart"),
-    ],
-)
-def test_lists_hold_what_commands_take(tomeval, what, known) -> None:
-    code, out, _ = tomeval("list", what, "--format", "csv")
-    assert code == 0
-    assert known in out
-
-
-def test_a_text_chooses_rows(tomeval) -> None:
-    _, out, _ = tomeval("list", "partners", "TIT_FOR", "--format", "csv")
-    assert "tit_for_tat" in names(out)
-    assert all("tit_for" in line.lower() for line in out.splitlines()[1:])
-
-
 # --- python -m tomeval ----------------------------------------------------------------------------
-
-
-def process(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "tomeval", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=ROOT,
-        check=False,
-    )
-
-
-def test_the_package_is_a_command() -> None:
-    done = process("--version")
-    assert done.returncode == 0
-    assert done.stdout.startswith("tomeval ")
-    done = process("--help")
-    assert "--install-completion" in done.stdout
-    assert "Usage: python -m tomeval" in done.stdout
 
 
 # --- templates of one's own -----------------------------------------------------------------------

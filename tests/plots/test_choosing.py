@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from layout import NEED_MORE
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.plots import Options, chosen, draw, plot_run
-from tomeval.runs.domain import DOMAINS, get_domain
 
 
 @pytest.fixture(scope="module")
@@ -23,18 +21,6 @@ def opened(tmp_path_factory):
 
 
 FIRST = ["plane", "forest_regret", "forest_tom"]
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_the_first_figures_of_every_domain_are_few_and_its_own(domain) -> None:
-    found = get_domain(domain).show
-    known = ["forest", "differences", *found.figures]
-    assert "forest" in found.first_figures[:2]
-    for name in found.first_figures:
-        assert any(name == one or name.startswith(f"{one}_") for one in known)
-    plain = [name for name in found.first_figures if name not in NEED_MORE]
-    assert 1 < len(plain) < 5  # those that extensions add stand behind them
-    assert plain == list(found.first_figures[: len(plain)])
 
 
 def test_metrics_choose_what_forests_and_differences_show(opened) -> None:
@@ -58,19 +44,6 @@ def test_metrics_choose_what_forests_and_differences_show(opened) -> None:
     assert means == pytest.approx([row["reward_per_step"] for row in by_task])
     with pytest.raises(TomevalError, match="does not apply to the figure 'plane'"):
         draw(opened, ["plane"], options)
-
-
-def test_tasks_that_do_not_fit_one_picture_have_one_for_each_set_of_partners(tmp_path) -> None:
-    games = ["RPS", "IBS", "IPD"]
-    experiment = {"games": games, "partners": ["single_action", "tit_for_tat", "always(0)"]}
-    experiment |= {"subjects": "random", "horizon": 3, "episodes": 2}
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        stems = [drawing.stem for drawing in draw(run, ["forest_tom"])]
-        assert stems == [f"forest_tom_{p}_3" for p in ("single_action", "tit_for_tat", "always-0-")]
-        with tomeval.Run(run.folder, where=["partners=tit_for_tat"]) as some:
-            (one,) = draw(some, ["forest_tom"])
-    assert one.stem == "forest_tom"
-    assert [axes.get_title() for axes in one.figure.axes] == games
 
 
 def test_captions_say_what_every_file_shows(opened, tmp_path) -> None:

@@ -24,12 +24,6 @@ def test_every_picture_is_in_the_index_and_the_other_way_round() -> None:
     assert index.count("Figure: `") == len(shown)
 
 
-def test_the_manual_shows_pictures_of_the_gallery() -> None:
-    for page in (ROOT / "docs").glob("*.md"):
-        for name in re.findall(r"\(\.\./figures/gallery/([^)]+)\)", page.read_text("utf-8")):
-            assert (GALLERY / name).is_file(), f"{page.name}: {name}"
-
-
 def test_the_manual_has_a_row_for_every_figure() -> None:
     text = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
     listed = {

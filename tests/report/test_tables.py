@@ -20,14 +20,6 @@ def render(rows, form="text", width=None):
     return tables.render(rows, form, MATRIX.measures, (*MATRIX.compare.task, "seed"), width)
 
 
-def test_without_measures_columns_go_by_their_names_and_nothing_is_bold() -> None:
-    text = tables.render(ROWS, "markdown")
-    assert "| subject | tom % |" in text
-    assert "97.46 ± 0.40" in text
-    assert "**" not in text
-    assert "**" not in tables.render(ROWS, "markdown", MATRIX.measures)
-
-
 def test_json_round_trips_at_full_precision_and_is_strict() -> None:
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is not JSON")
@@ -37,14 +29,6 @@ def test_json_round_trips_at_full_precision_and_is_strict() -> None:
     assert rows[1]["tom_percent"] == 100 / 3
     assert rows[2]["tom_percent"] is None
     assert json.loads(render([{"x": float("inf")}], "json"), parse_constant=refuse) == [{"x": None}]
-
-
-def test_markdown_escapes_bars() -> None:
-    lines = render(ROWS, "markdown").splitlines()
-    assert lines[0] == "game RPS"  # one row lacks its interval: nothing is told from it
-    assert lines[2] == "| subject | ToM % |"
-    assert lines[4] == "| a\\|b | 97.46 ± 0.40 |"
-    assert all(line.replace("\\|", "").count("|") == 3 for line in lines[2:])
 
 
 def test_an_interval_that_is_not_symmetric_shows_its_ends() -> None:

@@ -9,7 +9,6 @@ from collections import Counter
 import pytest
 from rich.cells import cell_len
 
-from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid
 from tomeval.report.text import text_of
 
@@ -57,15 +56,6 @@ def test_numbers_stand_below_each_other() -> None:
     ]
 
 
-def test_texts_that_are_numbers_are_no_names() -> None:
-    row = {"who": "a", "size": "0.5 [0.25, 0.75]", "p": "2e-05", "much": "12.5 ± 0.5", "no": "–"}
-    grid = grid_of([row, {**row, "who": "3 x b", "size": "0.25"}], keep=tuple(row))
-    assert grid.lead == [0]
-    parts = text_of(grid, 24).split("\n\n")
-    assert [part.split()[0] for part in parts] == ["who"] * len(parts)
-    assert len(parts) > 1
-
-
 def test_what_can_be_spared_is_left_out_and_named() -> None:
     heads = ["who", "knows", "ToM %", "answer"]
     body = [["LM", "94 [91, 96]", "95.7 [93.1, 97.3]", "knows, does not use"]]
@@ -110,8 +100,3 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_divided(seed) -> No
         shown = Counter(_NUMBERS.findall("\n".join(lines)))
         for number in _NUMBERS.findall("\n".join(map(" ".join, body))):
             assert shown[number] > 0, (width, number)
-
-
-def test_wide_characters_take_two_columns() -> None:
-    grid = Grid([], ["who", "n"], [["漢字", "1"], ["abc", "2"]], lead=[0])
-    assert text_of(grid).splitlines() == ["who   n", "漢字  1", "abc   2"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from tomeval.games.matrix.domain import MATRIX
-from tomeval.report.rows import grid_of, sorted_rows
+from tomeval.report.rows import grid_of
 from tomeval.report.tables import set_grid
-from tomeval.report.views import Asked, chosen_rows, measures_view
+from tomeval.report.views import Asked, measures_view
 from tomeval.runs.columns import interval_columns
 
 NAN = float("nan")
@@ -125,21 +125,6 @@ def test_one_task_or_too_many_are_a_row_per_cell_sorted_within_the_task() -> Non
     assert len(shown(nine)) == 2 + 18
     eight = [found for found in nine if found["partners"] != "I"]
     assert len(shown(eight)) == 2 + 2
-
-
-def test_rows_are_sorted_within_their_task() -> None:
-    found = sorted_rows(rows_of({**VALUES, "d": (NAN, 0.1)}), MEASURES[REGRET], ("partners",))
-    order = " ".join(f"{r['subject']}{r['partners']}" for r in found)
-    assert order == "bx ax cx dx dy cy ay by"  # no value comes last
-
-
-def test_chosen_measures_keep_their_intervals_and_what_tells_rows_apart() -> None:
-    rows = rows_of()
-    [first, *_] = chosen_rows(rows, MEASURES, Asked(metrics=("regret",)))
-    assert list(first)[-2:] == [REGRET, f"{REGRET}_ci95"]
-    assert TOM not in first
-    assert first["seed"] == 1
-    assert chosen_rows(rows, MEASURES, Asked()) == rows
 
 
 def test_an_interval_without_an_end_shows_the_end_that_it_has() -> None:

@@ -367,12 +367,6 @@ def test_lists_of_any_length_and_numbers(reader, text, says):
     assert shaped(reader, text) == says
 
 
-def test_a_list_of_any_length_is_asked_for_with_dots_that_are_no_answer():
-    assert WORDS.form == '{"words": ["...", ...]}'
-    text = f'{MARKER} {WORDS.form}\n\nSo:\n{MARKER} {{"words": ["a"]}}'
-    assert WORDS.read(text, "stop").value == ["a"]
-
-
 # --- a second reader, which looks at words only ---------------------------------------------------
 
 # Words that may stand before a label: names of marks, and of what is chosen.

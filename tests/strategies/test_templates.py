@@ -1,7 +1,5 @@
 """Prompt templates: front matter, folders of one's own, and what a template cannot do."""
 
-import os
-
 import numpy as np
 import pytest
 from known import Known, fixed, make_setup, play
@@ -58,13 +56,6 @@ def test_malformed(tmp_path, text, message):
     assert str(path) in str(caught.value)
 
 
-def test_not_text(tmp_path):
-    write(tmp_path)
-    (tmp_path / "matrix" / "answer" / "qa_act.j2").write_bytes(b"+++\n\xff")
-    with pytest.raises(TomevalError, match="not UTF-8"):
-        Prompts("matrix", tmp_path).get("answer/qa_act")
-
-
 def test_folders(tmp_path):
     with pytest.raises(TomevalError, match="no such folder"):
         Prompts("matrix", tmp_path / "none")
@@ -78,12 +69,6 @@ def test_folders(tmp_path):
     assert own.sha256() != Prompts("matrix").sha256()
     with pytest.raises(TomevalError, match="unknown prompt template 'answer/qa'"):
         own.get("answer/qa")
-
-
-def test_a_file_that_replaces_nothing_is_an_error(tmp_path):
-    write(write(tmp_path), name="answer/qa_atc")
-    with pytest.raises(TomevalError, match=r"qa_atc' \(did you mean 'answer/qa_act'\?\)"):
-        Prompts("matrix", tmp_path)
 
 
 def test_own_folder_in_an_experiment(tmp_path):
@@ -227,12 +212,3 @@ def test_rendered_prompts_hold_no_leftovers():
             assert "\n\n\n" not in text
             assert not any(line != line.rstrip() for line in text.splitlines())
             assert text == text.strip()
-
-
-def test_a_pipe_in_place_of_a_template_is_refused(tmp_path) -> None:
-    prompts = Prompts("matrix", write(tmp_path, "x"))
-    path = prompts.path("answer/qa_act")
-    path.unlink()
-    os.mkfifo(path)
-    with pytest.raises(TomevalError, match="cannot be read"):
-        prompts.render("answer/qa_act")

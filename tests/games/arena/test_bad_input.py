@@ -50,20 +50,6 @@ def test_options_that_make_no_sense_are_one_line(game, table, said):
     assert said in message
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\nb", "a\tb"])
-def test_a_game_has_a_name_that_can_be_shown(name):
-    one = {"kind": "uniform"}
-    message = refused("blotto", one, one, name=name)
-    assert "x.toml: games" in message
-    assert repr(name) in message
-
-
-def test_what_a_model_cannot_play_is_said_with_file_and_player():
-    model = {"model": "scripted:arena", "strategy": "LM"}
-    message = refused("blotto", model, {"kind": "uniform"})
-    assert message.startswith("x.toml: lineups[0]: player 'a': strategy 'LM' cannot play 'blotto'")
-
-
 def test_a_word_that_is_nearly_one_of_the_choices_gets_the_near_match():
     one = {"kind": "uniform"}
     message = refused("blotto", one, one, {"reward": "mach"})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.arena.experiment import round_robin
-from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.experiment import make_experiment
 
 VOICES = ["scripted:arena", "scripted:arena_rival"]
 LEAGUE = {
@@ -76,15 +76,6 @@ def test_leagues_that_cannot_be_played_are_one_line(change, said) -> None:
         _ = make_experiment(LEAGUE | change, where="x.toml").cells
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_models_of_the_command_line_are_the_league() -> None:
-    loaded = load_experiment("arena_league", model=["pocket", "scripted:arena"])
-    assert {cell.key[1] for cell in loaded.cells} == {"pocket", "scripted:arena"}
-    matrix = load_experiment("table_1", ["episodes=1"], ["pocket", "pocket-rational"])
-    assert {c.spec.model_name for c in matrix.cells} - {""} == {"pocket", "pocket-rational"}
-    with pytest.raises(TomevalError, match="players of decrypto share one model"):
-        load_experiment("decrypto_quickstart", model=["pocket", "scripted:arena"])
 
 
 def talks(experiment) -> dict[str, str]:

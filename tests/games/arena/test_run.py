@@ -90,17 +90,6 @@ def run_cells(*arguments):
     return list(experiment(*arguments).cells)
 
 
-def test_players_take_every_seat_on_one_deal(played):
-    run = played(["chance"], ["tft", "alld"])
-    seats = [
-        (deal, json.loads(text))
-        for deal, text in query(run, "SELECT deal, seats FROM episodes ORDER BY episode")
-    ]
-    assert [deal for deal, _ in seats] == [0, 0, 0, 1, 1, 1]
-    assert [s[0] for _, s in seats] == [0, 1, 2, 0, 1, 2]
-    assert run.cells[0].clusters.tolist() == [0, 0, 0, 1, 1, 1]
-
-
 def test_a_stored_game_is_replayed_to_what_was_paid(played):
     run = played(["chance"], ["noisy", "sloppy"], on_invalid="eliminate", attempts=2, episodes=12)
     [cell] = run.cells
@@ -163,20 +152,6 @@ def test_results_and_ratings_count_the_same_games(played):
     assert row["caused_fatal_percent"] == row["invalid_rate"] == 0
 
 
-def test_answers_of_others_are_not_those_of_the_measured_player(played):
-    more = {"episodes": 30, "attempts": 1, "on_invalid": "default"}
-    run = played(["tft", "sloppy"], ["sloppy", "alld"], **more)
-    clean, sloppy = run.rows()
-    asked = (
-        "SELECT COUNT(*), SUM(outcome != 'valid') FROM asked WHERE cell = 1 AND seat = 'subject'"
-    )
-    [(count, bad)] = query(run, asked)
-    assert (clean["invalid_rate"], sloppy["invalid_rate"]) == (0, bad / count)
-    assert 0.3 < bad / count < 0.5
-    again = played(["tft"], ["sloppy", "alld"], episodes=30)
-    assert again.rows()[0]["reask_rate"] == 0
-
-
 def test_forfeit_loses_at_once(played):
     run = played(["sloppy"], ["noisy", "alld"], episodes=60, on_invalid="forfeit", attempts=1)
     assert statuses(run) == {"complete": 60}
@@ -214,18 +189,6 @@ def test_the_default_action_is_not_the_players_own(played):
     assert len(rows) > 20
     assert set(rows) == {('["cooperate", "cooperate"]', None, None)}
     assert result_rows(run, ())[0]["caused_fatal_percent"] == 0
-
-
-def test_eliminated_players_leave_the_game_to_others(played):
-    run = played(["tft"], ["sloppy", "noisy"], episodes=60, on_invalid="eliminate", attempts=1)
-    assert statuses(run) == {"complete": 60}
-    out = [r for r in game_records(run) if any(e.fatal for e in r.errors)]
-    assert len(out) > 30
-    assert all(len(r.errors) == 1 for r in out)
-    # An elimination in the last round, or before it, leaves two who play to the end.
-    assert query(run, "SELECT DISTINCT ending FROM episodes") == [("played",)]
-    # Values are not known where a partner may drop out.
-    assert run.cells[0].totals("exact_percent").values.sum() == 0
 
 
 def test_stop_names_the_answer(tmp_path):
@@ -275,31 +238,6 @@ def test_a_players_draws_do_not_depend_on_who_else_plays(played):
 
 
 # Bad input
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"lineups": []}, "x.toml: nothing to play: add [[lineups]]"),
-        (
-            {"lineups": [{"game": "g", "subject": "tft", "others": ["tft"]}]},
-            "lineups[0].others: 'g' has 3 seats, so the subject needs 2 others, not 1",
-        ),
-        (
-            {"lineups": [{"game": "g", "subject": "tfd", "others": "tft"}]},
-            "x.toml: lineups[0]: unknown player 'tfd' (did you mean 'tft'?)",
-        ),
-        (
-            {"lineups": [{"game": "g", "subject": "tft", "others": ["planner", "tft"]}]},
-            "x.toml: lineups[0]: player 'planner': a planner must be the subject, and all others",
-        ),
-    ],
-)
-def test_bad_experiments(change, message):
-    with pytest.raises(TomevalError) as caught:
-        experiment(["tft"], ["tft", "alld"], **change)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_belief_response_and_foresight_add_up(played):

@@ -27,6 +27,7 @@ eve = true
 eve_reminded = true
 bob = true
 beliefs = true
+beliefs_in_view = true
 [players.script]
 [players.minilm]
 embedding = "minilm"
@@ -44,14 +45,7 @@ def small(tmp_path_factory):
     return folder / "run"
 
 
-SPECIAL = {
-    "replay": "replays no recorded games",
-    "planted": "no data for this table, which needs strategies with belief(...) for Alice: ",
-}
-"""Tables that only some runs have, and what is said of others."""
-
-
-@pytest.mark.parametrize("what", [name for name in TABLES if name not in SPECIAL])
+@pytest.mark.parametrize("what", [name for name in TABLES if name not in ("replay", "planted")])
 @pytest.mark.parametrize("by", [(), ("encoder",), ("interceptor", "encoder")])
 def test_tables(small, tomeval, what, by) -> None:
     args = ["table", small, "--what", what, "--format", "csv"]
@@ -84,29 +78,6 @@ def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
     assert [row["predicted_turns"] > 0 for row in rows] == [
         row["encoder"] == "script" and row["games"] > 0 for row in rows
     ]
-
-
-@pytest.mark.parametrize("what", SPECIAL)
-def test_a_table_for_some_runs_alone(small, tomeval, what) -> None:
-    code, _, err = tomeval("table", small, "--what", what)
-    assert code == 2
-    assert SPECIAL[what] in err
-    assert "planted" not in tomeval("table", small)[2]
-
-
-def test_transcript(small, tomeval) -> None:
-    command = ("transcript", small, "--cell", "0")
-    _, out, _ = tomeval(*command, "--episode", "1", "--no-calls")
-    assert "== step 2: Alice (script), encode: " in out
-    assert "[predicts keywords: one, two, three, four; true: " in out
-    assert "You are playing a word game" not in out
-    _, out, _ = tomeval(*command)
-    assert (
-        out.count("> You are playing a word game") == 3 + 6
-    )  # each seat's first, and each probe's
-    assert "-- encoder: encode" in out
-    code, _, err = tomeval("transcript", small, "--cell", "99")
-    assert (code, "no cell 99" in err) == (2, True)
 
 
 def test_export(small, tomeval) -> None:
@@ -146,18 +117,3 @@ def test_play(tmp_path, tomeval) -> None:
     games.write_text("{}")
     assert "is not a file of recorded games" in tomeval(*play, stdin="123\n134\n")[2]
     assert games.read_text() == "{}"
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("play", "decrypto", "--other", "minlm"), "did you mean 'minilm'"),
-        (("play", "decrypto", *("--other", "random") * 3), "one or two other players, not 3"),
-    ],
-)
-def test_one_clear_message(tmp_path, tomeval, monkeypatch, args, message) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, out, err = tomeval(*args)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert len(err.splitlines()) == 1

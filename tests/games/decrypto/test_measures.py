@@ -313,9 +313,3 @@ def test_coverage_of_the_clustered_interval(p, correlation) -> None:
     assert covered / repeats > 0.91
     if correlation:  # what ignoring the games would do
         assert plain / repeats < 0.9
-
-
-def test_nothing_to_count() -> None:
-    found = clustered_share([], [])
-    assert math.isnan(found.share)
-    assert found.items == 0

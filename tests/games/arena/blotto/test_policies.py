@@ -70,26 +70,6 @@ def test_it_draws_what_it_says_and_each_allocation_once(name, options):
         )
 
 
-def test_who_never_draws_says_so():
-    """A policy that never draws leaves the generator where it was; one that may draw moves it."""
-    certain = [
-        ("mixture", {"allocations": [[5, 0, 0]]}),
-        ("mixture", {"allocations": [[5, 0, 0], [5, 0, 0], [1, 2, 2]], "weights": [1, 2, 0]}),
-        ("copy", {}),
-    ]
-    expected = [True, True, True]
-    for (name, options), sure in zip([*certain, *MANY], [*expected, *DRAWS], strict=True):
-        policy = make(name, options)
-        assert policy.without_chance == sure, name
-        rng = np.random.default_rng(0)
-        before = rng.bit_generator.state
-        policy.act(GAME.view(State(), 1), ASK, policy.start(GAME.view(State(), 1)), rng)
-        assert (rng.bit_generator.state == before) == sure, name
-
-
-DRAWS = [False, False, False, False, True, True]
-
-
 def certain(name, options, rounds):
     return [choices[0][1] for choices in conversation(make(name, options), rounds)]
 
@@ -145,8 +125,3 @@ def test_an_allocation_named_twice_counts_twice():
 def test_options_that_make_no_sense_are_one_error(name, options, message):
     with pytest.raises(TomevalError, match=message):
         make(name, options)
-
-
-def test_boards_that_are_too_large_are_refused():
-    with pytest.raises(TomevalError, match=r"divided in 324,540,216 ways, but at most"):
-        Blotto(BlottoRules(fields=7, units=75))

@@ -5,8 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.arena.named_games import get_kind
@@ -119,15 +117,6 @@ def test_faults(items, broken):
     probe = game.probes(view._state, ASK)[0]
     for read in (game.read(view, ASK, items), game.read(view, probe, items)):
         assert read == tuple(items) if broken is None else read.error == broken.error
-
-
-@given(st.integers(2, 6), st.integers(1, 30))
-def test_the_default_is_even_and_legal(fields, units):
-    game = Blotto(BlottoRules(fields=fields, units=units))
-    default = game.default(game.view(State(), 1), ASK)
-    assert game.broken(default) is None
-    assert max(default) - min(default) <= 1
-    assert list(default) == sorted(default, reverse=True)
 
 
 def test_both_seats_see_their_own_side():

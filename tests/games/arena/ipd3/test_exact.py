@@ -124,14 +124,6 @@ def test_two_rounds_with_talk(names, reward, seat):
     check_everywhere(game, seat, policies, np.random.default_rng(1), steps=1)
 
 
-@pytest.mark.parametrize("names", [("tit_for_tat", "grim"), ("retaliator", "win_stay_lose_shift")])
-@pytest.mark.parametrize("reward", ["points", "rank"])
-def test_three_rounds(names, reward):
-    game = game_of(rounds=3, talk=0, reward=reward)
-    policies = dict(zip((0, 2), map(policy, names), strict=True))
-    check_everywhere(game, 1, policies, np.random.default_rng(2), steps=3)
-
-
 def test_against_tit_for_tat_by_hand():
     """Cooperate with both until the last round, then defect: 4 * 6 + 10; and the known lines."""
     game = game_of(talk=0)

@@ -154,13 +154,6 @@ def test_moves_are_read(items, expected):
     assert (found.error if isinstance(found, Broken) else found) == expected
 
 
-def test_defaults_cooperate_and_say_nothing():
-    game, state = silent([])
-    view = game.view(state, 0)
-    assert game.default(view, Ask(0, "moves")) == (C, C)
-    assert game.default(view, Ask(0, "talk")) == ""
-
-
 def test_who_is_eliminated_keeps_points_and_pays_no_more():
     game, state = silent([ROUND], reward="points")
     game = game_of(talk=1, rounds=2)

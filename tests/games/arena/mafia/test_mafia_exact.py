@@ -223,7 +223,3 @@ def test_the_reply_votes_for_the_stated_mafia():
     assert values.reply({Probe("mafia"): (2,)}) == 2
     assert values.reply({Probe("mafia"): (0,)}) is None  # Player 0 was killed, and not by itself
     assert values.reply({Probe("voted_out", given=1): 1}) is None
-
-
-def test_no_values_for_many_players():
-    assert KIND.solver(make(players=9), 0, table(make(players=9), 0, "follower")) is None
