@@ -14,7 +14,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.games.matrix.measures import METRICS
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
-from tomeval.report.exporting import export_run
+from tomeval.report.exporting import export, export_run
 
 STEP_COLUMNS = {
     "subject", "game", "labels", "partners", "horizon", "seed", "cell", "episode", "status",
@@ -200,3 +200,23 @@ def test_what_was_stated_to_a_player_is_exported(tmp_path) -> None:
     right = (mine["stated_action"] == mine["partner_action"]).mean()
     assert right == pytest.approx(0.25, abs=0.1)
     assert told.count("that the partner would choose") == 40
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"form": "hub"},
+        {"form": "hub", "what": "steps"},
+        {"form": "csv", "settings": {"repo": "someone/a-run"}},
+        {"form": "hub", "settings": {"repo": "no name"}},
+        {"form": "hub", "settings": {"rep": "someone/a-run"}},
+        {"form": "hubb"},
+    ],
+)
+def test_options_that_do_not_fit_are_refused(opened, options, tmp_path) -> None:
+    out = None if options == {"form": "hub"} else tmp_path / "out"
+    with pytest.raises(
+        TomevalError, match=r"--out|--what|--set|names no repository|--format: unknown"
+    ):
+        export(opened, out=out, **options)
+    assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from asking import query
-from hostile import NASTY, PLANTED, model_run
+from hostile import NASTY, PLANTED, model_run, says
 from support import scripts
 from toy_domain import TOY
 
@@ -272,3 +272,20 @@ def test_pooled_games_are_in_what_is_attainable(two) -> None:
 
 
 # --- the command - -------------------------------------------------------------------------
+
+
+def test_strategies_are_compared_within_each_model(tmp_path) -> None:
+    subjects = [{"strategy": ["QA", "LM"]}, "random"]
+    spec = {"model": ["scripted:first", "scripted:second"], "subjects": subjects}
+    with scripts(first=says, second=says):
+        folder = model_run(tmp_path / "run", **spec)
+    with Run(folder) as models:
+        groups = comparisons(models, models.headline, PLAIN)
+        count = len(models.headline)
+    titles = ["model scripted:first", "model scripted:second"]
+    assert [group["title"] for group in groups] == titles
+    for group in groups:
+        assert {row[0] for row in group["table"].body} == {"LM", "random"}  # against QA
+        # 2 levels, one metric each, over all tasks, then in each of the 2 besides.
+        assert len(group["table"].body) == 2 * count
+        assert len(group["by_task"].body) == 2 * 3 * count

@@ -76,3 +76,23 @@ def test_a_short_list_of_words_is_named_with_the_board(tmp_path):
     one = {"kind": "embedding"}
     message = refused("codenames", one, one, {"words": str(words)})
     assert message == f"x.toml: games.g: a board needs 25 words, but {words} has 5"
+
+
+@pytest.mark.parametrize(
+    ("lineup", "said"),
+    [
+        ({}, "x.toml: nothing to play: add [[lineups]]"),
+        ({"others": ["b"]}, "lineups[0].others: 'ipd3' has 3 seats, so the subject needs 2"),
+        ({"subject": "aa", "others": "b"}, "unknown player 'aa' (did you mean 'a'?)"),
+        ({"others": ["p", "b"]}, "player 'p': a planner must be the subject, and all others"),
+        ({"subject": "m", "others": "b"}, "player 'm': strategy 'LM' cannot play 'ipd3'"),
+    ],
+)
+def test_line_ups_that_cannot_be_played(lineup, said):
+    lineup = {"game": "ipd3", "subject": "a", **lineup} if lineup else None
+    players = {name: {"kind": "grim"} for name in "ab"} | {"p": {"kind": "planner"}}
+    players["m"] = {"model": "scripted:arena", "strategy": "LM"}
+    data = {"domain": "arena", "players": players, "lineups": [lineup] if lineup else []}
+    with pytest.raises(TomevalError) as caught:
+        make_experiment(data, where="x.toml").expand()
+    assert said in str(caught.value)

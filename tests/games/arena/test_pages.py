@@ -12,6 +12,8 @@ from layout import check
 
 from tomeval.games.arena.domain import ARENA
 from tomeval.games.arena.figures import points
+from tomeval.games.arena.records import game_records
+from tomeval.games.arena.tables import run_notes
 from tomeval.plots import FIGURES, Options, draw
 
 LONG = "a player whose name is long, " * 2
@@ -81,3 +83,18 @@ def test_points_by_role_are_those_of_the_records(dilemma):
     assert point.regret[0] == pytest.approx(mean)
     assert point.tom[0] == pytest.approx(100 * np.mean(hits))
     assert found["first"]["planner", "player"].regret[0] == pytest.approx(0)
+
+
+def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):
+    assert run_notes(dilemma) == []
+    games = {"g": {"game": "ipd3", "rounds": 2, "talk": 0}}
+    lineups = [{"game": "g", "subject": "sloppy", "others": ["chance", "sloppy"]}]
+    with played(tmp_path / "void", lineups, games, attempts=1) as run:
+        void = len(game_records(run)) - len(run.cells[0].episodes)
+        lost, values = run_notes(run)
+        assert void
+        assert lost.startswith(f"{void} of 6 games are void or failed")
+        assert values.startswith("No V*, Q* or ΔFunctional, because players without a known policy")
+    lineups[0]["others"] = ["tft", "alld"]
+    with played(tmp_path / "clean", [lineups[0] | {"subject": "tft"}], games) as run:
+        assert run_notes(run) == []

@@ -313,3 +313,15 @@ def test_there_is_no_foresight_where_nobody_reacts_and_all_can_be_foreseen(tmp_p
         found = {name: cell.totals(name).values for name in cell.names}
         assert found["foresight_per_decision"] == pytest.approx([0.0] * 6, abs=1e-12)
         assert found["delta_functional_per_decision"].min() > 0
+
+
+def test_eliminated_players_leave_the_game_to_others(played):
+    run = played(["tft"], ["sloppy", "noisy"], episodes=60, on_invalid="eliminate", attempts=1)
+    assert statuses(run) == {"complete": 60}
+    out = [r for r in game_records(run) if any(e.fatal for e in r.errors)]
+    assert len(out) > 30
+    assert all(len(r.errors) == 1 for r in out)
+    # An elimination in the last round, or before it, leaves two who play to the end.
+    assert query(run, "SELECT DISTINCT ending FROM episodes") == [("played",)]
+    # Values are not known where a partner may drop out.
+    assert run.cells[0].totals("exact_percent").values.sum() == 0

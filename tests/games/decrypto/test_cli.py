@@ -1,3 +1,5 @@
+"""Tables, figures, exports and commands on a small run of language models with probes."""
+
 from __future__ import annotations
 
 import csv
@@ -6,10 +8,12 @@ import itertools
 
 import pytest
 from asking import query
+from layout import check
 
 from tomeval.games.decrypto.replays import read_games
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.decrypto.tables import TABLES, table_rows
+from tomeval.plots import Options, draw
 from tomeval.report.exporting import export_run
 from tomeval.runs.results import Run
 
@@ -80,6 +84,12 @@ def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
     ]
 
 
+def test_transcript(small, tomeval) -> None:
+    _, out, _ = tomeval("transcript", small, "--cell", "0", "--episode", "1", "--no-calls")
+    assert "== step 2: Alice (script), encode: " in out
+    assert "[predicts keywords: one, two, three, four; true: " in out
+
+
 def test_export(small, tomeval) -> None:
     _, out, _ = tomeval("export", small, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -117,3 +127,30 @@ def test_play(tmp_path, tomeval) -> None:
     games.write_text("{}")
     assert "is not a file of recorded games" in tomeval(*play, stdin="123\n134\n")[2]
     assert games.read_text() == "{}"
+
+
+@pytest.fixture(scope="module")
+def drawn(small):
+    with Run(small) as run:
+        return {drawing.stem: drawing for drawing in draw(run, every=True)}
+
+
+def test_every_figure_of_its_own_and_of_every_domain(drawn) -> None:
+    assert {drawing.name for drawing in drawn.values()} == {"perspective", "forest", "differences"}
+
+
+def test_lines_show_the_rows_of_the_table(small, drawn) -> None:
+    with Run(small) as run:
+        turns = table_rows("turns", run, ["encoder"])
+    (axes,) = [a for a in drawn["perspective"].figure.axes if a.lines]
+    lines = {line.get_label(): line.get_ydata().tolist() for line in axes.lines}
+    mine = [row for row in turns if row["encoder"] == "script"]
+    assert lines["predicted"] == [row["predicted_eve_percent"] for row in mine]
+    assert lines["actual"] == [row["interception_percent"] for row in mine]
+
+
+@pytest.mark.parametrize("column", ["double", "single"])
+def test_nothing_overlaps(small, column) -> None:
+    with Run(small) as run:
+        for drawing in draw(run, ["perspective"], Options(column)):
+            check(drawing.figure)
