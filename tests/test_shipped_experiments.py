@@ -154,19 +154,6 @@ def test_curves_cover_every_label_set_and_partner_set() -> None:
         assert cells == {(name, kind) for name in LABEL_SETS[game] for kind in ("rmax", "llm")}
 
 
-@pytest.mark.parametrize("path", [*CURVES, *(FOLDER / f"table_{t}.toml" for t in TABLES)])
-def test_one_model_can_take_the_place_of_all(path) -> None:
-    experiment = load_experiment(path, model="pocket")
-    llms = [cell for cell in experiment.cells if cell.setup.kind == "llm"]
-    assert {cell.spec.model_name for cell in llms} == {"pocket"}
-    many = load_experiment(path).cells
-    assert {(c.spec.strategy, c.setup.game.name, c.setup.labels.name) for c in llms} == {
-        (c.spec.strategy, c.setup.game.name, c.setup.labels.name)
-        for c in many
-        if c.setup.kind == "llm"
-    }
-
-
 def answering(request):
     """Answer any question of any game with what the labels of the prompt allow."""
     purpose = question(request)[0]

@@ -139,32 +139,3 @@ def test_llms_txt_has_a_line_for_every_page(site):
     links = re.findall(r"^- \[[^]]+\]\(([^)]+)\): \S.*$", text, re.MULTILINE)
     assert sorted(links) == sorted(path.relative_to(ROOT / "docs").as_posix() for path in manual())
     assert [link for link in links if not (site / link).is_file()] == []
-
-
-@pytest.mark.slow
-def test_search_works_from_a_file_without_a_network(site, chromium):
-    from playwright.sync_api import TimeoutError as PlaywrightTimeout
-
-    asked: list[str] = []
-    page = chromium.new_context(offline=True).new_page()
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto((site / "index.html").as_uri())
-    page.keyboard.press("s")
-    box = page.locator("input.md-search__input:focus")
-    box.wait_for()
-    wanted = {**QUESTIONS, "misprediction": "measures.html"}  # or the question that leads there
-    wanted.pop("±")  # the search splits words at signs
-    missed = []
-    for typed, section in wanted.items():
-        box.fill("")
-        page.keyboard.type(typed, delay=5)
-        link = f':is(a[href*="{section.partition("#")[0]}"], a[href*="how_do_i.html"])'
-        try:
-            page.locator(f".md-search-result__list {link}").first.wait_for(
-                state="attached", timeout=5000
-            )
-        except PlaywrightTimeout:
-            missed.append(typed)
-    page.close()
-    assert missed == []
-    assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)

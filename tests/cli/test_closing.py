@@ -89,16 +89,6 @@ def test_a_failed_episode_is_code_one_and_none_after_it_was_played(play) -> None
     assert play("matrix", script)[0] == 0
 
 
-def test_a_cell_that_was_stopped_is_code_one(play) -> None:
-    def script(request):
-        return good("matrix")(request) if episode_of(request) < 2 else "what?"
-
-    code, _, errors = play("matrix", script, episodes=9)
-    assert code == 1
-    assert "cells: 2 with complete episodes, 0 without\nwarning: stopped before the end:" in errors
-    assert "2 complete, 5 void, 0 failed; 2 not played; stopped" in " ".join(errors.split())
-
-
 # --- calls and tokens of unfinished episodes ------------------------------------------------------
 
 

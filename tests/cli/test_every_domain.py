@@ -64,15 +64,6 @@ def test_table_of_cells(tomeval, folder) -> None:
         assert message in errors
 
 
-def test_transcript(tomeval, folder) -> None:
-    calls = ("transcript", folder, "--cell", 2, "--episode", 1)
-    assert "Which comes next?" in tomeval(*calls)[1]
-    bare = tomeval(*calls, "--no-calls")[1]
-    assert "Which comes next?" not in bare
-    assert "== step 4: hid" in bare
-    assert bare.splitlines()[-1].startswith("guessed")
-
-
 def test_prompt(tomeval, experiment) -> None:
     command = ("prompt", "--experiment", experiment)
     code, out, _ = tomeval(*command, "--cell", 2, "--round", 2)
@@ -100,13 +91,6 @@ def test_tables_are_exported(tomeval, folder, tmp_path, what, form) -> None:
     assert len(frame) == {"steps": 72, "episodes": 18, "answers": 72, "cells": 6}[what]
     numbers = {"steps": "guess", "episodes": "start", "answers": "attempts", "cells": "size"}[what]
     assert frame[numbers].dtype.kind == "i"
-
-
-def test_whole_runs_are_exported(tomeval, folder, tmp_path) -> None:
-    assert (
-        tomeval("export", folder, "--format", "hub", "--set", "repo=a/b", "--out", tmp_path)[0] == 0
-    )
-    assert "loss_per_step" in (tmp_path / "cells.csv").read_text().partition("\n")[0]
 
 
 def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:

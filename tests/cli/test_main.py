@@ -85,23 +85,6 @@ def test_table_numbers_are_exact_in_csv_and_json(tomeval, folder) -> None:
             assert float(right[name]) == row[name]
 
 
-def test_run_table_and_resume(tomeval, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "e.toml").write_text(
-        'name = "mine"\ngames = "IBS"\nsubjects = "rmax"\nhorizon = 5\nepisodes = 3\n'
-    )
-    code, out, errors = tomeval("run", "e.toml")
-    assert (code, out) == (0, "")
-    assert "runs/mine: 3 episodes played\nepisodes: 3 complete, 0 void, 0 failed\n" in errors
-    assert "tomeval table runs/mine" in errors
-    assert "0 episodes played" in tomeval("run", "e.toml")[2]
-    assert "2 episodes played" in tomeval("run", "e.toml", "--set", "episodes=5")[2]
-    code, _, errors = tomeval("run", "e.toml", "--set", "horizon=6")
-    assert code == 2
-    assert "holds another experiment" in errors
-    assert tomeval("run", "e.toml", "--out", "x", "--workers", 2, "--set", "episodes=40")[0] == 0
-
-
 # --- bad input ------------------------------------------------------------------------------------
 
 BAD = [

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from layout import drawn_texts, head
 
 import tomeval
-from tomeval.models.scripted import SCRIPTS
 from tomeval.plots import Options, draw
 
 
@@ -27,45 +24,6 @@ def eight(tmp_path_factory):
 def pictures(eight):
     """Return all that can be drawn of them."""
     return draw(eight, (), every=True)
-
-
-@pytest.fixture(scope="module")
-def two_models(tmp_path_factory):
-    """Two strategies with two models each, and a tabular player."""
-    SCRIPTS["rock"] = lambda request: "Final answer: Rock"
-    SCRIPTS["paper"] = lambda request: "Final answer: Paper"
-    experiment = {
-        "games": "RPS",
-        "partners": "single_action",
-        "subjects": ["rmax", {"strategy": ["QA", "CoT"]}],
-        "model": ["scripted:rock", "scripted:paper"],
-        "horizon": 3,
-        "episodes": 6,
-    }
-    with tomeval.run(experiment, tmp_path_factory.mktemp("models") / "run") as run:
-        yield run
-
-
-def test_colour_is_the_strategy_and_filling_the_model(two_models) -> None:
-    (drawing,) = draw(two_models, ["plane"])
-    (axes,) = drawing.figure.axes
-    points = [container[0] for container in axes.containers]
-    shown = [cell for cell in two_models.cells if cell.game.name == "RPS"]  # no use in IPD
-    cells = [cell for cell in shown if cell.columns["model"]]
-    assert [cell.title for cell in cells] == [
-        f"{strategy}, scripted:{model}" for strategy in ("QA", "CoT") for model in ("rock", "paper")
-    ]
-    looks = {
-        (cell.columns["strategy"], cell.columns["model"]): point
-        for cell, point in zip(shown, points, strict=True)
-    }
-    for (one, left), (other, right) in itertools.combinations(looks.items(), 2):
-        same = left.get_color() == right.get_color() and left.get_marker() == right.get_marker()
-        assert same == (one[0] == other[0])
-        if one[1] and other[1]:  # rmax has no model
-            assert (left.get_fillstyle() == right.get_fillstyle()) == (one[1] == other[1])
-    legend = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
-    assert legend[:5] == ["rmax", "QA", "CoT", "model: scripted:rock", "model: scripted:paper"]
 
 
 def test_letters_can_be_read_at_420_pixels(pictures) -> None:

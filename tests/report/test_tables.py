@@ -42,21 +42,6 @@ def test_an_interval_that_is_not_symmetric_shows_its_ends() -> None:
     assert len(next(csv.reader(io.StringIO(render([row], "csv"))))) == 4
 
 
-def test_rates_are_percent_and_what_all_rows_share_is_above() -> None:
-    rates = [
-        {**row, "invalid_rate": rate} for row, rate in zip(ROWS, (0.125, NAN, 0.0), strict=True)
-    ]
-    assert "invalid %" in render(rates)
-    assert "12.5" in render(rates)
-    assert render([dict(row, invalid_rate=0.0) for row in ROWS]).splitlines() == [
-        "game RPS; invalid % 0.0",
-        "subject     ToM %",
-        "a|b         97.46 ± 0.40",
-        "x_1 & 50 %  33.33",
-        "none            –",
-    ]
-
-
 def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:
     def row(game, who, tom, regret, gap):
         metrics = {

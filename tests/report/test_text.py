@@ -12,38 +12,6 @@ from rich.cells import cell_len
 from tomeval.report.tables import Grid
 from tomeval.report.text import text_of
 
-GAMES = ("RPS", "IBS", "IPD")
-
-
-def twelve_by_six():
-    """Return a pivot of twelve players, six of each model, and six tasks."""
-    tasks = [f"{game}\n{partners}" for game in GAMES for partners in ("single_action", "grim")]
-    players = [(f"strategy {n:>3}", f"a model named {m}") for n in range(6) for m in "AB"]
-    return Grid(
-        above=["what holds for all"],
-        heads=["subject", "model", *tasks],
-        body=[[*player, *["1.25 ± 0.50"] * 6] for player in players],
-        lead=[0, 1],
-    )
-
-
-@pytest.mark.parametrize(
-    ("width", "lines"),
-    [
-        (None, 1 + 2 + 12),
-        (113, 1 + 2 + 12),  # 12 + 2 + 15, three of 2 + 13 and three of 2 + 11
-        (112, 1 + 3 + 12),  # headings in three lines: 29 + 6 x 13 = 107
-        (107, 1 + 3 + 12),
-        (60, None),  # in parts
-    ],
-)
-def test_twelve_players_in_six_tasks(width, lines) -> None:
-    grid = twelve_by_six()
-    text = text_of(grid, width).splitlines()
-    assert width is None or max(map(len, text)) <= width
-    assert sum(line.count("1.25") for line in text) == 72
-    assert lines is None or len(text) == lines
-
 
 def test_numbers_stand_below_each_other() -> None:
     body = [["a", "100.0 ± 12.5"], ["b", "-1.0 ± 0.5"], ["c", "–"], ["d", "7.5 [6.0, 9.0]"]]

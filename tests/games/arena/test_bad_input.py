@@ -50,15 +50,6 @@ def test_options_that_make_no_sense_are_one_line(game, table, said):
     assert said in message
 
 
-def test_a_word_that_is_nearly_one_of_the_choices_gets_the_near_match():
-    one = {"kind": "uniform"}
-    message = refused("blotto", one, one, {"reward": "mach"})
-    assert message == (
-        "x.toml: games.g: reward: input should be 'match' or 'rounds', is 'mach' "
-        "(did you mean 'match'?)"
-    )
-
-
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
@@ -68,14 +59,6 @@ def test_a_word_that_is_nearly_one_of_the_choices_gets_the_near_match():
 )
 def test_payoffs_are_finite_numbers(rules, said):
     assert said in refused("ipd3", {"kind": "grim"}, {"kind": "grim"}, rules)
-
-
-def test_a_short_list_of_words_is_named_with_the_board(tmp_path):
-    words = tmp_path / "few.txt"
-    words.write_text("cat\ndog\nfox\nowl\nbee\n")
-    one = {"kind": "embedding"}
-    message = refused("codenames", one, one, {"words": str(words)})
-    assert message == f"x.toml: games.g: a board needs 25 words, but {words} has 5"
 
 
 @pytest.mark.parametrize(

@@ -43,18 +43,6 @@ def test_everybody_meets_everybody_as_often_in_every_place(count, seats) -> None
     assert len(set(pairs.values())) == 1
 
 
-def test_cells_of_a_league_name_their_models() -> None:
-    cells = make_experiment(LEAGUE | {"model": [*VOICES, "pocket"]}).cells
-    assert Counter(cell.key[0] for cell in cells) == {"mafia": 6 + 3, "blotto": 6 + 3}
-    among = {cell.key[1:3] for cell in cells if cell.key[0] == "blotto" and cell.key[2] != "mixer"}
-    names = [*VOICES, "pocket"]
-    assert among == {(a, b) for a in names for b in names if a != b}
-    alone = make_experiment(LEAGUE | {"model": "pocket"}).cells
-    assert {cell.key[1:3] for cell in alone} == {
-        ("pocket", "pocket"), ("pocket", "follower"), ("pocket", "mixer"),
-    }  # fmt: skip
-
-
 def test_names_of_served_models_hold_no_address() -> None:
     cells = make_experiment(LEAGUE | {"model": ["openai:org/m@http://node:1/v1", "pocket"]}).cells
     assert {cell.key[1] for cell in cells} == {"openai:org/m", "pocket"}

@@ -9,8 +9,6 @@ from arena_table import said
 from asking import query
 from support import dump, scripts
 
-import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.extensions.ratings.tables import error_rows
 from tomeval.games.arena.records import game_records
@@ -191,13 +189,6 @@ def test_the_default_action_is_not_the_players_own(played):
     assert result_rows(run, ())[0]["caused_fatal_percent"] == 0
 
 
-def test_stop_names_the_answer(tmp_path):
-    with pytest.raises(TomevalError, match="Player 0, moves: the answer is unparsable"):
-        run_experiment(
-            experiment(["sloppy"], ["noisy", "alld"], on_invalid="stop", attempts=1), tmp_path / "r"
-        )
-
-
 # One seed, one run
 
 
@@ -210,31 +201,6 @@ def test_rows_do_not_depend_on_sessions_or_workers(tmp_path):
     run_experiment(made(20), tmp_path / "parts")
     run_experiment(made(70), tmp_path / "parts", workers=2)
     assert dump(tmp_path / "whole") == dump(tmp_path / "parts")
-
-
-def test_a_lineups_own_number_of_games_is_not_that_of_the_others(tmp_path):
-    """Its 12 games are no reason to ask the other line-up for as many when a run goes on."""
-    lineups = [
-        {"game": "g", "subject": "noisy", "others": ["noisy", "alld"]},
-        {"game": "g", "subject": "chance", "others": ["noisy", "alld"], "episodes": 12},
-    ]
-    for _ in range(2):
-        with tomeval.run(experiment([], [], lineups=lineups), tmp_path / "r") as run:
-            assert [row["wanted"] for row in run.status()] == [6, 12]
-    run_experiment(experiment([], [], lineups=lineups, episodes=9), tmp_path / "r")
-    with tomeval.run(experiment([], [], lineups=lineups, episodes=6), tmp_path / "r") as run:
-        assert [row["wanted"] for row in run.status()] == [9, 12]  # as many as there are
-
-
-def test_a_players_draws_do_not_depend_on_who_else_plays(played):
-    one, two = (
-        query(
-            played(["chance"], others),
-            "SELECT action FROM steps WHERE slot = 0 ORDER BY episode, step",
-        )
-        for others in (["noisy", "tft"], ["alld", "alld"])
-    )
-    assert one == two
 
 
 # Bad input

@@ -10,7 +10,7 @@ from support import Typing
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
 from tomeval.games.arena.session import sit
-from tomeval.games.game import Broken, Form
+from tomeval.games.game import Form
 from tomeval.games.people.session import play_session
 from tomeval.games.people.terminal import typed
 
@@ -99,18 +99,6 @@ def test_roles_stay_hidden(seat):
 )
 def test_what_people_type(line, form, items):
     assert typed(line, form) == items
-
-
-@pytest.mark.parametrize(
-    ("line", "form", "error", "text"),
-    [
-        ("nobody", Form("vote", int, 1, ("1", "2")), "format", "'nobody' is not a whole number"),
-        ("5 10", Form("allocation", int, 3), "format", "3 were expected, 2 were typed"),
-        ("1.5", Form("count", int), "format", "'1.5' is not a whole number"),
-    ],
-)
-def test_what_cannot_be_read(line, form, error, text):
-    assert typed(line, form) == Broken(error, text)
 
 
 def test_the_command(tomeval):

@@ -47,24 +47,13 @@ def test_a_game_reads_as_it_was_played(tmp_path):
     lineups = [{"game": "g", "subject": "tft", "others": ["tft", "alld"]}]
     with played(tmp_path / "run", lineups, DILEMMA, episodes=1) as run:
         lines = list(transcript_lines(run, 0, 0))
-    assert lines[:11] == [
-        "tft, g, tft + alld; seed 1, game 0, deal 0: complete",
-        "Player 0 (tft), measured",
-        "Player 1 (tft)",
-        "Player 2 (alld)",
-        "",
-        "==== Round 1",
-        "",
-        "== step 1: Player 0 (tft): (nothing)",
-        # Nothing that is said matters to them: what can be had is 10.
-        "   [V* 10, Q* 10, regret 0]",
-        "",
-        "== step 2: Player 1 (tft): (nothing)",
-    ]
+    # Nothing that is said matters to them: what can be had is 10.
+    assert lines[lines.index("== step 1: Player 0 (tft): (nothing)") + 1] == (
+        "   [V* 10, Q* 10, regret 0]"
+    )
     moves = lines.index("== step 4: Player 0 (tft), moves: cooperate, cooperate")
     # Best: cooperate with who repays (3 + 5), defect on the other (1 + 1).
     assert lines[moves + 1] == "   [V* 10, Q* 9, regret 1]"
-    assert "   Round 1 over, points: Player 0 3 (+3), Player 1 3 (+3), Player 2 10 (+10)" in lines
     assert lines[-4:] == [
         "ending: played (all rounds were played)",
         "Player 0 (tft)   reward 7",

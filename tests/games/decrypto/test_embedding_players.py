@@ -220,33 +220,3 @@ class TestListeners:
                 said = asyncio.run(eve.answer(state.view(EVE, turn.hints), None))
                 assert said.action == turn.eve
                 state = Game(state.deal, state.rules, (*state.turns, turn))
-
-
-class TestFacts:
-    """What the reference reports of embedding pairs, with 1,000 games each."""
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("matching", MATCHINGS)
-    @pytest.mark.parametrize("eve", [MINILM, WORDNET], ids=lambda e: e.name)
-    def test_pairs_with_one_embedding_are_clearly_better(self, eve, matching) -> None:
-        miscommunicated, turns = {}, {}
-        for alice, bob in itertools.product((MINILM, WORDNET), repeat=2):
-            players = (
-                EncoderSpec(alice, 16),
-                ListenerSpec(bob, matching),
-                ListenerSpec(eve, matching),
-            )
-            played = [play_in_seats(players, 1, number) for number in range(1000)]
-            lost = [game.outcome in ("miscommunication", "both") for game in played]
-            miscommunicated[alice is bob, alice.name] = interval(lost)
-            turns[alice is bob, alice.name] = interval([len(game.turns) for game in played])
-        for one in ("minilm", "wordnet"):
-            for other in ("minilm", "wordnet"):
-                assert miscommunicated[True, one][1] < miscommunicated[False, other][0]
-                assert turns[True, one][0] > turns[False, other][1]
-
-
-def interval(values) -> tuple[float, float]:
-    """95 % interval of a mean over games."""
-    half = 1.96 * np.std(values, ddof=1) / np.sqrt(len(values))
-    return float(np.mean(values) - half), float(np.mean(values) + half)

@@ -81,18 +81,6 @@ def test_records_refuse_a_conversation(tmp_path) -> None:
         make_experiment(data, base=tmp_path)
 
 
-def test_own_word_lists(tmp_path) -> None:
-    (tmp_path / "keywords.txt").write_text("ocean\nwinter\nbread\nviolin\nforest\n")
-    made = make_experiment(
-        {"domain": "decrypto", "players": {"c": {"kind": "random"}}, "keywords": "keywords.txt"},
-        base=tmp_path,
-    )
-    deal, _, _ = made.cells[0].deal(0)
-    assert set(deal.keywords) <= {"ocean", "winter", "bread", "violin", "forest"}
-    other = make_experiment({"domain": "decrypto", "players": {"c": {"kind": "random"}}})
-    assert made.identity() != other.identity()
-
-
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_experiments_match_greedily(name) -> None:
     """As the source's Bob and Eve do, with its K."""

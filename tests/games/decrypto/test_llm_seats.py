@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import json
-import re
-
 import pytest
 from decrypto_support import (
     ALL_PROBES,
@@ -16,12 +13,11 @@ from decrypto_support import (
 )
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.decrypto.game import Rules, as_code, hint_fault
+from tomeval.games.decrypto.game import Rules
 from tomeval.games.decrypto.scripts import play_decrypto
 from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES, Probes
 from tomeval.lexicon.words import WordLists
 from tomeval.models.base import BackendError
-from tomeval.strategies.templates import Prompts
 
 STRATEGIES = [
     {},
@@ -218,42 +214,6 @@ def test_oracle_is_told_what_then_is_guessed() -> None:
     assert "You know for certain that for these Bob will guess 2-4-1" in found["encoder"].texts()[1]
     assert (played.turns[0].hints, played.turns[0].bob) == (("fox", "hen", "cow"), (1, 2, 3))
     assert len(found["decoder"].requests) == 2  # the draft, then what was given
-
-
-EXAMPLE = re.compile(r"^Example \d\. (.+)\nReasoning: .+\nFinal answer: (.+)$", re.M)
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_worked_examples_keep_the_rules(role) -> None:
-    text = Prompts("decrypto").render(f"answer/examples_{role}", marker="Final answer:")
-    found = EXAMPLE.findall(text)
-    assert len(found) == 3
-    for told, said_ in found:
-        answer = json.loads(said_)
-        keywords = tuple(re.findall(r"[1-4] (\w+)", told.partition(".")[0]))
-        assert len(keywords) == (0 if role == "interceptor" else 4)
-        past = [re.findall(r"[^;]+", hints) for hints in re.findall(r"\d: ([^.]+)\.", told)]
-        given = [hint.strip() for hints in past for hint in hints if hint != "none yet"]
-        assert len(past) == (4 if given else 0)
-        assert len(given) % 3 == 0  # three a turn
-        if role == "encoder":
-            code = tuple(map(int, re.findall(r"Code (\d)-(\d)-(\d)\.", told)[0]))
-            hints = tuple(answer["hints"])
-        else:
-            code = tuple(answer["code"])
-            hints = tuple(re.findall(r"The hints are (.+), (.+), (.+)\.", told)[0])
-        assert as_code(code) == code
-        assert hint_fault(hints, keywords, code) is None
-        assert not set(hints) & set(given)
-
-
-def test_who_keeps_a_draft_is_answered_as_told() -> None:
-    found = logs()
-    options = {"strategy": {"encoder": "Oracle"}}
-    played = play(table(found, every=options, rules=Rules(turns=1)))
-    assert len(found["decoder"].requests) == len(found["interceptor"].requests) == 1
-    assert played.turns[0].details["encoder"]["draft_bob"] == played.turns[0].bob
-    assert [role for _, role, _ in played.calls].count("decoder") == 1
 
 
 def test_beliefs_are_asked_from_turn_2_and_b_c_only_where_a_is_wrong() -> None:

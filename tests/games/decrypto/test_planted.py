@@ -102,16 +102,6 @@ def test_alice_reads_what_is_stated_and_eves_true_guess_is_kept() -> None:
         assert facts["belief"]["accuracy"] == accuracy / 100
 
 
-def test_an_eve_who_cannot_be_read_leaves_a_statement_that_is_neither() -> None:
-    found = {role: Logged(everything) for role in ROLES}
-    found["interceptor"] = Logged(lambda question: "I do not know.")
-    options = {"strategy": {"encoder": "Belief 50% (own)"}, "max_attempts": 1}
-    where = table(found, every=options, rules=Rules(turns=1))
-    where.on_invalid = "random"
-    turn = play(where).turns[0]
-    assert turn.details["encoder"]["belief"]["right"] is None
-
-
 def test_an_alice_of_known_use_is_recovered(tmp_path) -> None:
     """She gives other hints if and only if she is warned: a slope of 1, and all she is told."""
 

@@ -152,18 +152,6 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     assert first["predicted_eve_percent"] == 100.0
 
 
-def test_a_random_eve_intercepts_one_turn_in_24(tmp_path) -> None:
-    players = {"s": {"model": "scripted:decrypto"}, "chance": {"kind": "random"}}
-    pairings = [{"encoder": "s", "decoder": "s", "interceptor": "chance"}]
-    with tomeval.run(
-        experiment(players=players, pairings=pairings, episodes=60), tmp_path / "a"
-    ) as run:
-        (row,) = table_rows("outcomes", run)
-    low, high = (row[f"interception_per_turn_percent_ci95_{end}"] for end in ("low", "high"))
-    assert low < 100 / 24 < high
-    assert high - low < 6
-
-
 def test_regret_against_embedding_partners(tmp_path) -> None:
     seated = [{"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"}]
     run_experiment(

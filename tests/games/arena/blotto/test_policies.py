@@ -30,14 +30,6 @@ def make(name, options):
     return policy
 
 
-@pytest.mark.parametrize(("name", "options"), MANY)
-def test_a_forfeit_of_the_first_round_shows_a_player_nothing(name, options):
-    policy = make(name, options)
-    memory = policy.start(GAME.view(State(), 1))
-    view = GAME.view(GAME.struck(State(), Ask(0, "allocate"), "forfeit"), 1)
-    assert policy.observe(view, memory) == memory
-
-
 def conversation(policy, rounds):
     """Return the choices of seat 1 before each of some rounds of (seat 0, seat 1)."""
     state = State()
