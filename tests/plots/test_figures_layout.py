@@ -33,7 +33,7 @@ def sixteen(tmp_path_factory):
         yield run
 
 
-@pytest.mark.parametrize("column", ["screen", "double", "single"])
+@pytest.mark.parametrize("column", ["screen", "single"])
 @pytest.mark.parametrize(
     "name", [*FIGURES, *(n for n in MATRIX.show.figures if n not in NEED_MORE)]
 )

@@ -69,7 +69,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_sequence_holds_at_all_looks_together(case):
     draw, mean, bounds = CASES[case]
-    assert missed(draw, mean, bounds, LOOKS, 200) <= 0.05
+    assert missed(draw, mean, bounds, LOOKS, 100) <= 0.05
 
 
 def test_a_ratio_with_unequal_sizes_holds():

@@ -48,7 +48,7 @@ def test_it_is_what_a_run_asks(tmp_path):
 
 
 def test_the_plan_counts_the_calls_of_a_game(tmp_path):
-    made = experiment("QA", "CoT", "Reflexion 2", "Social QA", "S2A", "S2A + Social QA")
+    made = experiment("QA", "Reflexion 2", "S2A + Social QA")
     with tomeval.run(made, tmp_path / "run") as run:
         calls = query(run, "SELECT cell, count(*) FROM calls GROUP BY cell ORDER BY cell")
     planned = {row["player"]: row["calls"] for row in plan_rows(made)}

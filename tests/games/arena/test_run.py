@@ -73,7 +73,7 @@ def test_without_chance_every_seating_is_played_once(played):
 
 
 def test_regret_is_what_is_lost_in_expectation(played):
-    run = played(["chance"], ["noisy", "tft"], episodes=600)
+    run = played(["chance"], ["noisy", "tft"], episodes=150)
     [cell] = run.cells
     from tomeval.games.arena.described import bounds_rows
 
@@ -197,9 +197,9 @@ def test_rows_do_not_depend_on_sessions_or_workers(tmp_path):
         return experiment(["chance", "sloppy"], [["noisy", "alld"], ["chance", "tft"]],
                           episodes=episodes)  # fmt: skip
 
-    run_experiment(made(70), tmp_path / "whole")
-    run_experiment(made(20), tmp_path / "parts")
-    run_experiment(made(70), tmp_path / "parts", workers=2)
+    run_experiment(made(40), tmp_path / "whole")
+    run_experiment(made(10), tmp_path / "parts")
+    run_experiment(made(40), tmp_path / "parts", workers=2)
     assert dump(tmp_path / "whole") == dump(tmp_path / "parts")
 
 
