@@ -123,9 +123,3 @@ def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, 
     out = tomeval("status", tmp_path / "run")[1]
     assert f"{len(given)} model calls" in out
     assert "including those of 1 unfinished episode" in out
-
-
-# --- progress -------------------------------------------------------------------------------------
-
-
-# --- damaged folders ------------------------------------------------------------------------------

@@ -38,13 +38,10 @@ def dilemma(tmp_path_factory):
         yield run
 
 
-# Tables
 
 
-# Facts and notes
 
 
-# Figures
 
 
 @pytest.mark.parametrize("column", ["double", "single"])
