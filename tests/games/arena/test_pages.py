@@ -38,12 +38,6 @@ def dilemma(tmp_path_factory):
         yield run
 
 
-
-
-
-
-
-
 @pytest.mark.parametrize("column", ["double", "single"])
 @pytest.mark.parametrize("name", [*FIGURES, *ARENA.show.figures])
 def test_nothing_overlaps(dilemma, name, column):
