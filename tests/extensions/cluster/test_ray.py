@@ -89,10 +89,10 @@ def test_a_ray_that_does_not_start_is_one_line(monkeypatch, address, error, why)
 
 
 def test_cells_of_what_ships_can_be_sent() -> None:
-    for path in sorted(shipped("experiments").glob("*.toml")):
-        cells = load_experiment(str(path)).cells
+    for name in ("quickstart", "decrypto_quickstart", "arena_quickstart"):
+        cells = load_experiment(str(shipped("experiments") / f"{name}.toml")).cells
         there = pickle.loads(pickle.dumps(list(cells)))
-        assert [cell.definition for cell in there] == [cell.definition for cell in cells], path
+        assert [cell.definition for cell in there] == [cell.definition for cell in cells], name
 
 
 def test_a_bank_of_clues_is_the_same_at_the_other_end() -> None:

@@ -12,7 +12,6 @@ import json
 import logging
 import math
 import pickle
-from collections.abc import Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -153,24 +152,30 @@ class Replicated(Workers):
             actor, name = self._cluster.start(setting, slots), f"replica {number}"
             opened = False
             try:
-                there: Ready = await self._ask(name, self._cluster.call(actor, "open"))
+                there: Ready = await self._cluster.call(actor, "open")
                 name += f" on {there.host}"
-                self._check(filler, name, there)
+                self._check(filler, there)
                 opened, self._playing = True, self._playing + 1
                 async with asyncio.TaskGroup() as group:
                     for _ in range(slots):
-                        group.create_task(self._work(filler, schedule, actor, name))
-            except (Lost, ExceptionGroup) as error:
+                        group.create_task(self._work(filler, schedule, actor))
+            except (Lost, TomevalError, RuntimeError, ExceptionGroup) as raised:
+                error: Exception = raised
                 while isinstance(error, ExceptionGroup):
                     error = error.exceptions[0]
-                if not isinstance(error, Lost):
+                if isinstance(error, Lost):
+                    self._note_loss(name, error)
+                elif isinstance(error, TomevalError):
+                    raise TomevalError(f"{name}: {error}") from None
+                elif isinstance(error, RuntimeError):
+                    raise RuntimeError(f"a program error on {name}: {error}") from None
+                else:
                     raise error from None
-                self._note_loss(name, error)
             finally:
                 self._playing -= opened
                 self._cluster.stop(actor)
 
-    async def _work(self, filler: Filler, schedule: Schedule, actor: Any, name: str) -> None:
+    async def _work(self, filler: Filler, schedule: Schedule, actor: Any) -> None:
         """Play one episode after the other on a replica; what is lost with it waits again."""
         while not filler.stopping.asked and (len(schedule) or self._under_way):
             if (job := await schedule.begin()) is None:
@@ -178,7 +183,7 @@ class Replicated(Workers):
                 continue
             self._under_way += 1
             try:
-                ended: Ended = await self._ask(name, self._cluster.call(actor, "play", job))
+                ended: Ended = await self._cluster.call(actor, "play", job)
             except BaseException:  # also when cancelled, as the replica was lost for another one
                 schedule.give_back(job)
                 raise
@@ -187,19 +192,8 @@ class Replicated(Workers):
             self._in_vain = 0
             self._ended(filler, schedule, job, ended)
 
-    async def _ask(self, name: str, call: Coroutine[Any, Any, Any]) -> Any:
-        """Call a method of the player; raise a `TomevalError`, a program's error, or `Lost`."""
-        try:
-            return await call
-        except TomevalError as error:
-            raise TomevalError(f"{name}: {error}") from None
-        except RuntimeError as error:
-            logger.error("%s:\n%s", name, error)
-            last = f"{error}".strip().splitlines()[-1]
-            raise RuntimeError(f"a program error on {name}: {last}") from None
-
     @staticmethod
-    def _check(filler: Filler, name: str, there: Ready) -> None:
+    def _check(filler: Filler, there: Ready) -> None:
         """Raise if a replica has other libraries than this process, or another model."""
         if differing := [
             f"{library} {there.versions.get(library, 'missing')}, not {mine}"
@@ -207,8 +201,8 @@ class Replicated(Workers):
             if there.versions.get(library) != mine
         ]:
             raise TomevalError(
-                f"{name} differs from this machine: {'; '.join(differing)}; rows must not depend "
-                "on where they are played: install the same versions everywhere"
+                f"it differs from this machine: {'; '.join(differing)}; rows must not depend on "
+                "where they are played: install the same versions everywhere"
             )
         for key, revision in there.revisions.items():
             filler.store.check_revision(model_name(json.loads(key)), revision)
