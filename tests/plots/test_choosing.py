@@ -10,12 +10,12 @@ import pytest
 import toy_domain  # noqa: F401 (registers the domain)
 from layout import head
 from support import ROOT
-from tomeval.runs.outside import known_figures
 
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.plots import FIGURES, Options, chosen, draw, plot_run, save
 from tomeval.plots.style import RC, in_style
+from tomeval.runs.analyses import known_figures
 from tomeval.runs.domain import DOMAINS, get_domain
 
 
