@@ -82,7 +82,7 @@ class Replicated(Workers):
                 f"the cells of this experiment cannot be sent to replicas: {error}; define their "
                 "classes and functions at the top level of a module"
             ) from None
-        named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
+        named = [plugin.where for plugin in loaded_plugins() if not plugin.package]
         self._setting = Setting(
             domain=experiment.domain,
             cells=cells,

@@ -101,7 +101,8 @@ class ArenaCell(GameCell):
     def _policy(self, slot: int) -> Policy:
         player = self.players[slot]
         where = f"{self.experiment._where}: players.{player.name}"
-        return player.policy(self.table.kind.name, self.game, where)
+        policy: Policy = player.policy(self.table.kind.name, self.game, where)
+        return policy
 
     @cached_property
     def seat_policies(self) -> dict[int, Policy]:

@@ -250,7 +250,7 @@ def _acting(played: Played) -> Parts:
     return known(played.game, np.where(played.own, acting, np.nan))
 
 
-def _brier(question: str, played: Played) -> Items:
+def _brier(question: str, played: Played) -> Parts:
     guessed = played.guessed["bob" if question == "bob" else "eve"]
     return known(played.game, np.where(guessed, played.brier[question], np.nan))
 

@@ -57,7 +57,7 @@ def simulate(setup: Setup, first: int, count: int) -> list[Record]:
     for name, of in zip(("own_probs", "predicted_probs"), codes, strict=True):
         if (of != NONE).any():
             columns[name] = [[distributions[code] for code in row] for row in of.T.tolist()]
-    same = dict.fromkeys(("act_outcome", "predict_outcome"), VALID)
+    same: dict[str, Any] = dict.fromkeys(("act_outcome", "predict_outcome"), VALID)
     same |= dict.fromkeys(("act_attempts", "predict_attempts"), 1)
     same["told"] = int(subject.looks_ahead or subject.needs_table)
     return [
