@@ -5,6 +5,8 @@ Rows are equal to those of the loop in `play`, a batch of one, for any block of 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, VALID
