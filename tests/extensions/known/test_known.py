@@ -147,7 +147,7 @@ def test_the_claims_of_the_page_are_those_of_the_moves() -> None:
             if key[2] == "unknown" or hand.possible(key[2], m)
         ]
         assert len(kept) == count
-        assert f"| {count} |" in PAGE
+        assert f"`known_{name}` ({count}" in PAGE
     assert len(columns) == 18
 
 
