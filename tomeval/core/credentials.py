@@ -126,7 +126,7 @@ def confirmed_hosts() -> list[str]:
 
 
 def confirmed_code() -> bool:
-    """Tell whether models' own code may run."""
+    """Return whether models' own code may run."""
     return any(_CODE)
 
 

@@ -55,9 +55,9 @@ def missing(library: str, extra: str, what: str) -> MissingExtra:
 
 
 def installed(module: str) -> bool:
-    """Tell whether a top-level module is installed; nothing is imported.
+    """Return whether a top-level module is installed; nothing is imported.
 
-    A plain folder of that name, as clients leave beside the work, is none.
+    A plain folder of that name, as clients leave beside the work, does not count.
     """
     spec = importlib.util.find_spec(module)
     return spec is not None and spec.origin is not None

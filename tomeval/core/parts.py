@@ -243,13 +243,13 @@ def parts(kind: str) -> dict[str, Any]:
 
 
 def is_installed(extension: str) -> bool:
-    """Tell whether an extension is there: one that ships can have been taken out."""
+    """Return whether an extension is there: one that ships can have been taken out."""
     return extension not in shipped() or is_there(f"{GROUP}.{extension}")
 
 
 @cache
 def is_there(package: str) -> bool:
-    """Tell whether a package can be imported; it is not."""
+    """Return whether a package can be imported, without importing it."""
     try:
         return importlib.util.find_spec(package) is not None
     except ModuleNotFoundError:

@@ -35,7 +35,7 @@ _THROUGH_FINAL = re.compile(
 
 
 def marks_thinking(text: str) -> bool:
-    """Tell whether a text holds a mark of thinking, one that opens or one that closes it.
+    """Return whether a text holds a mark of thinking, one that opens or one that closes it.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def without_thinking(text: str) -> str | None:
     r"""Return a reply without its thinking, or None if the thinking was never closed.
 
     Everything up to the last closing mark is thinking, even if the prompt opened it; so are all
-    channels of gpt-oss but ``final``, and code fences named so. A heading is none ("[Analysis]").
+    channels of gpt-oss but ``final``, and code fences named so. "[Analysis]" is no thinking.
 
     Examples
     --------
