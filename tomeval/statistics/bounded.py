@@ -91,7 +91,7 @@ def score_ends(
     units : array_like
         The number of sampling units.
     low, high : array_like
-        The bounds, which no value exceeds; infinite: there is none on this side.
+        The bounds, which no value exceeds; infinite where there is no bound.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def score_ends(
 def no_spread(
     error: ArrayLike, mean: ArrayLike, low: ArrayLike, high: ArrayLike
 ) -> NDArray[np.bool_]:
-    """Tell whether a standard error is that of equal values: 0, but for rounding.
+    """Return whether a standard error is that of equal values: 0, but for rounding.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def cut(
 
 
 def holds(values: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
-    """Tell of each column of values, shape (E, M), whether all lie between its bounds, (M,)."""
+    """Return whether all values of each column, (E, M), lie between its bounds, (M,)."""
     with np.errstate(invalid="ignore"):
         slack = 1e-9 * np.where(np.isfinite(high - low), high - low, 1.0)
     inside = (values >= low - slack) & (values <= high + slack)

@@ -135,7 +135,7 @@ class FlipPower:
         return _shares(pairs, self.alpha, self.seed).found(abs(effect))
 
     def _can(self, pairs: int) -> bool:
-        """Tell whether any p of so many pairs is below `alpha`."""
+        """Return whether any p of so many pairs is below `alpha`."""
         number = np.array(pairs)
         return pairs > 1 and bool(smallest_p(number, number, self.resamples) < self.alpha)
 

@@ -173,7 +173,7 @@ class _Seen:
         return np.asarray(self.factors[stratum] * np.maximum(rest, 0.0))
 
     def as_extreme(self, totals: FloatArray, variances: FloatArray) -> NDArray[np.bool_]:
-        """Tell which patterns are as extreme, given sums and squared errors of shape (k, M)."""
+        """Return which patterns are as extreme, given sums and squared errors of shape (k, M)."""
         plain = np.abs(totals) >= self.least
         over = totals**2 * self.variance >= (1 - _TIE) * self.total**2 * variances
         extreme: NDArray[np.bool_] = np.where(self.several, over & (plain | ~self.alike), plain)
