@@ -123,7 +123,7 @@ def _take(kind: str, backend: Backend) -> None:
 
 
 def is_kind(kind: str) -> bool:
-    """Tell whether a kind of model is known; nothing is loaded for it."""
+    """Return whether a kind of model is known; nothing is loaded for it."""
     return kind in BACKENDS or kind in named("models")
 
 
@@ -178,7 +178,7 @@ def _unreadable(name: str, kind: str) -> TomevalError:
 
 
 def is_served(spec: str | dict[str, Any]) -> bool:
-    """Tell whether a model is behind a server."""
+    """Return whether a model is behind a server."""
     return BACKENDS[model_name(spec).partition(":")[0]].served
 
 

@@ -330,4 +330,4 @@ class LocalModel(ABC):
         return None
 
     def forget(self, groups: Iterable[str]) -> None:  # noqa: B027 (for those who keep something)
-        """Let go of what is kept for groups of requests of which no more come."""
+        """Forget what is kept for groups of requests that have ended."""

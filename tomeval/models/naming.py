@@ -139,5 +139,5 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _is_served(text: str) -> bool:
-    """Tell whether a text is the name of a model with an address."""
+    """Return whether a text is the name of a model with an address."""
     return _ADDRESS.search(text) is not None and is_kind(text.partition(":")[0])

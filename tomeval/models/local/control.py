@@ -86,7 +86,7 @@ class ControlTokens:
 
 
 def splits_at_lines(tokenizer: Any) -> bool:
-    """Tell whether a text's tokens are its lines' tokens, one after another.
+    """Return whether a text's tokens are its lines' tokens, one after another.
 
     This holds if a pattern cuts the text before the merges and never across a line break: the
     byte-level tokenizers of GPT-2, Llama 3, Qwen and their like. Others, which may write a mark
@@ -117,5 +117,5 @@ def _parted(token: re.Match[str]) -> str:
 
 
 def _is_control(text: str) -> bool:
-    """Tell whether an added token that is not special still structures a conversation."""
+    """Return whether an added token that is not special still structures a conversation."""
     return not text.isspace() and not text.strip().isalnum()

@@ -173,7 +173,7 @@ class Prefixes:
         return self._pass(list(groups.values()))
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Let go of what is kept of groups."""
+        """Forget what is kept for groups."""
         for group in groups:
             self.cache.chains.pop(group, None)
 

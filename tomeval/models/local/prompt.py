@@ -50,7 +50,7 @@ class PromptCodec:
     Raises
     ------
     TomevalError
-        A template is wanted and there is none, it cannot be rendered, or it does not show what a
+        A template is wanted but missing, it cannot be rendered, or it does not show what a
         message says.
     """
 

@@ -58,7 +58,7 @@ class ServerGone(Stopped):
 
 
 def is_too_long(text: str) -> bool:
-    """Tell whether an error message is about the length of the prompt.
+    """Return whether an error message is about the length of the prompt.
 
     Examples
     --------

@@ -185,5 +185,5 @@ def check_logprobs(values: list[float]) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a log-probability is there at all."""
+    """Return whether a log-probability is there at all."""
     return type(value) in (int, float) and not math.isnan(value)
