@@ -104,7 +104,7 @@ def traces(text: str) -> frozenset[str]:
 
 
 def is_form(word: str, keyword: str) -> bool:
-    """Tell whether a hint is a keyword or a form of one: whether they share a stem.
+    """Return whether a hint is a keyword or a form of one: whether they share a stem.
 
     Case, accents and signs do not matter. Compounds and words of similar meaning are not forms.
 

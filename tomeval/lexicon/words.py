@@ -80,7 +80,7 @@ def read_lists(keywords: Path | None = None, hints: Path | None = None) -> WordL
 
 
 def is_word(text: str) -> bool:
-    """Tell whether a text is one word: letters, one hyphen or apostrophe inside, not too long.
+    """Return whether a text is one word: letters, one hyphen or apostrophe inside, not too long.
 
     Examples
     --------
