@@ -138,7 +138,7 @@ class Social(Advice):
 
 
 class Oracle(Advice):
-    """Told what others truly do; the literal question is asked without it."""
+    """The player is told what others truly do; the literal question is asked without it."""
 
     async def before_act(self, desk: Desk, foresight: Foresight) -> Told | Invalid:
         """Open the door."""

@@ -284,7 +284,7 @@ def flatten(prompt: Prompt) -> str:
 
 
 def replaced(record: dict[str, Any]) -> str:
-    """Say of a logged call what its last message ended in, if not in the begun answer."""
+    """Return what the last message of a logged call ended in, if not in the begun answer."""
     details = (record.get("reply") or record.get("scores") or {}).get("details") or {}
     if details.get("prefill") != "omitted":
         return ""

@@ -145,7 +145,7 @@ def find_marked(shown: str) -> Marked | None:
 
 
 def has_marker(text: str) -> bool:
-    """Tell whether the marker stands anywhere in a text."""
+    """Return whether the marker stands anywhere in a text."""
     return _ANYWHERE.search(plain(text)) is not None
 
 

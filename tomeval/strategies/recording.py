@@ -95,7 +95,7 @@ def last_heard() -> Overheard:
 
 
 def tell(question: Overheard) -> None:
-    """Let whoever is `overhearing` know of a question."""
+    """Pass a question to whoever is `overhearing`."""
     if (heard := _HEARD.get()) is not None:
         heard.append(question)
 

@@ -39,7 +39,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             lstrip_blocks=True,
             finalize=self._counted,
         )
-        del self.filters["random"], self.globals["lipsum"]  # chance is none of a prompt's
+        del self.filters["random"], self.globals["lipsum"]  # a prompt does not draw
         self.filters = {name: self._limited(name, one) for name, one in self.filters.items()}
         self.filters |= {"(counted)": self._counted, "(each)": self._each}
 

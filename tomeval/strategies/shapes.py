@@ -197,7 +197,7 @@ class JsonShape(Generic[T]):
         return value
 
     def _is_exact(self, line: str) -> bool:
-        """Tell whether a reply's last line is the marker and an object as it was asked for."""
+        """Return whether a reply's last line is the marker and an object as it was asked for."""
         given = _object_at(line, len(MARKER) + 1)
         if given is None or line != f"{MARKER} {line[given.start :]}" or given.end != len(line):
             return False
@@ -226,7 +226,7 @@ def _whole(text: str) -> list[int]:
 
 
 def _begins_line(text: str, start: int) -> bool:
-    """Tell whether nothing but marks stands on a line before a place in it."""
+    """Return whether nothing but marks stands on a line before a place in it."""
     line = text[max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1 : start]
     return _BEGINS.match(line) is not None
 
