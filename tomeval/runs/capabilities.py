@@ -242,7 +242,7 @@ class Show:
         none.
     published : function of run, rows
         A run's rows named and ordered as in published tables, the measures of these, and notes, for
-        ``table --published``; None: there are none.
+        ``table --published``; None without published tables.
     verdict : Verdict, optional
         What the first screen of a run says; None: it shows the headline alone.
     """

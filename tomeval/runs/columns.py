@@ -125,7 +125,7 @@ def flat(names: Sequence[str], found: Estimate) -> dict[str, float]:
 
 
 def interval_columns(name: str, value: float, low: float, high: float) -> dict[str, float]:
-    """Return a value as columns, with both ends of its interval; NaN ends: it has none.
+    """Return a value as columns, with both ends of its interval, NaN without one.
 
     Examples
     --------
@@ -143,22 +143,22 @@ def flat_share(name: str, found: Share) -> dict[str, float]:
 
 
 def is_attainable(column: str) -> bool:
-    """Tell whether a column says what can be attained of a measure, see `RunCell.attainable`."""
+    """Return whether a column says what can be attained of a measure, see `RunCell.attainable`."""
     return column.endswith(ATTAINABLE)
 
 
 def is_interval(column: str) -> bool:
-    """Tell whether a column belongs to the interval of another one."""
+    """Return whether a column belongs to the interval of another one."""
     return column.endswith((_HALF, _LOW, _HIGH))
 
 
 def has_interval(row: Mapping[str, Any], name: str) -> bool:
-    """Tell whether a column comes with an interval."""
+    """Return whether a column comes with an interval."""
     return f"{name}{_HALF}" in row
 
 
 def interval_of(row: Mapping[str, Any], name: str) -> Interval | None:
-    """Return the interval of a column; None if it has none or NaN."""
+    """Return the interval of a column; None if there is no interval or it is NaN."""
     half = row.get(f"{name}{_HALF}")
     if half is None or math.isnan(half):
         return None
@@ -167,7 +167,7 @@ def interval_of(row: Mapping[str, Any], name: str) -> Interval | None:
 
 
 def is_even(rows: Iterable[Mapping[str, Any]], name: str) -> bool:
-    """Tell whether all intervals of a column are symmetric, so that ± says all about them."""
+    """Return whether all intervals of a column are symmetric, so that ± says all about them."""
     for row in rows:
         ends = interval_of(row, name)
         if ends is None or ends.ends is None:
@@ -220,12 +220,12 @@ Rows = list[dict[str, Any]]
 
 
 def always(run: Run) -> bool:
-    """Tell that every run has the data."""
+    """Return True: every run has the data."""
     return True
 
 
 def never(run: Run) -> bool:
-    """Tell that no report shows a table."""
+    """Return False: no report shows a table."""
     return False
 
 

@@ -196,7 +196,7 @@ def register_domain(domain: Domain) -> Domain:
     Raises
     ------
     TomevalError
-        It is none, or its name is taken.
+        It is not a domain, or its name is taken.
     """
     if not isinstance(domain, Domain):
         raise TomevalError(f"a domain is an object of the class Domain, not {domain!r:.60}")

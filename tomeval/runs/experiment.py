@@ -58,7 +58,7 @@ class ExtraTable(BaseModel):
         """Raise `TomevalError` if it does not fit the cells of its experiment."""
 
     def planned(self, cells: Sequence[Cell], episodes: int) -> list[str]:
-        """Say what it will cost, a line each; raise `TomevalError` for what is out of bounds."""
+        """Describe what it will cost, a line each; raise `TomevalError` if out of bounds."""
         return []
 
     def defines(self, cell: Cell) -> dict[str, Any]:
@@ -276,7 +276,7 @@ def keys_of(domain: Domain, names: Iterable[str] | None = None) -> type[Experime
 
 
 def _true_too(schema: dict[str, Any]) -> None:
-    """Let the schema of a table take ``true``."""
+    """Allow ``true`` in the schema of a table."""
     schema["anyOf"].insert(0, {"const": True})
 
 

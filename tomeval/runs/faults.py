@@ -1,4 +1,4 @@
-"""What is wrong with an experiment file, in words: it is none, or a key does not fit."""
+"""What is wrong with an experiment file, in words."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _STEMS = ("knows", "uses", "plays", "replies", "plans", "reads", "right")
 
 
 def is_score(name: str) -> bool:
-    """Tell whether a measure is a score, or a part of one such as ``knows_bob_percent``.
+    """Return whether a measure is a score, or a part of one such as ``knows_bob_percent``.
 
     Examples
     --------

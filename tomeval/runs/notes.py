@@ -159,13 +159,13 @@ def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str =
 
 
 def _unbounded(cell: RunCell, names: Sequence[str]) -> bool:
-    """Tell whether a shown mean of a cell has no sequence, as nothing bounds it."""
+    """Return whether a shown mean of a cell has no sequence, as nothing bounds it."""
     estimate = cell.estimate([name for name in names if name in cell.measures], SEQUENCE)
     return bool((np.isnan(estimate.low) & np.isfinite(estimate.mean)).any())
 
 
 def _alike(cell: RunCell, names: Sequence[str]) -> bool:
-    """Tell whether a shown mean of a cell has an interval of width 0."""
+    """Return whether a shown mean of a cell has an interval of width 0."""
     for name in names:
         if (
             name not in cell.measures
@@ -181,7 +181,7 @@ def _alike(cell: RunCell, names: Sequence[str]) -> bool:
 
 
 def lacks_interval(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether a value of a table lacks the interval that its column has."""
+    """Return whether a value of a table lacks the interval that its column has."""
     return any(
         isinstance(value, float) and math.isfinite(value) and math.isnan(row[f"{name}_ci95"])
         for row in rows

@@ -137,7 +137,7 @@ class Run:
 
     @cached_property
     def until(self) -> Mapping[str, Any]:
-        """The condition that it stops by, with what is known of it; empty: it has none."""
+        """The condition that it stops by, with what is known of it; empty without a condition."""
         return self.store.until()
 
     def stopped(self, cell: RunCell) -> str:

@@ -178,7 +178,7 @@ class Store(Index):
         return {cell: reason for cell, reason in stops.items() if reason}
 
     def until(self) -> dict[str, Any]:
-        """Return what is known of the condition that the run stops by; empty: it has none.
+        """Return what is known of the condition that the run stops by; empty without a condition.
 
         ``condition``, and by number ``cells`` with ``episodes``, how many each is to have, and why
         it was ``stopped``; see `tomeval.play.until.Looks`.

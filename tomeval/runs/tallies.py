@@ -143,7 +143,7 @@ def _lenient(store: Store, cell: int) -> int:
 
 
 def _own(store: Store, seat: str) -> bool:
-    """Tell whether answers of a seat are those of who is measured, see `Show.own_seat`."""
+    """Return whether answers of a seat are those of who is measured, see `Show.own_seat`."""
     return store.domain.show.own_seat in ("", seat)
 
 

@@ -114,7 +114,7 @@ class WritableStore(Store):
             self.__dict__.pop("_cells", None)
 
     def close(self) -> None:
-        """Close its files; what was kept for unfinished episodes goes if there are none."""
+        """Close its files; delete the replies kept for unfinished episodes if no episode is."""
         super().close()
         if self._opened:
             self._write_replies()
@@ -165,7 +165,7 @@ class WritableStore(Store):
             self.note({"note": "stopped", "cells": {str(c): why for c, why in changed.items()}})
 
     def note_until(self, said: Mapping[str, Any]) -> None:
-        """Keep what is known of the condition that a run stops by; empty: it has none."""
+        """Keep what is known of the condition that a run stops by; empty without a condition."""
         if said != self.until():
             self.note({"note": "until", "is": dict(said)})
 
@@ -217,7 +217,7 @@ def _repair(path: Path) -> None:
 
 
 def differing_words(old: Any, new: Any, where: str = "") -> str:
-    """Say in a few words where two JSON values first differ."""
+    """Return in a few words where two JSON values first differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(k for k in new if k not in old)]:
             if old.get(key) != new.get(key):
