@@ -272,5 +272,5 @@ class _SeatModel(RememberingModel):
             raise
 
     def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
-        """Tell what came of a question."""
+        """Report the outcome of a question."""
         self._episode.watch.settled(*self._episode.job, self._key, outcome, call)

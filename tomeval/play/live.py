@@ -107,7 +107,7 @@ class Live:
             self.waiting.setdefault(key, Waiting()).model = name
 
     def tell_steps(self) -> None:
-        """Tell who listens how many steps are done."""
+        """Report how many steps are done to the listener."""
         if self.progress:
             self.progress(self.steps, self.total)
 
@@ -126,7 +126,7 @@ class Live:
 
     @property
     def asked(self) -> str:
-        """What language models were asked, leaving out what there is none of; a line."""
+        """A line with what language models were asked, without counts that are 0."""
         asked, retries = self.spent, sum(one.retries for one in self.waiting.values())
         tokens = (asked.prompt or 0) + (asked.completion or 0)
         unread = asked.unreadable / asked.answers if asked.answers else 0

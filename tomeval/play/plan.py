@@ -219,7 +219,7 @@ def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
 
 
 def plan_totals(rows: Sequence[Row]) -> list[str]:
-    """Say the totals in words, and what they assume; a line each."""
+    """Return the totals in words, and what they assume, a line each."""
 
     def total(key: str) -> int:
         return sum(row[key] for row in rows)

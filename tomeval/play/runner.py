@@ -160,12 +160,12 @@ def wanted_of(
 
 
 def is_whole(store: Store, wanted: Sequence[Sequence[int]]) -> bool:
-    """Tell whether a store holds all the episodes that it is to have."""
+    """Return whether a store holds all the episodes that it is to have."""
     return all(_whole(store, wanted))
 
 
 def _whole(store: Store, wanted: Sequence[Sequence[int]]) -> list[bool]:
-    """Tell of each cell whether it holds all the episodes that it is to have."""
+    """Return whether each cell holds all the episodes that it is to have."""
     return [
         not len(without(episodes, store.finished_of(cell))) for cell, episodes in enumerate(wanted)
     ]

@@ -123,7 +123,7 @@ class Schedule:
             heapq.heappush(self._heap, (0, episode, cell))
 
     def _free(self, cell: int) -> None:
-        """Let a cell begin what it was held from."""
+        """Allow a cell to begin episodes again."""
         for entry in self._held.pop(cell, ()):
             heapq.heappush(self._heap, entry)
         self._change.set()
@@ -139,7 +139,7 @@ class Schedule:
         self._free(cell)
 
     def limit(self, most: int) -> None:
-        """Let no more than so many episodes be under way; 0: any number."""
+        """Limit how many episodes are played at a time; 0: no limit."""
         self.most = most
         self._change.set()
 
@@ -179,7 +179,7 @@ class Schedule:
         return self._left.pop(cell, 0)
 
     def clear(self) -> None:
-        """Let no more episodes begin."""
+        """Begin no more episodes."""
         self._heap, self._held = [], {}
         self._left.clear()
         self._change.set()

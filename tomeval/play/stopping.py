@@ -87,7 +87,7 @@ class Stopping:
             raise self.reason()
 
     def refuse(self) -> None:
-        """Let no call be made once the run was asked to stop."""
+        """Refuse calls once the run was asked to stop."""
         if self.asked:
             raise Stopped("stopped")
 

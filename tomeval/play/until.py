@@ -211,7 +211,7 @@ def most_episodes(experiment: Experiment) -> int:
 
 
 def check(experiment: Experiment) -> None:
-    """Raise `TomevalError` for a condition that an experiment cannot stop by; it may have none."""
+    """Raise `TomevalError` if the experiment has a condition that it cannot stop by."""
     if experiment.max_episodes is not None and not experiment.until:
         raise TomevalError(
             f"{experiment.where}: max_episodes: needs until, the condition that stops a run"
