@@ -136,7 +136,7 @@ def compared_sides(
 
 
 def _valued(sides: Sequence[Side]) -> NDArray[np.bool_]:
-    """Tell which metrics have a value in some episode, shape (M,); all metrics if none has."""
+    """Return which metrics have a value in some episode, shape (M,); all metrics if none has."""
     values = np.concatenate([side.values for side in sides])
     some: NDArray[np.bool_] = np.isfinite(values).any(axis=0)
     return some if some.any() else ~some

@@ -33,7 +33,7 @@ class Layout:
     counts : ndarray of int, shape (T, L)
         Pairs.
     blind : ndarray of bool, shape (T, L, M)
-        Whether no pair of a task has a value of a score on either side, as there is none to be had.
+        Whether a score cannot be computed for any pair of a task, on either side.
         Other measures have no mean over tasks where one lacks them.
     shares : ndarray, shape (T, L, M)
         Weight of each task in the mean over tasks: those with pairs that are not `blind` count the

@@ -48,7 +48,7 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
 
 
 def _reach_notes(found: Comparison) -> list[str]:
-    """Say in which scopes no test can reject, whatever the pairs show, and what would be enough."""
+    """List the scopes in which no test can reject, and how many pairs would be enough."""
     scopes: dict[tuple[int, int], list[str]] = {}
     for s, k, m in np.ndindex(found.difference.shape):
         enough = found.enough((s, k, m))
@@ -83,7 +83,7 @@ def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
 
 
 def _group_notes(found: Comparison) -> list[str]:
-    """Say which levels are compared as groups, and what is one unit of them."""
+    """List which levels are compared as groups, and what is one unit of them."""
     apart = [found.levels[k] for k in np.flatnonzero(found.apart.any(axis=0))]
     if not apart:
         return []
@@ -95,7 +95,7 @@ def _group_notes(found: Comparison) -> list[str]:
 
 
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
-    """Tell which metrics a comparison weighs by episode and a table by item."""
+    """List the metrics that a comparison weighs by episode and a table by item."""
     uneven = [
         cells[0].measures[name].heading
         for name in names
@@ -108,7 +108,7 @@ def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
 
 
 def once_notes(sides: Sequence[Side]) -> list[str]:
-    """Tell how players that played each distinct episode once are compared."""
+    """Explain how players that played each distinct episode once are compared."""
     levels = list(dict.fromkeys(side.level for side in sides if side.cell.each_once))
     if not levels:
         return []
@@ -121,7 +121,7 @@ def once_notes(sides: Sequence[Side]) -> list[str]:
 
 
 def unit_notes(sides: Sequence[Side]) -> list[str]:
-    """Tell which tasks of a paired comparison share their draws, and so are one sampling unit."""
+    """List the tasks of a paired comparison that share their draws: one sampling unit."""
     return [
         f"tasks that differ in {words} share draws, such as the partner: episodes with the same "
         "seed and number are one sampling unit over all tasks, not independent repetitions"
@@ -145,7 +145,7 @@ def shared_draws(sides: Sequence[Side]) -> list[str]:
 
 
 def _uneven(cell: RunCell, name: str) -> bool:
-    """Tell whether a metric is a share of items that some episodes have more of."""
+    """Return whether a metric is a share of items that some episodes have more of."""
     totals = cell.totals(name)
     if not totals.share or totals.bottom is None:
         return False
@@ -178,7 +178,7 @@ def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
 def blind_notes(
     names: Sequence[str], measures: Sequence[Measure], blind: NDArray[np.bool_]
 ) -> list[str]:
-    """Say which tasks are left out of all tasks, as no level has a value there.
+    """List which tasks are left out of all tasks, as no level has a value there.
 
     `blind`, shape (T, M), tells it of every task in `names`.
     """

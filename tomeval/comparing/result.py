@@ -111,7 +111,7 @@ class Comparison:
         return tuple(measure.name for measure in self.measures)
 
     def verdict(self, at: tuple[int, int, int]) -> str:
-        """Say in a word what the tests of a comparison (scope, level, metric) give at 5 %.
+        """Return in a word what the tests of a comparison (scope, level, metric) show at 5 %.
 
         Returns
         -------

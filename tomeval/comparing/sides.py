@@ -176,7 +176,7 @@ def compared_by(run: Run) -> str | None:
 
 
 def has_level(cell: RunCell, by: str | None) -> bool:
-    """Tell whether a cell takes part if levels differ in `by`: one without a model has no model."""
+    """Return whether a cell takes part if levels differ in `by`: one without a model does not."""
     if by in KINDS:
         return cell.prompted[by] != ""
     if by == WORDING:
