@@ -86,7 +86,7 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
 
 
 def _units(found: Comparison) -> str:
-    """Say what is compared: pairs, and unpaired groups."""
+    """Describe what is compared: pairs, and unpaired groups."""
     pairs = "pairs of episodes with the same task and seed"
     if found.apart.any():
         return "unpaired groups of episodes" + ("" if found.apart.all() else f", or {pairs}")
@@ -94,7 +94,7 @@ def _units(found: Comparison) -> str:
 
 
 def _reach(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -> str:
-    """Say how many points could not have been filled, whatever the episodes had shown."""
+    """Describe how many points no result could have filled."""
     said = [found.verdict((s, level, 0)) for s in scopes for level in levels]
     few = said.count("too few")
     return f" Too few pairs for any test to reject: {few} of {len(said)}." if few else ""
@@ -103,7 +103,7 @@ def _reach(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -> s
 def _describe(
     found: Comparison, measure: Measure, scopes: Sequence[int], levels: Sequence[int]
 ) -> str:
-    """Say every difference with its interval."""
+    """Describe every difference with its interval."""
     parts = []
     for s in scopes:
         said = []

@@ -111,7 +111,7 @@ def measured(cell: RunCell, names: Sequence[str], options: Options) -> Estimate:
 
 
 def has_values(cell: RunCell, names: Sequence[str]) -> bool:
-    """Tell whether a cell has values of all these measures."""
+    """Return whether a cell has values of all these measures."""
     return all(bool(np.isfinite(cell.totals(name).values).any()) for name in names)
 
 
@@ -161,7 +161,7 @@ SHARE_INTERVALS = "95 % intervals (Wilson's, with episodes as clusters)"
 
 
 def interval_words(options: Options, shares: bool = False) -> str:
-    """Say of which kind the intervals of means, or of shares, are, and what becomes of bounds."""
+    """Describe the kind of the intervals of means, or of shares, and how bounds are handled."""
     words = INTERVAL_WORDS[options.interval]
     if options.interval == SEQUENCE:
         return words

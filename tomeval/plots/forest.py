@@ -61,7 +61,7 @@ def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 
 def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
-    """Say what is drawn: of how many episodes, with which intervals."""
+    """Describe what is drawn: of how many episodes, with which intervals."""
     cells = [cell for _, members in page.family.panels for cell in members]
     shares = any(cell.totals(measure.name).share for cell in cells)
     intervals = interval_words(options, shares).replace("episodes", f"{run.domain.compare.unit}s")
@@ -78,7 +78,7 @@ def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
 
 
 def _describe(page: Page, measure: Measure, options: Options) -> str:
-    """Say every subject's mean and interval."""
+    """Describe every subject's mean and interval."""
     parts = []
     for title, cells in page.family.panels:
         said = (

@@ -40,7 +40,7 @@ def save(
 
 
 def check_formats(formats: Iterable[str]) -> None:
-    """Raise a `TomevalError` if one of some formats is none of `FILE_FORMATS`."""
+    """Raise a `TomevalError` if a format is not one of `FILE_FORMATS`."""
     for form in formats:
         if form not in FILE_FORMATS:
             raise unknown("format", form, FILE_FORMATS)

@@ -184,7 +184,7 @@ def plot_run(
     Raises
     ------
     TomevalError
-        See `draw`; a format that is none of `FILE_FORMATS`; or the folder cannot be written.
+        See `draw`; a format that is not one of `FILE_FORMATS`; or the folder cannot be written.
     """
     check_formats(formats)
     drawings = draw(run, only, options, every)
