@@ -59,7 +59,7 @@ def meanings(run: Run, measures: Iterable[Measure]) -> list[dict[str, str]]:
 
 
 def interval_words(run: Run) -> str:
-    """Say how the numbers of the table of cells are made."""
+    """Explain how the numbers of the table of cells are computed."""
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
     interval = run.method(AUTO)
     words = INTERVAL_WORDS[interval].replace("episodes", f"{run.domain.compare.unit}s")
@@ -81,7 +81,7 @@ def headline(run: Run) -> list[str]:
 
 
 def verdicts(run: Run) -> list[str]:
-    """Say of each player whether it uses what it knows, where the run tells; of a few players."""
+    """Describe whether each player uses what it knows, for a few players."""
     verdict = run.domain.show.verdict
     said = verdict.lines(run) if verdict and len(run.cells) <= MOST_CELLS else []
     more = [f"{len(said) - SAID} more players"] if len(said) > SAID else []
@@ -89,7 +89,7 @@ def verdicts(run: Run) -> list[str]:
 
 
 def _played(run: Run) -> str:
-    """Say who played what, how many episodes there are, and what became of them."""
+    """Describe who played what, how many episodes there are, and how they ended."""
     counts = Counter[str]()
     by_cell = tallies.episodes(run.store)
     for cell in run.cells:

@@ -146,7 +146,7 @@ def best_rows(rows: Rows, measure: Measure, task: Iterable[str]) -> set[int]:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value of a table is a finite number."""
+    """Return whether a value of a table is a finite number."""
     return isinstance(value, int | float) and math.isfinite(value)
 
 

@@ -79,7 +79,7 @@ def _rooms(grid: Grid, width: int, longest: int) -> list[int]:
 
 
 def is_numeric(cells: Sequence[str]) -> bool:
-    """Tell whether a column holds numbers alone."""
+    """Return whether a column holds numbers alone."""
     return all(text in ("", MISSING) or VALUE.fullmatch(text.strip()) for text in cells)
 
 
