@@ -246,7 +246,7 @@ class Run(results.Run):
             return Transcript("\n".join(transcript_lines(whole, number, episode, calls)))
 
     def __repr__(self) -> str:
-        """Say what the run is in a line."""
+        """Describe the run in a line."""
         if self.closed:
             return f"Run({str(self.folder)!r}, closed)"
         counts = tallies.episodes(self.store)

@@ -96,7 +96,7 @@ class Runs:
         return Figures(draw(self._whole, listed(only), Options(**options), every))
 
     def __repr__(self) -> str:
-        """Say which runs they are."""
+        """Name the runs."""
         return f"Runs({', '.join(repr(str(run.folder)) for run in self.runs)})"
 
 

@@ -169,7 +169,7 @@ EVERY = 0.5
 
 
 def in_notebook() -> bool:
-    """Tell whether a notebook's kernel runs this; IPython is not imported for it."""
+    """Return whether a notebook's kernel runs this; IPython is not imported for it."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
