@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _stopped(code: int) -> int:
-    """Say that the program was stopped; a signal that comes now changes nothing any more."""
+    """Print that the program was stopped; later signals change nothing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     from tomeval.core.printing import tell
 

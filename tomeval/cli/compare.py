@@ -42,7 +42,7 @@ def compare(
         str,
         typer.Option(
             "--what",
-            help="differences or power; of extensions regression, sensitivity and others.",
+            help="differences, power, regression or memory.",
         ),
     ] = "differences",
     metrics: Annotated[

@@ -233,7 +233,9 @@ def plan(
     ] = None,
     context: Annotated[
         int | None,
-        typer.Option("--context", help="Context of models that do not tell it, in tokens.", min=1),
+        typer.Option(
+            "--context", help="Tokens of context, for models that do not report it.", min=1
+        ),
     ] = None,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,

@@ -42,7 +42,7 @@ def table(
         typer.Option(
             "--metric",
             help="Show this measure: its name, its heading or the beginning of its name, such as "
-            "tom or regret. Repeatable. Default: the functional one.",
+            "tom or regret. Repeatable. Default: the headline measures.",
         ),
     ] = None,
     where: WhereOption = None,
