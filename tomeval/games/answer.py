@@ -188,7 +188,7 @@ def _who_does_not(side: Mapping[str, str]) -> str:
 
 
 def _undecided(ends: Mapping[str, Ends], cell: ScoredCell) -> str:
-    """Say how many more episodes would move the intervals that decide away from `HALF`."""
+    """Return how many more episodes would move the intervals that decide away from `HALF`."""
     more, units, unit = 0.0, cell.units, cell.domain.compare.unit
     deciding: tuple[str, ...] = ("knows", "plays", "uses")
     if ends["knows"].score > HALF:

@@ -283,7 +283,7 @@ class EnumeratedValues(Values):
         return answers
 
     def _agrees(self, said: Mapping[Probe, Action], at: int, did: Mapping[int, Action]) -> bool:
-        """Tell whether all that was said is true of a position, and of what others do there."""
+        """Return whether all that was said is true of a position, and of what others do there."""
         state = self.solver.positions.found[at].state
         return all(
             self.solver.game.fact(self.view, probe, Stage(state, did), state) == answer

@@ -75,7 +75,7 @@ class Event(NamedTuple):
     to: tuple[int, ...] | None = None
 
     def seen_by(self, seat: int) -> bool:
-        """Tell whether a seat knows of it."""
+        """Return whether a seat knows of it."""
         return self.to is None or seat in self.to
 
 

@@ -63,7 +63,7 @@ def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 
 def _caption(run: Run, seen: Sequence[ScoredCell], options: Options) -> str:
-    """Say what is drawn, what the lines are, and which players are missing and why."""
+    """Describe what is drawn, the lines, and which players are missing and why."""
     blind = [c for c in scored_cells(run) if len(c.episodes) and not has_values(c, SCORED)]
     means = [measured(cell, SCORED, options).mean for cell in seen]
     beyond = sum(bool((mean < LOW).any() or (mean > HIGH).any()) for mean in means)
@@ -82,7 +82,7 @@ def _caption(run: Run, seen: Sequence[ScoredCell], options: Options) -> str:
 
 
 def _describe(seen: Sequence[ScoredCell], options: Options) -> str:
-    """Say both scores and the answer of every point."""
+    """Describe both scores and the answer of every point."""
     parts = []
     for cell in seen:
         knows, uses = measured(cell, SCORED, options).mean

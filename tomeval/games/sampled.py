@@ -84,5 +84,5 @@ def _note(forms: dict[str, Form], name: str, form: Form) -> None:
 
 
 def scorable(form: Form) -> bool:
-    """Tell whether a model can score all that may be said."""
+    """Return whether a model can score all that may be said."""
     return bool(form.labels)

@@ -204,7 +204,7 @@ class ScriptedSeat(Seat):
         return Answer(None, tries, len(tries), OUTCOME_OF[self.error])
 
     async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:
-        """Say what the policy predicts, if it predicts; or draw one of the labels of the probe."""
+        """Return what the policy predicts, if it does; or draw one of the labels of the probe."""
         if self.guesses:
             form = view.game.form(view, probe)
             if not form.labels:

@@ -38,7 +38,7 @@ class Weighed(NamedTuple):
 
     @classmethod
     def of(cls, worths: Mapping[Action, float], chosen: Action) -> Weighed | None:
-        """Return what options are worth; None if what was chosen is none of them."""
+        """Return what options are worth; None if the choice is not one of them."""
         if chosen not in worths:
             return None
         return cls(max(worths.values()), worths[chosen], fmean(worths.values()))

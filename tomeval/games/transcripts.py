@@ -111,7 +111,7 @@ def _stages(record: Record) -> dict[int, list[dict[str, Any]]]:
 
 
 def _notes(game: ArenaGame[Any], row: dict[str, Any]) -> Iterator[str]:
-    """Say what went wrong with a decision, what it was worth and what it predicted."""
+    """Describe what went wrong with a decision, its value and its prediction."""
     for error, why in row["tries"] or ():
         yield f"[refused attempt, {error} error: {why}]"
     if row["verdict"] in _VERDICTS:

@@ -137,7 +137,7 @@ def roles_figure(points_of: Mapping[Place, Point], title: str, options: Options)
 
 
 def _describe(game: str, points_of: Mapping[Place, Point]) -> str:
-    """Say every point."""
+    """Describe every point."""
     said = (
         f"{player} as {role} {number(point.regret[0], 3)} and {number(point.tom[0], 0)} % "
         f"(attainable {number(point.attainable, 0)} %)"

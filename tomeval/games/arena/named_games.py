@@ -71,7 +71,7 @@ GAMES: dict[str, str] = {
 
 
 def is_game(name: str) -> bool:
-    """Tell whether `get_kind` knows a game."""
+    """Return whether `get_kind` knows a game."""
     return name in GAMES or part("games", name) is not None
 
 

@@ -72,7 +72,7 @@ class ArenaPlayer(GamePlayer):
         return cls(name, kind, entry, base=base, error_rate=float(rate), error=error)
 
     def known(self, kind: str) -> bool:
-        """Tell whether it is a policy of a kind of game, so that others' values follow from it."""
+        """Return whether it is a policy of a kind of game: others' values follow from it."""
         return self.kind not in ANYWHERE or self.kind in get_kind(kind).policies
 
     @property
@@ -117,7 +117,7 @@ _SCALARS: Mapping[type, str] = {
 
 
 def _fits(value: Any, wanted: type) -> bool:
-    """Tell whether a value has the type of an option; whole numbers are numbers, true is not."""
+    """Return whether a value has the type of an option; whole numbers are numbers, true is not."""
     if wanted is float:
         return type(value) in (int, float) and math.isfinite(value)
     return type(value) is wanted

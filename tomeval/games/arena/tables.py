@@ -50,7 +50,7 @@ def result_rows(run: Run, by: Sequence[str]) -> Rows:
 
 
 def _of(key: str, name: str) -> bool:
-    """Tell whether a column belongs to the interval of a measure."""
+    """Return whether a column belongs to the interval of a measure."""
     return is_interval(key) and key.removeprefix(name) in ("_ci95", "_ci95_low", "_ci95_high")
 
 

@@ -52,7 +52,7 @@ def parts(word: str) -> frozenset[str]:
 
 
 def conflict(clue: str, word: str, rules: str = OWN) -> bool:
-    """Tell whether a clue gives a board word away by its letters.
+    """Return whether a clue gives a board word away by its letters.
 
     Our rule: it is the word or a form of it (`tomeval.lexicon.forms.is_form`), or one of the two is
     a part of the other, a compound. TextArena's: one contains the other, letter by letter and case

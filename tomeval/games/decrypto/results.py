@@ -115,14 +115,14 @@ def by_seats(
 
 @once_each
 def gives_probabilities(store: Store) -> bool:
-    """Tell whether any Alice scores the codes that she predicts."""
+    """Return whether any Alice scores the codes that she predicts."""
     players = (definition["players"]["encoder"] for _, definition in store.cells())
     return any(getattr(_strategy(player), "scored", False) for player in players)
 
 
 @once_each
 def has_beliefs(store: Store) -> bool:
-    """Tell whether the strategy of any Alice has beliefs planted, whatever came of them."""
+    """Return whether the strategy of any Alice has beliefs planted, whatever came of them."""
     return any(_believes(definition["players"]["encoder"]) for _, definition in store.cells())
 
 

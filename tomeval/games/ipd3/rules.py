@@ -146,7 +146,7 @@ class Ipd3(ArenaGame[State]):
         return PAIRS if what.kind == "moves" else super().options(view, what)
 
     def random(self, view: Ipd3View, ask: Ask, rng: np.random.Generator) -> Action:
-        """Say nothing, or draw one of the four actions."""
+        """Stay silent, or draw one of the four actions."""
         return NO_WORDS if ask.kind == "talk" else PAIRS[int(rng.random() * 4)]
 
     def struck(self, state: State, ask: Ask, how: str) -> State:

@@ -81,7 +81,7 @@ def sentence_of(acts: Acts, opponents: tuple[int, int]) -> str:
 
 
 def kept(acts: Acts, moves: tuple[str, str]) -> bool:
-    """Tell whether moves are what was announced; nothing announced is kept."""
+    """Return whether moves are what was announced; nothing announced is kept."""
     meant = {"promise": "cooperate", "threaten": "defect"}
     return all(meant.get(act, move) == move for act, move in zip(acts, moves, strict=True))
 

@@ -19,7 +19,7 @@ from tomeval.runs.record import Record
 
 
 def has_batch(kind: str) -> bool:
-    """Tell whether a kind of subject can play many episodes at once, see `Batched`."""
+    """Return whether a kind of subject can play many episodes at once, see `Batched`."""
     made = subject_class(kind)
     return issubclass(made, Batched) and vars(made).get("draws_per_step") is not None
 

@@ -76,7 +76,7 @@ def _what(metric: str, options: Options) -> str:
 
 
 def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) -> str:
-    """Say what is drawn: of how many episodes, with which intervals."""
+    """Describe what is drawn: of how many episodes, with which intervals."""
     by, width = options.by, options.window
     several = "a line per subject" if by is None else f"a line per value of {by}"
     which = "" if by is None else " (for the first one, if it was played for several)"
@@ -196,7 +196,7 @@ def smooth(values: FloatArray, window: int = 5) -> FloatArray:
 def _describe(
     cells: Sequence[RunCell], names: Sequence[str], metric: str, what: str, options: Options
 ) -> str:
-    """Say where every line ends."""
+    """Describe where every line ends."""
     ends = (_points(matrix_cell(cell), metric, options)[1] for cell in cells)
     said = [f"{name} {with_interval(drawn, -1)}" for name, drawn in zip(names, ends, strict=True)]
     return f"{what}, last step: {'; '.join(said)}."

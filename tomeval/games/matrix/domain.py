@@ -145,7 +145,7 @@ def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
 
 
 def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
-    """Tell what regret, predictions or their cost cannot show in the cells' tasks."""
+    """Describe what regret, predictions or their cost cannot show in the cells' tasks."""
     setups = [cell.setup for cell in cells if isinstance(cell.setup.partners, PartnerSet)]
     return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in setups)
 

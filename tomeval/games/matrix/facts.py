@@ -35,7 +35,7 @@ def run_facts(run: Run) -> list[Facts]:
 
 
 def tom_notes(run: Run, names: Collection[str]) -> list[str]:
-    """Tell against which partners the one-step rules of ΔToM are blind, and what `planned` is of.
+    """Describe against which partners the one-step rules of ΔToM are blind, and `planned`.
 
     `names` are the measures that are shown.
     """
@@ -68,7 +68,7 @@ _TOLD = {
 
 
 def notes(run: Run) -> list[str]:
-    """Tell of subjects that learned the partner's move, and of what measures cannot show.
+    """Describe subjects that were told the partner's move, and what measures cannot show.
 
     A language model is told before it acts; its literal question is asked without that.
     """
@@ -93,7 +93,7 @@ def notes(run: Run) -> list[str]:
 
 
 def table_notes(run: Run) -> list[str]:
-    """Say what measures of recorded games, of players in the partner's seat and of people tell."""
+    """Explain measures of recorded games, of players in the partner's seat and of people."""
     cells, people = matrix_cells(run), Counter[str]()
     recorded = [cell for cell in cells if cell.recorded]
     for cell in cells:

@@ -151,7 +151,7 @@ class Rows:
         return self._values.get(text.casefold(), text) if name in NAMING else text
 
     def who(self, row: dict[str, str]) -> list[str]:
-        """Return subject and conditions; the subject is empty where the file has none."""
+        """Return subject and conditions; the subject is empty if the file names no subject."""
         said = [row[name].strip() if name else "" for name in self.by] or [""]
         if self.by and self.by[0] and not said[0]:
             raise CellError(self.by[0], "", "is empty, but every row needs a subject")

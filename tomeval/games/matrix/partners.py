@@ -167,7 +167,7 @@ def _check_stochastic(where: str, emissions: NDArray[np.float64], states: tuple[
 def reachable(
     emissions: NDArray[np.float64], next_state: NDArray[np.int64], start: int
 ) -> NDArray[np.bool_]:
-    """Tell which states some play by the subject can reach, shape (S,)."""
+    """Return which states some play by the subject can reach, shape (S,)."""
     seen = np.zeros(len(emissions), dtype=bool)
     waiting = [start]
     while waiting:

@@ -245,7 +245,7 @@ def _strategy(prompting: str) -> str:
 def _published_player(
     cell: MatrixRunCell, model: str | None, names: Sequence[str]
 ) -> tuple[str, str]:
-    """Return the published model to compare a cell with, or why there is none."""
+    """Return the published model to compare a cell with, or why no model fits."""
     data = cell.definition
     if data["kind"] == "rmax":
         return TABULAR[0], ""

@@ -33,7 +33,7 @@ def payoff_rounding(game: MatrixGame) -> float:
 
 @lru_cache(maxsize=256)
 def best_responses(game: MatrixGame) -> NDArray[np.bool_]:
-    """Tell which of the subject's actions are best against each partner action, shape (n, m).
+    """Return which of the subject's actions are best against each partner action, shape (n, m).
 
     ``[a, b]`` is true where a maximises the subject's payoff against b. Ties are all true.
     """

@@ -263,7 +263,7 @@ class MatrixRunCell(ScoredCell):
         return actions
 
     def has_curve(self, name: str) -> bool:
-        """Tell whether a measure can be shown by step; without a partner's table some cannot."""
+        """Return whether a measure can be shown by step; without a partner's table some cannot."""
         if self.partners and not self.recorded:
             return True
         even = len(set(self.played.lengths.tolist())) == 1

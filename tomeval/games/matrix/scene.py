@@ -140,7 +140,7 @@ class MatrixScene:
         return self.prompts.render(template, **values)
 
     def group(self, purpose: str) -> str:
-        """Tell requests that show rules and history from questions that show a summary."""
+        """Distinguish requests that show rules and history from questions that show a summary."""
         return " raw" if self.strategy.summarises else ""
 
     def phrase(self, question: Question[Any], style: Style, extra: str) -> Phrased:

@@ -190,7 +190,7 @@ def chance_regret(game: MatrixGame, partner: Partner, horizon: int) -> float:
 
 @lru_cache(maxsize=256)
 def _plans_show(game: MatrixGame, partner: Partner, horizon: int) -> BoolArray:
-    """Tell where no action is a best reply to every prediction over the steps left, (T, S)."""
+    """Return where no action is a best reply to every prediction over the steps left, (T, S)."""
     ahead, slack = known_best_response(game, partner, horizon).relative, _slack(game, horizon)
     return np.stack(
         [
@@ -201,7 +201,7 @@ def _plans_show(game: MatrixGame, partner: Partner, horizon: int) -> BoolArray:
 
 
 def _changes_best(worth: FloatArray, slack: float) -> BoolArray:
-    """Tell of tables of own action by prediction, (..., n, m), whether no row is best in all."""
+    """Return whether no row is best in all tables of own action by prediction, (..., n, m)."""
     best = worth >= worth.max(axis=-2, keepdims=True) - slack
     changes: BoolArray = ~best.all(axis=-1).any(axis=-1)
     return changes

@@ -249,14 +249,14 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
 
 
 def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:
-    """Say how often each action was predicted when the question was asked again."""
+    """Describe how often each action was predicted when the question was asked again."""
     counts = [f"{label} {found.count(action)}" for action, label in enumerate(labels)]
     unread = f", unreadable {found.count(None)}" if None in found else ""
     return f"asked {len(found)} times more, predicted {', '.join(counts)}{unread}"
 
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:
-    """Name an action, or say why there is none or what it stands for."""
+    """Name an action, or explain why it is missing or what it stands for."""
     why = outcome.replace("_", " ")
     if action is None:
         return f"nothing ({why})"

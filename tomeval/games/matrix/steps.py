@@ -60,7 +60,7 @@ drawn; -1 where there is none."""
 
 
 def unasked(answer: Answer) -> bool:
-    """Tell whether an action was not asked for because the prediction before it was invalid."""
+    """Return whether an action was not asked for because the prediction before it was invalid."""
     return isinstance(answer, Invalid) and not answer.asked
 
 

@@ -184,7 +184,7 @@ _DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")
 
 @once_each
 def has_probabilities(store: Store) -> bool:
-    """Tell whether any subject of a run states probabilities or was asked for draws."""
+    """Return whether any subject of a run states probabilities or was asked for draws."""
     kinds = {cell: definition["kind"] for cell, definition in store.cells()}
     if any(kinds[cell] not in _DRAWING for cell in store.cells_with('"predicted_probs":')):
         return True
@@ -208,13 +208,13 @@ def read_draws(store: Store, cell: int) -> list[tuple[int, str, Any]]:
 
 @once_each
 def has_reactions(store: Store) -> bool:
-    """Tell whether any step of the run was asked the conditional probe; looked up once."""
+    """Return whether any step of the run was asked the conditional probe; looked up once."""
     return bool(store.cells_with('"reactions":'))
 
 
 @once_each
 def has_changes(store: Store) -> bool:
-    """Tell whether a partner of the run changes its policy within an episode; looked up once."""
+    """Return whether a partner of the run changes its policy within an episode; looked up once."""
     return any(
         "change" in table and table["change"]["step"] <= told["horizon"]
         for _, told in store.cells()
@@ -223,24 +223,24 @@ def has_changes(store: Store) -> bool:
 
 
 def has_twins(store: Store) -> bool:
-    """Tell whether games of the run are drawn, or disguises of others."""
+    """Return whether games of the run are drawn, or disguises of others."""
     return any("disguise" in definition["game"] for _, definition in store.cells())
 
 
 def has_internal(store: Store) -> bool:
-    """Tell whether states of the model were to be read."""
+    """Return whether states of the model were to be read."""
     return any("internal" in definition for _, definition in store.cells())
 
 
 @once_each
 def partners_known(store: Store) -> tuple[bool, ...]:
-    """Tell for each cell whether its partners have tables; looked up once."""
+    """Return whether the partners of each cell have tables; looked up once."""
     return tuple(bool(definition["partners"]["tables"]) for _, definition in store.cells())
 
 
 @once_each
 def partners_react(store: Store) -> bool:
-    """Tell whether the subject's moves can change what any partner does later; looked up once."""
+    """Return whether the subject's moves can change what any partner does later; looked up once."""
     moves = (
         np.array(table["next_state"])
         for _, definition in store.cells()

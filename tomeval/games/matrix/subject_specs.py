@@ -143,7 +143,7 @@ class PartnerPlayer:
 
 
 def is_player(spec: object) -> bool:
-    """Tell whether an entry of ``partners`` describes a subject: it has a key of subjects."""
+    """Return whether an entry of ``partners`` describes a subject: it has a key of subjects."""
     return isinstance(spec, dict) and "partners" not in spec and any(key in spec for key in _KEYS)
 
 
@@ -180,7 +180,7 @@ def check_names(found: Sequence[PartnerSet | PartnerPlayer]) -> None:
 
 
 def nothing_drawn(setup: Setup) -> bool:
-    """Tell whether nothing but the partner is left to chance in an episode of a language model.
+    """Return whether nothing but the partner is left to chance in an episode of a language model.
 
     Then a cell has one episode for each of its partners, in their order: a further one would be a
     copy. So it is if the partners are deterministic and equally likely, and the model is asked in a
@@ -202,7 +202,7 @@ def nothing_drawn(setup: Setup) -> bool:
 
 
 def _by_rule(setup: Setup) -> bool:
-    """Tell whether a language model leaves nothing to chance; see `nothing_drawn`."""
+    """Return whether a language model leaves nothing to chance; see `nothing_drawn`."""
     try:
         kind = subject_class(setup.kind)
     except TomevalError:  # in a run whose subject is of an extension that is not here

@@ -75,7 +75,7 @@ def play_session(sitting: Sitting, console: Console) -> bool:
 
 
 def _say_ending(sitting: Sitting, console: Console) -> None:
-    """Say how a game ended, and who sat where."""
+    """Print how a game ended, and who had which seat."""
     game, played = sitting.scene.game, sitting.played
     if played.status != COMPLETE:
         broke = [d for d in played.decisions if d.verdict == "invalid"]

@@ -25,20 +25,20 @@ class HumanSeat(Seat):
         self.scene, self.console, self._told = scene, console, 0
 
     def begin(self, view: Any) -> None:
-        """Tell the rules and what the seat was dealt."""
+        """Show the rules and what the seat was dealt."""
         self.scene.see(view)
         self.console.say(f"\n{self.scene.rules_text}\n")
         self.tell(view)
 
     def tell(self, view: Any) -> None:
-        """Tell what is new."""
+        """Show what is new."""
         self.scene.see(view)
         for line in self.scene.lines[self._told :]:
             self.console.say(f"  {line}")
         self._told = len(self.scene.lines)
 
     async def observe(self, view: Any) -> tuple[dict[str, Any], ...]:
-        """Tell of the stage that is over."""
+        """Show the stage that is over."""
         self.tell(view)
         return ()
 

@@ -173,7 +173,7 @@ class Subject(ABC):
     def predict(
         self, observation: Observation, own_action: int | None
     ) -> Answer | Awaitable[Answer | None] | None:
-        """Say what the partner plays in this step; `own_action` is None when not yet known.
+        """Predict what the partner plays in this step; `own_action` is None when not yet known.
 
         None if the subject is not asked.
         """

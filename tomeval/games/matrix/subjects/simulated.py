@@ -186,7 +186,7 @@ USES = ("matching", "rational")
 
 
 class Believer(Subject):
-    """Told what the partner plays, right with probability `accuracy`; follows it at a known rate.
+    """Is told the partner's move, right with probability `accuracy`; follows it at a known rate.
 
     Where it follows, it plays a best response to what it was told (ties equally likely). Where it
     does not, it acts as the simulated subject does: it predicts on its own, rightly with
@@ -242,5 +242,5 @@ class Believer(Subject):
         return Decision(action, details=stated(said, self.accuracy))
 
     def predict(self, observation: Observation, own_action: int | None) -> Decision:
-        """Say its own prediction, which owes nothing to the statement."""
+        """Return its own prediction, which does not depend on the statement."""
         return Decision(self.prediction)
