@@ -150,7 +150,7 @@ def _reached(first: State, chance: Callable[[State], float], step: Step) -> _Tab
 
 
 def _plays_alike(library: Any, kind: Any, table: _Table) -> bool:
-    """Tell whether a deterministic table plays as the library's player against random moves."""
+    """Return whether a deterministic table plays as the library's player against random moves."""
     emissions, next_state, _ = table
     letters = (library.Action.C, library.Action.D)
     rng = random.Random(0)

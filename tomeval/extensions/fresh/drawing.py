@@ -150,7 +150,7 @@ def _table(n: int, m: int, interest: str, chance: Chance) -> Payoffs | None:
 
 
 def worth_playing(game: MatrixGame, partners: PartnerSet) -> bool:
-    """Tell whether it matters how a game is played, and against which of its partners."""
+    """Return whether it matters how a game is played, and against which of its partners."""
     one_alone = len(partners.partners) == 1  # there is no other machine to take it for
     if not one_alone and round(relevance(game, partners, HORIZON), 9) < LEAST_RELEVANCE:
         return False
@@ -270,7 +270,7 @@ def _textbook_forms() -> frozenset[tuple[int, ...]]:
 
 
 def is_textbook(game: MatrixGame) -> bool:
-    """Tell whether a game orders outcomes as one that textbooks name, or as a built-in game."""
+    """Return whether a game orders outcomes as one that textbooks name, or as a built-in game."""
     return canonical(ranks(game.payoffs)) in _textbook_forms()
 
 

@@ -93,7 +93,7 @@ def _pair(twin: MatrixRunCell, famous: MatrixRunCell, reference: str | None) -> 
 
 
 class Effect(NamedTuple):
-    """A mean of differences with Student's 95 % interval and two-sided p; NaN: there is none."""
+    """A mean of differences with Student's 95 % interval and two-sided p; NaN if there is none."""
 
     value: float
     low: float
@@ -196,7 +196,7 @@ MEMORY = Compared(_compared)
 
 
 def has_twins(run: Run) -> bool:
-    """Tell whether a run has twins beside their games; looks at definitions only."""
+    """Return whether a run has twins beside their games; looks at definitions only."""
     games = [cell.definition["game"] for cell in run.cells]
     played = {game["name"] for game in games if "disguise" not in game}
     return any(game["disguise"]["of"] in played for game in games if "disguise" in game)

@@ -79,7 +79,7 @@ class Session:
         """Keep nothing."""
 
     async def complete_task(self) -> dict[str, Any]:
-        """Say nothing."""
+        """Display nothing."""
         return {}
 
 

@@ -60,7 +60,7 @@ class Internal(ExtraTable):
                 raise TomevalError("internal: states start at step 2: horizon must be at least 2")
 
     def planned(self, cells: Sequence[Cell], episodes: int) -> list[str]:
-        """Say when states are read; refuse too few episodes for the folds."""
+        """Explain when states are read; refuse too few episodes for the folds."""
         for cell in (cell for cell in cells if cell.models):
             count = cell.wanted(episodes)
             if count < 2 * self.folds:
@@ -88,7 +88,7 @@ def spec_of(definition: Mapping[str, Any]) -> Any:
 
 
 def why_not(cell: MatrixRunCell) -> str:
-    """Say why a played cell's states cannot be read; empty: they can."""
+    """Return why a played cell's states cannot be read; empty if they can."""
     told = cell.definition
     if told["kind"] != "llm" or cell.partner_player is not None or cell.recorded:
         return "no language model that plays against tables"
@@ -100,7 +100,7 @@ def why_not(cell: MatrixRunCell) -> str:
 
 
 def _unreadable(model: str, strategy: str) -> str:
-    """Say why a model with a strategy cannot be read; empty: it can."""
+    """Return why a model with a strategy cannot be read; empty if it can."""
     backend, parsed = BACKENDS.get(model.partition(":")[0]), parse_strategy(strategy)
     if backend is None or "torch" not in backend.libraries:
         return f"model {model!r}: needs open weights: hf: or pocket"

@@ -114,7 +114,7 @@ def _row(cell: MatrixRunCell, made: Found) -> dict[str, Any]:
 
 
 def _notes(run: Run) -> list[str]:
-    """Say what the columns are, and what is left out and why."""
+    """Explain the columns, and what is left out and why."""
     return [
         "steps from the second on. says, does: right predictions, best replies; holds: how often a "
         "probe of the state reads the partner's move; shuffled, p: the same of exchanged labels; "

@@ -56,5 +56,5 @@ class TomOrder(Subject):
         return draw(np.asarray(probs), self.seat.rng.random())
 
     def predict(self, observation: Observation, own_action: int | None) -> Decision:
-        """Say what it expects."""
+        """Return what it expects."""
         return Decision(self._expected(observation))

@@ -135,7 +135,7 @@ class RSASeat(Seat):
         return one, two, three
 
     async def probe(self, view: View, ask: Ask, probe: Probe) -> Answer | None:
-        """Say what the literal listener that Alice reasons about finds most likely."""
+        """Return what the literal listener that Alice reasons about finds most likely."""
         if view.code is None:
             return None
         of_bob, hints = probe.name == "bob", probe.given

@@ -241,7 +241,7 @@ def play(
 ) -> None:
     """Play a matrix game yourself: choose and predict in every round; stored as a run.
 
-    Played again, it adds an episode; what was left is gone on with.
+    The same command adds an episode, or continues one that you left.
     """
     experiment = session(game, partner_set, name=name, horizon=horizon, labels=labels, seed=seed)
     folder = out or Path("runs") / folder_name(experiment)

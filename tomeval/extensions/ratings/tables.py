@@ -178,7 +178,7 @@ def _errors(mine: Records, player: str, kind: str) -> Row:
 
 
 def error_notes(records: Records) -> list[str]:
-    """Say which games have errors, what the validity rule says of them, and who is left if not."""
+    """Describe which games have errors, and what the validity rule says of them."""
     notes = []
     for game in games_of(records):
         mine = [record for record in records if record.game == game]

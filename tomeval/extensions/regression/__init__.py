@@ -29,7 +29,7 @@ _LARGEST = 3000  # steps of a cluster; statsmodels inverts a matrix of this size
 
 
 def log(values: Any) -> Any:
-    """Return natural logarithms, where a formula asks for them; `ValueError` of what has none."""
+    """Return natural logarithms for a formula; `ValueError` for numbers without one."""
     if not (values > 0).all():
         raise ValueError("a logarithm of values that are not above 0")
     return np.log(values)
