@@ -67,7 +67,7 @@ def make_engine(name: str | None, workers: int | None = None, **options: Any) ->
     Parameters
     ----------
     name : str, optional
-        None if the engine takes no address; then no option may be given.
+        None for no engine; then no option may be given.
     workers : int, optional
         Processes of this machine, in place of an engine.
     options
