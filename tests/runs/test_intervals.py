@@ -57,9 +57,7 @@ def test_equal_episodes_are_no_certainty(tmp_path):
         assert high == pytest.approx(most * 2.262157**2 / (10 + 2.262157**2), rel=1e-6)
         (note,) = interval_notes(run, ["foresight_gap_per_step"])
         assert "best_response, RPS" in note
-        assert (
-            "from 10 equal episodes follows only that at most 26 % of all episodes differ" in note
-        )
+        assert "after 10 equal episodes up to 26 % of all episodes may differ" in note
         assert interval_notes(run, []) == []
 
 

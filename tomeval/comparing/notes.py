@@ -56,8 +56,8 @@ def _reach_notes(found: Comparison) -> list[str]:
             tests = int(found.family_size[s, k, m])
             scopes.setdefault((enough, tests), []).append(found.scopes[s])
     return [
-        f"no test can reject at {100 * ALPHA:g} % in {first_names(where)}: too few pairs differ, "
-        f"of which {enough} are needed after correction for {tests} tests"
+        f"no test can reject at {100 * ALPHA:g} % in {first_names(where)}: at least {enough} "
+        f"pairs must differ, after correction for {tests} test{'s' if tests > 1 else ''}"
         for (enough, tests), where in scopes.items()
     ]
 

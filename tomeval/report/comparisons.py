@@ -49,7 +49,7 @@ def comparison_above(found: Comparison) -> list[str]:
     return [
         f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
         "each with its own 95 % interval",
-        f"p comes from a {test}, the interval from Student's t; near the border they can "
+        f"p comes from a {test}, the interval from Student's t; near 0.05 they can "
         f"disagree; {found.family}; {found.resamples} resamples, seed {found.seed}",
     ]
 

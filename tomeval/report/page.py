@@ -91,7 +91,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
     valued = [n for n in whole.measures if any(is_number(row[n]) for row in rows)]
     measures = [whole.measures[name] for name in valued or whole.measures]
     others = [one.name for one in measures if one.name not in names]
-    words = "more measures of the same cells, in the same way"
+    words = "more measures of the same cells"
     more = [Further(words, _cells(rows, whole.measures, others), [])] if others else []
     judged = [whole.measures[name] for name in asked or whole.headline]
     return {

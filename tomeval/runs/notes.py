@@ -150,11 +150,11 @@ def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str =
     alike = [cell for cell in cells if _alike(cell, shown)]
     fewest = min((cell.units for cell in alike), default=FEWEST)
     bound = 100 * (1 - 0.05 ** (1 / fewest))
-    follows = f"from {fewest} equal episodes follows only that at most {bound:.2g} % of all "
+    follows = f"after {fewest} equal episodes up to {bound:.2g} % of all "
     return few_notes(run) + _of_cells(
         alike,
         "all episodes have the same value of a measure in",
-        f", hence ± 0; {follows}episodes differ (95 %)",
+        f", hence ± 0; {follows}episodes may differ (95 %)",
     )
 
 
