@@ -91,7 +91,7 @@ def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **op
         Decrypto(lists, rules, probes or Probes()),
         seats,
         (0, 1, 2),
-        *(rng, rng, rng),
+        *(rng, rng, lambda slot: rng),
         door=seats[0].chair.door,
         measured=(ALICE, EVE),
         side_by_side=True,

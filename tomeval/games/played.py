@@ -69,6 +69,8 @@ class Probed:
         What the exact Bayesian observer gave to the truth.
     observer_brier : float or None
         The Brier score of the observer.
+    counted
+        Of `ArenaGame.binding` probes what counts: the answer, or what was drawn in its place.
     """
 
     probe: Probe
@@ -80,6 +82,7 @@ class Probed:
     attainable: float | None = None
     observer: float | None = None
     observer_brier: float | None = None
+    counted: Action = None
 
 
 @dataclass

@@ -23,8 +23,9 @@ from tomeval.games.matrix.commands import Horizon
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.play import play_episode_async
-from tomeval.games.matrix.steps import Episode
+from tomeval.games.matrix.steps import as_record
 from tomeval.games.matrix.subjects import Subject
+from tomeval.games.played import PlayedGame
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, locked, make_folder
@@ -112,7 +113,7 @@ class _Match:
         names = ("own_action", "predicted_action", "act_attempts", "predict_attempts")
         self.given = list(store.read("steps", names, 0, episode))
         which = int(cell.setup.draw_partners(episode, 1)[0])
-        self.played = Episode(cell.setup.game, episode, which)
+        self.played = PlayedGame(episode, which, (0, 1))
         self.shown = -1  # how many rounds were told
         self.kept = False  # as unfinished
 
@@ -130,7 +131,7 @@ class _Match:
                     self.episode,
                     on_step=self._stepped,
                     on_seated=self._sit,
-                    kept=self.played,
+                    played=self.played,
                 )
             )
             status = COMPLETE
@@ -145,19 +146,23 @@ class _Match:
         assert isinstance(subject, Person), "not a cell played by people"
         self.person, subject.source = subject, self._answer
 
+    @property
+    def rounds(self) -> int:
+        """How many rounds were played."""
+        return len(self.played.decisions) // 2
+
     def _stepped(self) -> None:
-        if self.played.record.steps > len(self.given):
+        if self.rounds > len(self.given):
             self._keep(UNFINISHED)
 
     def _keep(self, status: str) -> None:
-        self.played.record.status = status
-        self.store.add(0, [self.played.record])
+        self.store.add(0, [as_record(self.cell.setup, self.played, status)])
         self.kept = True
 
     def _ending(self, over: bool) -> str:
         length = self.cell.length
         if not over:  # perhaps before the person sat down
-            rounds = max(self.played.record.steps, len(self.given))
+            rounds = max(self.rounds, len(self.given))
             return (
                 f"\nYou stopped after {rounds} of {length} rounds, which are kept: the same "
                 "command continues the game."

@@ -207,6 +207,7 @@ def table_of(
     """Seat a line-up for one game; `models` by slot."""
     deal, seats = cell.seated(episode)
     door = Door()
+    fallback = Stream.of(cell.seed, "arena", "fallback", *cell.key).episode(episode)
     players = [
         seat_of(cell, episode, slot, seats[slot], models, door) for slot in range(len(cell.players))
     ]
@@ -216,7 +217,7 @@ def table_of(
         seats=seats,
         deal=Stream.of(cell.seed, "arena", "deal", cell.table.stream).episode(deal),
         chance=Stream.of(cell.seed, "arena", "chance", cell.table.stream).episode(episode),
-        fallback=Stream.of(cell.seed, "arena", "fallback", *cell.key).episode(episode),
+        fallback=lambda slot: fallback,
         on_invalid=cell.on_invalid,
         door=door,
         solver=solver_of(cell, episode) if cell.values else None,

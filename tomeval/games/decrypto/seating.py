@@ -51,13 +51,14 @@ def table_of(
         players.append(player.seat(chair, experiment.lists))
     deal, record, rules = cell.deal(index)
     first, unused = Game(deal, rules), np.random.default_rng(0)
+    fallback = Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index)
     return Table(
         Decrypto(experiment.lists, rules, experiment.probes),
         players,
         (0, 1, 2),
         deal=unused,
         chance=unused,
-        fallback=Stream.of(cell.seed, "decrypto", "fallback", cell.stream).episode(index),
+        fallback=lambda slot: fallback,
         on_invalid="ask_again" if cell.on_invalid == "void" else cell.on_invalid,
         door=door,
         solver=solver_of(cell),
