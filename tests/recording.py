@@ -33,8 +33,8 @@ from tomeval.games.arena.scripts import play_arena
 from tomeval.games.matrix.games import get_game
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.play.runner import run_experiment
+from tomeval.runs.analyses import known_tables
 from tomeval.runs.experiment import load_experiment, make_experiment
-from tomeval.runs.outside import known_tables
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
 
@@ -207,7 +207,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "beyond_planted": ("planted",),
     "decrypto_quickstart": (
         *("beliefs", "cells", "functional", "outcomes", "perspective", "replay", "turns"),
-        *("differences", "shares"),
+        "differences",
         *("steps", "episodes", "answers"),
     ),
     "known_players": (),
@@ -217,7 +217,6 @@ QUICK: dict[str, tuple[str, ...]] = {
 
 Of each domain and of each table one is left; `make slow` checks every command of every experiment.
 """
-COMPARISONS = (*("differences", "shares"),)
 
 
 def printed(*arguments: str) -> str:
@@ -287,8 +286,7 @@ def commands(folder: str) -> Iterator[tuple[str, ...]]:
         known = known_tables(domain).items()
         for table in ["cells", *(name for name, table in known if table.present(run))]:
             yield ("table", folder, "--all", "--what", table)
-    for kind in COMPARISONS:
-        yield ("compare", folder, "--what", kind, "--resamples", "99")
+    yield ("compare", folder, "--what", "differences", "--resamples", "99")
     for what in ("steps", "episodes", "answers", "cells"):
         yield ("export", folder, "--what", what)
 

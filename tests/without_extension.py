@@ -1,7 +1,7 @@
 """Run the commands in processes in which a package cannot be imported, for the removal test.
 
 ``python tests/without_extension.py`` reads lines of JSON, ``[PACKAGE, NAME, FOLDER]``, where NAME
-is an extension, a domain, or empty. For each it forks a process that has loaded the libraries and
+is an extension, a game, or empty. For each it forks a process that has loaded the libraries and
 nothing of tomeval, and prints as a line of JSON what failed there, or an empty text.
 """
 
@@ -30,6 +30,20 @@ episodes = 3
 """
 
 
+ARENA = ("ipd3", "blotto", "codenames", "mafia")
+LINEUP = """
+domain = "arena"
+episodes = 1
+values = false
+[games.it]
+game = "{game}"
+[players.chance]
+kind = "random"
+[[lineups]]
+game = "it"
+subject = "chance"
+others = "chance"
+"""
 PLAYERS = {
     "decrypto rsa": 'domain = "decrypto"\nepisodes = 1\n[players.a]\nkind = "rsa"\n',
 }
@@ -87,13 +101,20 @@ def main(package: str, name: str, folder: Path) -> None:
         ("list",),
         *(("list", what) for what in ("measures", "tables", "figures", "models", "extensions")),
     ]
-    for arguments in light + whole:
+    for arguments in light + ([("list",)] if name in ARENA else whole):
         code, out, errors = call(*arguments)
         assert code == 0, (arguments, out, errors)
         assert "Traceback" not in errors, errors
         if arguments == light[-1]:  # up to here no extension is loaded
             assert not [one for one in sys.modules if one.startswith("tomeval.extensions.")]
-    if ".games." in package:
+    if name in ARENA:
+        for game in ARENA:
+            file = folder / f"{game}.toml"
+            file.write_text(LINEUP.format(game=game))
+            code, _, errors = call("run", file, "--out", folder / game)
+            assert code == (2 if game == name else 0), errors
+            assert (f"the game {name!r} cannot be loaded" in errors) == (game == name), errors
+    elif ".games." in package:
         (folder / "other.toml").write_text(f'domain = "{name}"\n')
         for command in (["run", folder / "other.toml"], ["prompt", "QA", "--domain", name]):
             code, _, errors = call(*command)
@@ -105,16 +126,15 @@ def main(package: str, name: str, folder: Path) -> None:
 
 def check_extension(name: str, experiment: Path, listed: str, folder: Path) -> None:
     """Check that the commands of an extension that is not there are one line."""
-    from tomeval.core.extensions import shipped
+    from tomeval.core.parts import shipped
 
     assert "is not here" in listed
-    line = shipped()[name]
-    named = [one for one in line["commands"] if not one.startswith("import ")]
+    brought = shipped()[name].parts
+    named = [one for one in brought.get("commands", {}) if not one.startswith("import ")]
     asked = [_call_of(*one.split()) for one in named]
-    asked += [["run", experiment, "--engine", name] for name in line["engines"]]
-    asked += [["compare", folder / "run", "--what", name] for name in line["comparisons"]]
-    asked += [["run", experiment, "--shard", "1/2"]] if "shard" in line["portions"] else []
-    for player in line["players"]:
+    asked += [["run", experiment, "--engine", one] for one in brought.get("engines", {})]
+    asked += [["compare", folder / "run", "--what", one] for one in brought.get("comparisons", {})]
+    for player in brought.get("players", {}):
         file = folder / f"{player}.toml"
         file.write_text(PLAYERS[player])
         asked.append(["run", file, "--out", folder / player])

@@ -12,11 +12,12 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
-from tomeval.games.game import UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed, judge, value, weigh
+from tomeval.games.game import COUNTED, UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
+from tomeval.games.played import Decision, PlayedGame, Probed, judge
 from tomeval.games.running import RECORDED, Replay, together
 from tomeval.games.seats import Answer, Door, PlannerSeat, Seat
-from tomeval.games.solver import Follower, Solver
+from tomeval.games.solver import Follower, Solver, exactly
+from tomeval.games.worth import value, weigh
 
 SUBJECT_SLOT = 0
 
@@ -34,10 +35,11 @@ class Table:
         The seat of every slot.
     door : Door
         The subject's.
-    deal, chance : numpy.random.Generator
-        For the deal, and for chance moves.
-    fallback : callable
-        Returns the generator of a slot, for actions in place of broken ones.
+    deal, chance, fallback, statements : numpy.random.Generator
+        For the deal, for chance moves, for actions in place of broken ones, and for random answers
+        to probes, that decisions are held to.
+    other_fallback : numpy.random.Generator, optional
+        Of the other slots, where it is another one than the subject's `fallback`.
     on_invalid : str
         See `experiment.POLICIES`.
     solver : Solver or None
@@ -59,7 +61,7 @@ class Table:
     seats: tuple[int, ...]
     deal: np.random.Generator
     chance: np.random.Generator
-    fallback: Callable[[int], np.random.Generator]
+    fallback: np.random.Generator
     on_invalid: str = "ask_again"
     door: Door = field(default_factory=Door)
     solver: Solver | None = None
@@ -68,6 +70,13 @@ class Table:
     on_step: Callable[[Decision], None] = lambda decision: None
     start: Any = None
     record: Sequence[Stage[Any]] = ()
+    statements: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    other_fallback: np.random.Generator | None = None
+
+    def drawing(self, slot: int) -> np.random.Generator:
+        """Return what actions of a slot are drawn from in place of broken ones."""
+        apart = slot != SUBJECT_SLOT and self.other_fallback is not None
+        return self.other_fallback if apart else self.fallback
 
 
 class _Over(Exception):
@@ -121,7 +130,9 @@ class _Play:
             played.ending = game.ending(self.state)
         played.roles, played.teams = game.roles(self.state), game.teams(self.state)
         played.rounds = game.rounds(self.state)
-        judge(game, played.decisions, self.trail, self.state)
+        judge(game, played.decisions, self.trail, self.state, table.statements)
+        if (solver := table.solver) is not None:
+            played.best_value, played.random_value = map(exactly, (solver.value(), solver.chance()))
         return played
 
     def _due(self) -> tuple[Ask, ...]:
@@ -193,7 +204,8 @@ class _Play:
         for decision in decisions.values():
             decision.told = decision.slot == SUBJECT_SLOT and self.table.door.used
             if decision.slot in (SUBJECT_SLOT, *asked):
-                value(self.game, self.game.view(self.state, decision.seat), decision)
+                view = self.game.view(self.state, decision.seat)
+                value(self.game, view, decision, self.table.statements)
         goes_on = all(decision.verdict != "invalid" for decision in decisions.values())
         for ask in filter(decisions.__contains__, asks):
             self.open[ask] = decision = decisions[ask]
@@ -327,7 +339,7 @@ class _Play:
                 if policy == "random":
                     view = self.game.view(self.state, decision.seat)
                     options = self.game.options(view, one.probe)
-                    drawn = self.table.fallback(decision.slot).integers(len(options))
+                    drawn = self.table.drawing(decision.slot).integers(len(options))
                     one.counted = options[int(drawn)]
                 else:
                     decision.verdict = "invalid"
@@ -360,7 +372,7 @@ class _Play:
             decision.verdict, decision.action = "default", self.game.default(view, ask)
         elif policy == "random":
             decision.verdict = "default"
-            decision.action = self.game.random(view, ask, self.table.fallback(decision.slot))
+            decision.action = self.game.random(view, ask, self.table.drawing(decision.slot))
         else:
             decision.verdict = "invalid" if policy == "ask_again" else "fatal"
         self._settle_probes(decision, decision.probed)

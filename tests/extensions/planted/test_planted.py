@@ -377,12 +377,11 @@ def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> 
 
 
 def test_a_run_with_beliefs_says_what_it_lacks_without_the_extension(folder, monkeypatch) -> None:
-    from tomeval.core import extensions
-    from tomeval.runs import outside
+    from tomeval.runs import analyses
 
-    monkeypatch.setattr(extensions, "_is_there", lambda name: name != "planted")
+    monkeypatch.setattr(analyses, "is_installed", lambda name: name != "planted")
     with Run(folder) as run:
         assert "use_slope" not in run.measures
         assert "planted" not in run.tables
-        [said] = outside.lacking(run.domain, run.store)
+        [said] = analyses.lacking(run.domain, run.store)
     assert said.startswith("The extension 'planted' cannot be loaded: its measures")

@@ -43,7 +43,7 @@ def test_probability_of_the_truth(probs, given, scores):
         for seat, name in enumerate(names)
     ]
     players[0].probs = probs
-    table = Table(game, players, (0, 1, 2), rng, rng, lambda slot: rng)
+    table = Table(game, players, (0, 1, 2), rng, rng, rng)
     [decision] = [d for d in run_now(play_game(table, 0, 0)).decisions if d.slot == 0]
     moves = [p for p in decision.probed if p.probe.name == "move"]
     found = {names[p.probe.about]: p.probability for p in moves}

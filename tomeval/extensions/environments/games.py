@@ -158,7 +158,7 @@ def advantages(
 
 def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a game of the arena; all but regret is paid at its end."""
-    from tomeval.games.arena.cells import SUBJECT, solver_of, table_of
+    from tomeval.games.arena.cells import SUBJECT
     from tomeval.games.play import SUBJECT_SLOT, play_game
     from tomeval.games.played import PlayedGame
 
@@ -179,14 +179,14 @@ def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> 
         }
     )
     kinds = ", ".join(one.kind for one in cell.players[1:])
-    if "regret" in weights and solver_of(cell, 0) is None:
+    if "regret" in weights and cell.solver(0) is None:
         raise TomevalError(
             f"reward 'regret': no values are known in {cell.table.name} against {kinds}; "
             "choose 'payoff'"
         )
 
     def begin(episode: int, model: Model) -> Playing:
-        table = table_of(cell, episode, {SUBJECT: model}, lambda: None)
+        table = cell.new_table(episode, {SUBJECT: model}, lambda: None)
         table.side_by_side = False  # nothing but the subject waits
         deal, seats = cell.seated(episode)
         played, paid = PlayedGame(episode, deal, seats), [0]
@@ -220,10 +220,10 @@ def _regret(decision: Any) -> float:
 def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a seat of Decrypto; turns that are over pay."""
     from tomeval.games.decrypto.players import table_from_spec
-    from tomeval.games.decrypto.seating import solver_of, table_of
     from tomeval.games.decrypto.seats import NAMES, ROLES
+    from tomeval.games.game import COUNTED
     from tomeval.games.play import play_game
-    from tomeval.games.played import COUNTED, PlayedGame
+    from tomeval.games.played import PlayedGame
 
     seat = data.pop("seat", "encoder")
     if seat not in ROLES:
@@ -244,15 +244,15 @@ def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) 
             "best_turn": "regret" in weights,
         }
     )
-    others = ", ".join(cell.name(role) for role in roles)
-    if "regret" in weights and solver_of(cell) is None:
+    others = ", ".join(cell.names[ROLES.index(role)] for role in roles)
+    if "regret" in weights and cell.solver(0) is None:
         raise TomevalError(
             f"reward 'regret': the best turn is not known with {others}, only with two embeddings "
             "as listeners; choose 'payoff'"
         )
 
     def begin(episode: int, model: Model) -> Playing:
-        table = table_of(cell, episode, {seat: model}, lambda: None)
+        table = cell.new_table(episode, {seat: model}, lambda: None)
         table.side_by_side = False  # nothing but the trained seat waits
         codes = cell.deal(episode)[0].codes
         played, paid = PlayedGame(episode, episode, (0, 1, 2)), [0]

@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from tomeval.core.coroutines import run_now
-from tomeval.core.extensions import CommandPart
 from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
+from tomeval.core.parts import CommandPart
 from tomeval.core.printing import Console, QuitGame, tell
 from tomeval.core.text import ascii_signs
 from tomeval.extensions.people.person import ACT, Asked, Person

@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.matrix.partners import Tables
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.steps import ACT, NONE, PREDICT
+from tomeval.games.matrix.steps import NONE
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
 from tomeval.runs.record import Record
@@ -59,10 +59,9 @@ def simulate(setup: Setup, first: int, count: int) -> list[Record]:
     for name, of in zip(("own_probs", "predicted_probs"), codes, strict=True):
         if (of != NONE).any():
             columns[name] = [[distributions[code] for code in row] for row in of.T.tolist()]
-    told = int(subject.looks_ahead or subject.needs_table)
-    same: dict[str, Any] = {"told": told}
-    for form in (ACT, PREDICT):
-        same |= {f"{form}_outcome": VALID, f"{form}_attempts": 1}
+    same: dict[str, Any] = dict.fromkeys(("act_outcome", "predict_outcome"), VALID)
+    same |= dict.fromkeys(("act_attempts", "predict_attempts"), 1)
+    same["told"] = int(subject.looks_ahead or subject.needs_table)
     return [
         Record(
             *(first + row, COMPLETE, horizon, {"partner": partner}),

@@ -268,18 +268,18 @@ async def play_episode_async(
         chair = Chair(1, setup.stream("partner").episode(episode, setup.horizon))
         players.append(ScriptedSeat(chair, TablePolicy(partner)))
     asides = [one.subject.asides if isinstance(one, SubjectSeat) else () for one in players]
-    streams = map(setup.stream, ("fallback", "other fallback")[: 2 - (partner is not None)])
     table = Table(
         RepeatedGame(setup.game, setup.horizon, asides),
         players,
         (0, 1),
         deal=mine.subject.seat.rng,
         chance=mine.subject.seat.rng,
-        fallback=[stream.episode(episode) for stream in streams].__getitem__,
+        fallback=setup.stream("fallback").episode(episode),
         on_invalid={"void": "ask_again"}.get(setup.on_invalid, setup.on_invalid),
         door=mine.door,
         measured=(0,) if partner else (0, 1),
         on_step=lambda decision: on_step() if decision.seat else None,
+        other_fallback=None if partner else setup.stream("other fallback").episode(episode),
     )
     played = played or PlayedGame(episode, which, table.seats)
     try:
