@@ -216,6 +216,11 @@ def _read(cell: ArenaRunCell) -> Played:
     )
 
 
+BY_DECISION = (
+    "Plays is per decision, beside a random option, as the value of random play is not computed"
+)
+
+
 @once_each
 def scores(played: Played) -> Scores:
     """Return what the scores of a line-up are made of.
@@ -254,6 +259,7 @@ def scores(played: Played) -> Scores:
         },
         asked=asked,
         lacks="" if known else NO_VALUE,
+        remark=BY_DECISION if valued and not np.isfinite(played.random_value).any() else "",
     )
 
 

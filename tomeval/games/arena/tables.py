@@ -10,6 +10,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED, VOID
+from tomeval.games.answer import score_notes
 from tomeval.games.arena.cells import ASK_AGAIN
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import ANYWHERE
@@ -96,7 +97,7 @@ def _filled(rows: Rows) -> Rows:
 
 def run_notes(run: Run) -> list[str]:
     """Return what a reader must know before any number of the run."""
-    return [*_recorded(run), *_lost_games(run), *_values(run), *_probes(run)]
+    return [*_recorded(run), *_lost_games(run), *_values(run), *_probes(run), *score_notes(run)]
 
 
 def _cells(run: Run) -> list[ArenaRunCell]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from tomeval.games.answer import verdict
+from tomeval.games.answer import score_notes, verdict
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.games.decrypto.measures import (
     MEASURES,
@@ -153,6 +153,7 @@ DECRYPTO = Domain(
             ("miscommunication_percent", "interception_percent", "tom_eve_percent"),
         ),
         facts=later(f"{_DESCRIBED}:run_facts"),
+        table_notes=score_notes,
     ),
     compare=Compare(
         by=(*ROLES, TEAM),
