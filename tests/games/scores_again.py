@@ -13,6 +13,7 @@ from math import isnan, nan
 from pathlib import Path
 
 CHANCE = 1 / 24
+ENDS = ("best", "chosen", "mean")
 Scores = dict[str, float]
 
 

@@ -84,10 +84,9 @@ ARENA = Domain(
         first_table="results",
         figures={
             "plane": "tomeval.games.plane:plane",
-            "literal_against_functional": "tomeval.games.arena.figures:roles",
         },
         verdict=verdict(("tom_percent", "delta_functional_per_decision"), ("tom_percent",)),
-        first_figures=("plane", "forest", "literal_against_functional"),
+        first_figures=("plane", "forest"),
         own_seat=SUBJECT,
         facts=run_facts,
         table_notes=run_notes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from tomeval.games.decrypto.measures import (
 from tomeval.games.decrypto.results import DecryptoRunCell, game_lines, has_beliefs
 from tomeval.games.decrypto.scripts import SCRIPTS
 from tomeval.games.decrypto.seating import play_one
-from tomeval.games.decrypto.seats import NAMES, ROLES
+from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
@@ -46,8 +46,9 @@ _DESCRIBED = "tomeval.games.decrypto.described"
 _BELIEVED = 'strategies with belief(...) for Alice: docs/measures/planted.md, "Planted beliefs"'
 
 
-def _has_beliefs(run: Run) -> bool:
-    return has_beliefs(run.store)
+def _probed(questions: Sequence[str], run: Run) -> bool:
+    """Tell whether any of some literal questions is asked."""
+    return any(told["probes"].get(name) for _, told in run.store.cells() for name in questions)
 
 
 _ABOUT = {
@@ -59,13 +60,18 @@ _ABOUT = {
     "turns": "predictions and outcomes by turn",
     "replay": "how guesses at recorded games agree with the record",
 }
+_NEEDS = {
+    "perspective": ("probes of Alice: eve, eve_reminded, bob", partial(_probed, ENCODER_QUESTIONS)),
+    "beliefs": ("probes of Eve: beliefs, beliefs_in_view", partial(_probed, tuple(BELIEFS))),
+    "planted": (_BELIEVED, lambda run: has_beliefs(run.store)),
+}
 _TABLES = {
     name: Table(
         _ABOUT[name],
         partial(table_rows, name),
-        present=_has_beliefs if name == "planted" else always,
+        present=_NEEDS[name][1] if name in _NEEDS else always,
         reported=always if name == "planted" else never,
-        needs=_BELIEVED if name == "planted" else "",
+        needs=_NEEDS[name][0] if name in _NEEDS else "",
     )
     for name in TABLES
 }
