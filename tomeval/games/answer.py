@@ -120,7 +120,7 @@ def answer(cell: ScoredCell, interval: str = AUTO) -> str:
     }
     if told.floor:  # what lies below can lie above
         ends |= {n: ends[n]._replace(high=math.inf) for n in ("uses", "plays")}
-    said = told.lacks or words(ends, told.asked, certain="uses" in cell.deciding)
+    said = told.lacks or words(ends, told.asked, cell.certain)
     if not exact and cell.units < FEWEST and not said.startswith("–"):
         unit = cell.domain.compare.unit
         return f"{UNDECIDED}: at least {FEWEST} {unit}s are needed"

@@ -156,9 +156,12 @@ class ScoredCell(RunCell):
     ----------
     deciding : mapping of str to str
         The measures that decide the answer in place of scores, by name.
+    certain : bool
+        Whether replies are those to what is said as if certain, so that they can be bad play.
     """
 
     deciding: ClassVar[Mapping[str, str]] = {}
+    certain: ClassVar[bool] = True
 
     @property
     def scores(self) -> Scores:

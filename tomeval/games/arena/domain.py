@@ -62,6 +62,8 @@ def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
 
 _DESCRIBED = "tomeval.games.arena.described"
 
+PUBLISHED = ("tom_percent", "delta_functional_per_decision")
+
 ARENA = Domain(
     name="arena",
     title="games of two or more players, with talk, hidden roles and teams",
@@ -85,7 +87,7 @@ ARENA = Domain(
         figures={
             "plane": "tomeval.games.plane:plane",
         },
-        verdict=verdict(("tom_percent", "delta_functional_per_decision"), ("tom_percent",)),
+        verdict=verdict(PUBLISHED, PUBLISHED),
         first_figures=("plane", "forest"),
         own_seat=SUBJECT,
         facts=run_facts,
