@@ -90,7 +90,8 @@ class Form(NamedTuple):
     size : int
         Number of items; 0: any number.
     labels : tuple of str
-        With size 1: all that may be said, as text, so that a model can score it; empty: too many.
+        All that may be said, as text, so that a model can score it, several items with hyphens
+        between; empty: too many.
     limit : int
         The most characters of a text; 0: any number.
     """
@@ -103,7 +104,7 @@ class Form(NamedTuple):
 
     def items(self, label: str) -> list[Any]:
         """Return the items that one of the labels stands for."""
-        return [self.kind(label)]
+        return [self.kind(item) for item in (label.split("-") if self.size > 1 else [label])]
 
     def fault(self, items: Sequence[Any]) -> Broken | None:
         """Return how items have not this form: how many they are, and their type."""

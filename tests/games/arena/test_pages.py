@@ -7,7 +7,7 @@ from arena_runs import played
 from layout import check
 
 from tomeval.games.arena.records import game_records
-from tomeval.games.arena.tables import SHOWN, result_rows, run_notes
+from tomeval.games.arena.tables import run_notes
 from tomeval.plots import FIGURES, Options, draw
 
 LONG = "a player whose name is long, " * 2
@@ -32,18 +32,16 @@ def dilemma(tmp_path_factory):
         yield run
 
 
-# Tables
-
-
-def test_the_first_table_has_the_numbers_of_the_cells(dilemma):
-    rows, cells = result_rows(dilemma, ()), dilemma.rows()
-    assert len(rows) == len(cells) == 12
-    for row, cell in zip(rows, cells, strict=True):
-        assert all(repr(row[name]) == repr(cell[name]) for name in set(row) & set(cell))
-        assert {"seed", "on_invalid", *SHOWN} <= set(row)
-
-
-# Facts and notes
+@pytest.mark.parametrize("column", ["double", "single"])
+@pytest.mark.parametrize("name", FIGURES)
+def test_nothing_overlaps(dilemma, name, column):
+    drawings = draw(dilemma, [name], Options(column))
+    assert drawings
+    for drawing in drawings:
+        check(drawing.figure)
+        assert drawing.figure.get_figheight() < 9.6
+        assert drawing.caption
+        assert drawing.description
 
 
 def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):
@@ -59,18 +57,3 @@ def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):
     lineups[0]["others"] = ["tft", "alld"]
     with played(tmp_path / "clean", [lineups[0] | {"subject": "tft"}], games) as run:
         assert run_notes(run) == []
-
-
-# Figures
-
-
-@pytest.mark.parametrize("column", ["double", "single"])
-@pytest.mark.parametrize("name", FIGURES)
-def test_nothing_overlaps(dilemma, name, column):
-    drawings = draw(dilemma, [name], Options(column))
-    assert drawings
-    for drawing in drawings:
-        check(drawing.figure)
-        assert drawing.figure.get_figheight() < 9.6
-        assert drawing.caption
-        assert drawing.description

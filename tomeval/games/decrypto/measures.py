@@ -250,6 +250,27 @@ def _acting(played: Played) -> Parts:
     return known(played.game, np.where(played.own, acting, np.nan))
 
 
+def _brier(question: str, played: Played) -> Parts:
+    guessed = played.guessed["bob" if question == "bob" else "eve"]
+    return known(played.game, np.where(guessed, played.brier[question], np.nan))
+
+
+_BRIER = tuple(
+    mean(
+        (f"brier_{question}", f"Brier score ({short})", -1),
+        partial(_brier, question),
+        f"How far the probabilities that Alice gives to the codes are from the guess of {whom}: "
+        f"the sum over all codes of the squared error. 0 is best, 2 worst; {1 - CHANCE:.4g} if all "
+        "codes are equally likely.",
+        "Brier 1950",
+        "score",
+        bounds=(0.0, 2.0),
+    )
+    for question, (short, whom) in _LISTENERS.items()
+)
+BRIER_MEASURES = tuple(measure.name for measure in _BRIER)
+"""Measures that only games with scored predictions have."""
+
 _PLANTED = (
     mean(
         ("use_slope", "use slope", 0),
@@ -432,8 +453,9 @@ MEASURES = registry(
         },
     ),
     *_PLANTED,
+    *_BRIER,
 )
-"""All measures, in the order of tables; those of replays and of planted beliefs come last."""
+"""All measures, in the order of tables; those that only some runs have come last."""
 
 _FOR_EVE: dict[str, Literal[1, -1]] = {
     "interception_percent": 1,

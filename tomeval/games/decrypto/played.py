@@ -183,11 +183,13 @@ class Played:
         What random hints were worth, on average; NaN likewise.
     recorded : dict of str to ndarray of int, shape (N,)
         In replays, the guesses of `LISTENERS` in the record.
+    brier : dict of str to ndarray, shape (N,)
+        The Brier score of Alice's probabilities by question; NaN without.
     planted : Planted
         What Alice was told of Eve.
     more : mapping of str to callable
         What groups of measures read besides, by name, when it is first called; see
-        `tomeval.runs.outside.Group`.
+        `tomeval.core.parts.Analysis`.
     """
 
     outcomes: list[str | None]
@@ -206,6 +208,7 @@ class Played:
     random: Floats
     planted: Planted
     recorded: Mapping[str, Ints] = field(default_factory=dict)
+    brier: Mapping[str, Floats] = field(default_factory=dict)
     more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     @property

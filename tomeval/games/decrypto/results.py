@@ -29,12 +29,12 @@ from tomeval.games.running import RECORDED
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists
+from tomeval.runs.analyses import readers
 from tomeval.runs.capabilities import Line
-from tomeval.runs.outside import readers
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
-from tomeval.strategies.compose import parse_strategy
+from tomeval.strategies.compose import Strategy, recorded_strategy
 
 
 class DecryptoRunCell(ScoredCell):
@@ -85,6 +85,13 @@ class DecryptoRunCell(ScoredCell):
         return {role: players[role]["model"] for role in ROLES if players[role].get("model")}
 
     @property
+    def strategies(self) -> dict[str, Any]:
+        """Those of the language models by seat."""
+        players = self.definition["players"]
+        spec = {role: players[role]["options"].get("strategy", "QA") for role in self.models}
+        return {NAMES[role]: spec_for(spec[role], role) for role in spec}
+
+    @property
     def own_model(self) -> str:
         """That of the encoder."""
         return self.models.get(ROLES[0], "")
@@ -107,16 +114,28 @@ def by_seats(
 
 
 @once_each
+def gives_probabilities(store: Store) -> bool:
+    """Tell whether any Alice scores the codes that she predicts."""
+    players = (definition["players"]["encoder"] for _, definition in store.cells())
+    return any(getattr(_strategy(player), "scored", False) for player in players)
+
+
+@once_each
 def has_beliefs(store: Store) -> bool:
     """Tell whether the strategy of any Alice has beliefs planted, whatever came of them."""
     return any(_believes(definition["players"]["encoder"]) for _, definition in store.cells())
 
 
 def _believes(player: Mapping[str, Any]) -> bool:
+    strategy = _strategy(player)
+    return strategy is not None and strategy.part.belief is not None
+
+
+def _strategy(player: Mapping[str, Any]) -> Strategy | None:
+    """Return the strategy of an Alice; None without a model, or if it is not known here."""
     if not player.get("model"):
-        return False
-    spec = spec_for(player["options"].get("strategy", "QA"), "encoder")
-    return parse_strategy(spec).part.belief is not None
+        return None
+    return recorded_strategy(spec_for(player["options"].get("strategy", "QA"), "encoder"))
 
 
 def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
@@ -136,7 +155,8 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         raise store.damaged(repr(error)) from None
     game = np.repeat(np.arange(len(games)), [len(of_game) for of_game in of_games])
     keywords = np.array([comparable(record.own["keywords"]) for record in games], dtype=np.str_)
-    said = [{question: value for question, _, value, _ in turn.probes} for turn in turns]
+    said = [{one.question: one.value for one in turn.probes} for turn in turns]
+    scores = [{one.question: one.brier for one in turn.probes} for turn in turns]
 
     def outcome(role: str, *outcomes: str) -> Bools:
         return np.array([turn.outcomes[role] in outcomes for turn in turns], dtype=bool)
@@ -163,6 +183,10 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
             "eve": outcome("interceptor", VALID, RECORDED),
         },
         predicted={question: predicted(question) for question in ENCODER_QUESTIONS},
+        brier={  # None becomes NaN
+            question: np.array([one.get(question) for one in scores], dtype=np.float64)
+            for question in ENCODER_QUESTIONS
+        },
         believed={question: believed(question) for question in INTERCEPTOR_QUESTIONS},
         keywords=keywords[game],
         best=np.array([turn.best for turn in turns], dtype=np.float64),  # None becomes NaN

@@ -85,6 +85,7 @@ def result_text(turn: Turn) -> str:
 _ABOUT = {"eve": EVE, "eve_reminded": EVE, "bob": BOB}
 
 
+_CODE = Form("code", int, 3, tuple(map(shown, CODES)))
 _NO_CODE = Broken("format", "a code is three different digits from 1 to 4")
 
 
@@ -112,7 +113,7 @@ class Decrypto(ArenaGame[Game]):
     }
     forms: Mapping[str, Form] = {
         ENCODE: Form("hints", str, 3),
-        **dict.fromkeys((DECODE, INTERCEPT, *ENCODER_QUESTIONS), Form("code", int, 3)),
+        **dict.fromkeys((DECODE, INTERCEPT, *ENCODER_QUESTIONS), _CODE),
         **dict.fromkeys(INTERCEPTOR_QUESTIONS, Form("keywords", str, 4)),
     }
 
@@ -137,6 +138,10 @@ class Decrypto(ArenaGame[Game]):
         if state.hints is None:
             return replace(state, hints=actions[ALICE])
         return state.after(state.hints, actions[BOB], actions[EVE])
+
+    def options(self, view: Any, what: What) -> Sequence[Action]:
+        """Return the codes; hints and keywords are not listed."""
+        return CODES if self.forms[what.kind].labels else ()
 
     def fault(self, view: Any, ask: Ask, action: Action) -> Broken | None:
         """Return why hints, or a code, are against the rules."""

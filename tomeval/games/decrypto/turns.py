@@ -45,12 +45,16 @@ SCHEMA = Schema(
 
 
 class Probed(NamedTuple):
-    """One probe's answer; `value` is None if it was invalid, and `outcome` says why."""
+    """One probe's answer; `value` is None if it was invalid, and `outcome` says why.
+
+    `brier` is the score of the probabilities that were given, if they were.
+    """
 
     question: str
     outcome: str
     value: Any
     attempts: int
+    brier: float | None = None
 
 
 @dataclass
@@ -105,7 +109,8 @@ def turns_of(record: Record) -> list[PlayedTurn]:
     """
     replayed, answers = record.own["record"], dict[int, list[Probed]]()
     for step, _, question, outcome, attempts, value, _ in record.answers:
-        answered = Probed(question, outcome, frozen(value["said"]), attempts)
+        said, brier = frozen(value["said"]), value.get("brier")
+        answered = Probed(question, outcome, said, attempts, brier)
         answers.setdefault(step, []).append(answered)
     names = ("round", "seat", "action", "answered", "attempts", "told", "best_low", "option_mean")
     turns: list[PlayedTurn] = []
@@ -180,7 +185,7 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
 
 def _columns(turn: PlayedTurn) -> dict[str, Any]:
     """Return a turn as exports show it: codes as numbers."""
-    said = {question: value for question, _, value, _ in turn.probes}
+    said = {one.question: one.value for one in turn.probes}
     lenient = {role: turn.details.get(role, {}).get(LENIENT) for role in ROLES}
     return {
         "step": turn.number,

@@ -26,10 +26,6 @@ from tomeval.games.matrix.shown import (
 from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
-    as_records,
-    cells_with_beliefs,
-    has_changes,
-    has_probabilities,
     has_reactions,
     partners_known,
     partners_react,
@@ -40,7 +36,6 @@ from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
-    Parts,
     Play,
     Read,
     Show,
@@ -61,8 +56,7 @@ async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> Record:
     seats = models.get(SEAT), models.get(PARTNER)
-    steps = await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
-    return as_records(steps, cell.setup.game)[0]
+    return await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
 
 
 def _together(cell: MatrixCell) -> int:
@@ -166,7 +160,7 @@ MATRIX = Domain(
     play=Play(
         _play,
         _together,
-        lambda cell, first, n: as_records(simulate(cell.setup, first, n), cell.setup.game),
+        lambda cell, first, n: simulate(cell.setup, first, n),
     ),
     read=Read(
         SCHEMA,
@@ -175,13 +169,6 @@ MATRIX = Domain(
         step_records=step_records,
         measured=_measured,
         references=REFERENCES,
-        data={
-            "beliefs": lambda store: bool(cells_with_beliefs(store)),
-            "changes": has_changes,
-            "fresh games": lambda store: any("disguise" in d["game"] for _, d in store.cells()),
-            "internal": lambda store: any("internal" in d for _, d in store.cells()),
-            "probabilities": has_probabilities,
-        },
     ),
     show=Show(
         headline=(
@@ -218,14 +205,6 @@ MATRIX = Domain(
         baseline="tabular baseline",
         shares_draws=("game", "partners"),
         named=("game", "partners"),
-        parts=Parts(
-            "delta_functional_per_step",
-            {
-                "belief": "delta_tom_best_response_per_step",
-                "response": "response_gap_per_step",
-                "foresight": "foresight_gap_per_step",
-            },
-        ),
         words=_words,
         level=_level,
         held=_held,

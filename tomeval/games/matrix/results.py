@@ -33,9 +33,9 @@ from tomeval.games.matrix.storing import (
 )
 from tomeval.games.matrix.subject_specs import PartnerPlayer
 from tomeval.games.scores import ScoredCell, Scores
+from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
-from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
