@@ -94,9 +94,7 @@ ARENA = Domain(
             "results": Table("the main measures, and errors", result_rows, reported=never),
         },
         first_table="results",
-        figures={
-            "plane": "tomeval.games.plane:plane",
-        },
+        figures={"plane": "tomeval.games.plane:plane"},
         verdict=verdict(PUBLISHED, PUBLISHED),
         first_figures=("plane", "forest"),
         own_seat=SUBJECT,

@@ -160,11 +160,8 @@ DECRYPTO = Domain(
         ),
         lines=game_lines,
         tables=_TABLES,
-        figures={
-            "plane": "tomeval.games.plane:plane",
-            "perspective": "tomeval.games.decrypto.figures:perspective_by_turn",
-        },
-        first_figures=("plane", "forest", "perspective"),
+        figures={"plane": "tomeval.games.plane:plane"},
+        first_figures=("plane", "forest"),
         verdict=verdict(
             (
                 *("tom_eve_percent", "delta_functional_per_turn"),
