@@ -12,9 +12,9 @@ from games import scores_again
 import tomeval
 from tomeval.games import answer as words
 from tomeval.games.answer import answer, plain
-from tomeval.games.arena import cells
-from tomeval.games.decrypto import seating
+from tomeval.games.arena.cells import ArenaCell
 from tomeval.games.decrypto.best_turn import BestTurnSearch
+from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.decrypto.embedding_players import history_scores, history_sums, match
 from tomeval.games.decrypto.game import CODES
 from tomeval.games.decrypto.stages import random_hints
@@ -45,8 +45,8 @@ PLAYERS = {
 class Known(PlannerSeat):
     """Says and acts as a known player."""
 
-    def __init__(self, seat: Any, how: How) -> None:
-        super().__init__(seat.chair, None, guesses=True)
+    def __init__(self, chair: Any, how: How) -> None:
+        super().__init__(chair, None, guesses=True)
         self.how, self.said = how, dict[Any, Any]()
 
     def say(self, view: Any, probe: Any) -> Any:
@@ -113,19 +113,18 @@ class Alice(Seat):
 @pytest.fixture
 def known(monkeypatch):
     """Put known players into the seat that is measured."""
-    seat_of, table_of = cells.seat_of, seating.table_of
+    scripted, new_table = ArenaCell.scripted, DecryptoCell.new_table
 
-    def seated(cell, episode, slot, *rest):
-        made = seat_of(cell, episode, slot, *rest)
-        return made if slot else Known(made, PLAYERS[cell.players[0].name])
+    def seated(cell, slot, chair):
+        return scripted(cell, slot, chair) if slot else Known(chair, PLAYERS[cell.names[0]])
 
-    def tabled(cell, index, *rest):
-        table = table_of(cell, index, *rest)
-        table.players[0] = Alice(PLAYERS[cell.players["encoder"].name], table.solver, index)
+    def tabled(cell, episode, *rest):
+        table = new_table(cell, episode, *rest)
+        table.players[0] = Alice(PLAYERS[cell.names[0]], table.solver, episode)
         return table
 
-    monkeypatch.setattr(cells, "seat_of", seated)
-    monkeypatch.setattr(seating, "table_of", tabled)
+    monkeypatch.setattr(ArenaCell, "scripted", seated)
+    monkeypatch.setattr(DecryptoCell, "new_table", tabled)
 
 
 def differences(run, folder, again) -> dict[str, float]:
