@@ -109,9 +109,10 @@ def flips(repetitions: int) -> Iterator[Row]:
         pairs = FlipPower(0.8, 0.05 / tests, 9_999).pairs(effect) or 2
         data = rng.normal(effect, 1, size=(pairs, 10 * repetitions)) / pairs
         if pairs <= ENUMERATED:
-            p = sign_flip_exact(data)
+            p = sign_flip_exact([data])
         else:
-            p = sign_flip([data[:, None]], np.ones((1, data.shape[1])), 9_999, rng)[1]
+            ones = np.ones((1, data.shape[1]))
+            p = sign_flip([data[:, None]], ones, pairs * ones, 9_999, rng)[1]
         row = {"tests": tests, "effect": effect, "pairs": pairs}
         yield {**row, "power %": percent(p * tests < 0.05)}
 

@@ -66,12 +66,12 @@ def matrix_case(name: str, labels: str, strategy: Any) -> str:
     script = Known(game, game.label_set(labels))
     partner = fixed(game, [(2 * i + 1) % game.m for i in range(4)])
     options = {"conditional": True, "option_order": "shuffled"}
-    steps = play(make_setup(game, partner, strategy, 4, labels, **options), script)
+    record = play(make_setup(game, partner, strategy, 4, labels, **options), script)
     rows = [
-        steps.own_action.tolist(),
-        steps.predicted_action.tolist(),
-        steps.told.tolist(),
-        [[episode, step, form] for episode, step, _, form, _ in steps.calls],
+        [record.column("own_action")],
+        [record.column("predicted_action")],
+        [list(map(bool, record.column("told")))],
+        [[record.episode, step, form] for step, _, form, _ in record.calls],
     ]
     return digest([[request(one) for one in script.requests], rows])
 

@@ -1,4 +1,4 @@
-"""The removal test: without any one extension or other domain, everything else works.
+"""The removal test: without any one extension or other game, everything else works.
 
 Each runs in a process in which the package cannot be imported: a fork of one that has loaded the
 libraries and nothing of this package.
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tomeval.core.parts import shipped
+from tomeval.games.arena.named_games import GAMES
 
 SCRIPT = Path(__file__).with_name("without_extension.py")
 
@@ -37,8 +38,8 @@ def test_the_rest_works_without(failure, name, tmp_path) -> None:
     assert failure(f"tomeval.extensions.{name}", name, tmp_path) == ""
 
 
-@pytest.mark.parametrize("name", ["decrypto", "arena"])
-def test_the_rest_works_without_a_domain(failure, name, tmp_path) -> None:
+@pytest.mark.parametrize("name", ["decrypto", "arena", *GAMES])
+def test_the_rest_works_without_a_game(failure, name, tmp_path) -> None:
     assert failure(f"tomeval.games.{name}", name, tmp_path) == ""
 
 

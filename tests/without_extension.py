@@ -1,7 +1,7 @@
 """Run the commands in processes in which a package cannot be imported, for the removal test.
 
 ``python tests/without_extension.py`` reads lines of JSON, ``[PACKAGE, NAME, FOLDER]``, where NAME
-is an extension, a domain, or empty. For each it forks a process that has loaded the libraries and
+is an extension, a game, or empty. For each it forks a process that has loaded the libraries and
 nothing of tomeval, and prints as a line of JSON what failed there, or an empty text.
 """
 
@@ -30,6 +30,20 @@ episodes = 3
 """
 
 
+ARENA = ("ipd3", "blotto", "codenames", "mafia")
+LINEUP = """
+domain = "arena"
+episodes = 1
+values = false
+[games.it]
+game = "{game}"
+[players.chance]
+kind = "random"
+[[lineups]]
+game = "it"
+subject = "chance"
+others = "chance"
+"""
 PLAYERS = {
     "decrypto rsa": 'domain = "decrypto"\nepisodes = 1\n[players.a]\nkind = "rsa"\n',
 }
@@ -87,13 +101,20 @@ def main(package: str, name: str, folder: Path) -> None:
         ("list",),
         *(("list", what) for what in ("measures", "tables", "figures", "models", "extensions")),
     ]
-    for arguments in light + whole:
+    for arguments in light + ([("list",)] if name in ARENA else whole):
         code, out, errors = call(*arguments)
         assert code == 0, (arguments, out, errors)
         assert "Traceback" not in errors, errors
         if arguments == light[-1]:  # up to here no extension is loaded
             assert not [one for one in sys.modules if one.startswith("tomeval.extensions.")]
-    if ".games." in package:
+    if name in ARENA:
+        for game in ARENA:
+            file = folder / f"{game}.toml"
+            file.write_text(LINEUP.format(game=game))
+            code, _, errors = call("run", file, "--out", folder / game)
+            assert code == (2 if game == name else 0), errors
+            assert (f"the game {name!r} cannot be loaded" in errors) == (game == name), errors
+    elif ".games." in package:
         (folder / "other.toml").write_text(f'domain = "{name}"\n')
         for command in (["run", folder / "other.toml"], ["prompt", "QA", "--domain", name]):
             code, _, errors = call(*command)

@@ -36,9 +36,10 @@ def test_power_is_the_share_of_rejections(pairs, tests, effect) -> None:
     rng = np.random.default_rng(pairs * tests)
     parts = (effect + rng.normal(size=(3_000, pairs))).T / pairs
     if pairs <= 13:
-        p = sign_flip_exact(parts)
+        p = sign_flip_exact([parts])
     else:
-        p = sign_flip([parts[:, None]], np.ones((1, 3_000)), 4_999, rng)[1]
+        sizes = np.full((1, 3_000), float(pairs))
+        p = sign_flip([parts[:, None]], np.ones((1, 3_000)), sizes, 4_999, rng)[1]
     share = (p * tests < 0.05).mean()
     power = FlipPower(0.8, 0.05 / tests, 9_999).of(effect, pairs)
     assert 0.1 < share < 0.99

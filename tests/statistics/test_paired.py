@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
 
-from tomeval.statistics.flips import pairs_needed, power_of, smallest_by_student
+from tomeval.statistics.flips import pairs_needed, power_of
 from tomeval.statistics.paired import (
     equivalence_test,
     hedges,
@@ -116,7 +116,7 @@ def test_holm_leaves_out_what_was_not_tested() -> None:
 @pytest.mark.parametrize("count", [2, 5, 9])
 def test_exact_sign_flips_are_scipys_and_enumerations(count) -> None:
     values = np.round(SKEWED[:count], 1)
-    ours = sign_flip_exact(values / count)
+    ours = sign_flip_exact([values / count])
     theirs = scipy.stats.permutation_test(
         (values, np.zeros_like(values)),
         lambda x, y, axis: (x - y).mean(axis=axis),
@@ -134,26 +134,55 @@ def test_exact_sign_flips_are_scipys_and_enumerations(count) -> None:
 
 def test_sign_flips_count_ties_in_spite_of_rounding() -> None:
     # 0.1 + 0.2 - 0.3 is not 0 in binary: every pattern is as extreme as the sum of 0 seen.
-    assert sign_flip_exact(np.array([[0.1], [0.2], [-0.3]])).tolist() == [1.0]
-    assert sign_flip_exact(np.zeros((4, 1))).tolist() == [1.0]
+    assert sign_flip_exact([np.array([[0.1], [0.2], [-0.3]])]).tolist() == [1.0]
+    assert sign_flip_exact([np.zeros((4, 1))]).tolist() == [1.0]
+    assert sign_flip_exact([np.zeros((3, 1))] * 2).tolist() == [1.0]
+
+
+def test_sign_flips_of_several_strata_are_those_of_welchs_statistic() -> None:
+    """By enumeration; means that differ between strata are no error of their mean."""
+    one, two = SKEWED[:5] + 2, SKEWED[5:9] - 1
+    ours = sign_flip_exact([one / 10, two / 8])
+    seen = []
+    for signs in itertools.product((1, -1), repeat=9):
+        x, y = np.array(signs[:5])[:, None] * one, np.array(signs[5:])[:, None] * two
+        error = np.sqrt(x.var(axis=0, ddof=1) / 5 + y.var(axis=0, ddof=1) / 4)
+        seen.append(np.abs(x.mean(axis=0) + y.mean(axis=0)) / error)
+    assert ours == pytest.approx((np.array(seen) >= seen[0] - 1e-9).mean(axis=0))
+    plain = sign_flip_exact([np.concatenate([one / 10, two / 8])])
+    assert (ours < plain).all()
+
+
+def test_strata_whose_means_cancel_are_found_different_as_often_as_said() -> None:
+    """500 data sets with means 1 and -1: the standard error of 5 % is 1 point."""
+    rng = np.random.default_rng(3)
+    strata = [rng.normal(mean, 0.5, (15, 1, 500)) / 15 for mean in (1, -1)]
+    shares, sizes = np.full((2, 500), 0.5), np.full((2, 500), 15.0)
+    p = sign_flip(strata, shares, sizes, 499, rng)[1]
+    assert 0.02 < (p < 0.05).mean() < 0.08
+
+
+def generator():
+    return np.random.default_rng(0)
 
 
 def test_monte_carlo_sign_flips_are_near_the_exact_ones() -> None:
     one, two = SKEWED[:6] / 6, SKEWED[6:12] / 6
     strata = [one[:, None], two[:, None]]
     shares = np.full((2, 3), 0.5)
-    tasks, pooled = sign_flip(strata, shares, 40_000, np.random.default_rng(0))
-    assert tasks[0] == pytest.approx(sign_flip_exact(one), abs=0.012)
-    assert tasks[1] == pytest.approx(sign_flip_exact(two), abs=0.012)
-    assert pooled == pytest.approx(sign_flip_exact(np.concatenate([one, two])), abs=0.012)
-    smallest, _ = sign_flip([np.ones((60, 1, 1))], np.ones((1, 1)), 99, np.random.default_rng(0))
+    tasks, pooled = sign_flip(strata, shares, np.full((2, 3), 6.0), 40_000, generator())
+    assert tasks[0] == pytest.approx(sign_flip_exact([one]), abs=0.012)
+    assert tasks[1] == pytest.approx(sign_flip_exact([two]), abs=0.012)
+    assert pooled == pytest.approx(sign_flip_exact([one, two]), abs=0.012)
+    size = np.full((1, 1), 60.0)
+    smallest, _ = sign_flip([np.ones((60, 1, 1))], np.ones((1, 1)), size, 99, generator())
     assert smallest[0, 0] == 0.01  # never 0
 
 
 def test_units_in_several_tasks_flip_together() -> None:
     values = SKEWED[:10, :1] / 10
     both = np.stack([values, -values], axis=1)  # the second task undoes the first
-    _, pooled = sign_flip([both], np.full((2, 1), 0.5), 200, np.random.default_rng(0))
+    _, pooled = sign_flip([both], np.full((2, 1), 0.5), np.full((1, 1), 10.0), 200, generator())
     assert pooled[0] == 1.0
 
 
@@ -184,11 +213,6 @@ def test_power_far_out_is_that_of_simulated_tests(pairs, effect, alpha) -> None:
     assert power_of(effect, pairs, alpha) == pytest.approx(share, abs=0.005)
 
 
-@pytest.mark.parametrize("pairs", [2, 3, 30, 1000])
-def test_smallest_effect_inverts_power(pairs) -> None:
-    assert power_of(smallest_by_student(pairs), pairs) == pytest.approx(0.8, abs=1e-6)
-
-
 def test_p_of_a_column_does_not_depend_on_the_columns_beside_it() -> None:
     rng = np.random.default_rng(5)
     strata = [rng.normal(0.02, 0.1, (30, 2, 400)), rng.normal(0, 0.1, (25, 1, 400))]
@@ -196,7 +220,8 @@ def test_p_of_a_column_does_not_depend_on_the_columns_beside_it() -> None:
 
     def p(columns):
         some = [part[..., columns] for part in strata]
-        return sign_flip(some, shares[:, columns], 9999, np.random.default_rng(1))
+        sizes = np.array([[30.0], [25.0]]) * np.ones(some[0].shape[-1])
+        return sign_flip(some, shares[:, columns], sizes, 9999, np.random.default_rng(1))
 
     for whole, alone in zip(p(slice(None)), p(slice(7)), strict=True):
         assert whole[..., :7].tolist() == alone.tolist()

@@ -192,7 +192,9 @@ def permutation_p(
     shares = layout.shares.reshape(len(layout.shares), -1)
     many = np.asarray((layout.counts > ENUMERATED).any(axis=1))
     strata = [np.nan_to_num(part) for part in flat]
-    tasks, pooled = sign_flip(strata, shares, resamples, rng, apart=many)
+    units = np.stack([m.paired.any(axis=1).sum(axis=0) for m in layout.pairing.meetings])
+    sizes = np.repeat(units, width, axis=1).astype(np.float64)
+    tasks, pooled = sign_flip(strata, shares, sizes, resamples, rng, apart=many)
     p = np.full(layout.shape, np.nan)
     for task, row in enumerate(tasks):
         p[layout.scope(task)] = row.reshape(levels, width)
@@ -257,7 +259,8 @@ def differing_pairs(layout: Layout) -> IntArray:
     members = _members(layout)
     for scope, level in np.argwhere(layout.pairs > 0).tolist():
         whole = layout.pooled and scope == 0
-        counts[scope, level] = differing(_parts(layout, members[scope], whole, level))
+        parts = np.concatenate(_parts(layout, members[scope], whole, level))
+        counts[scope, level] = differing(parts)
     return counts
 
 
@@ -270,8 +273,10 @@ def _members(layout: Layout) -> dict[int, dict[int, list[int]]]:
     return members
 
 
-def _parts(layout: Layout, members: Mapping[int, list[int]], whole: bool, level: int) -> FloatArray:
-    """Return what every sampling unit of a scope adds to its mean difference, shape (n, M).
+def _parts(
+    layout: Layout, members: Mapping[int, list[int]], whole: bool, level: int
+) -> list[FloatArray]:
+    """Return by meeting what each sampling unit of a scope adds to its mean difference, (n, M).
 
     `members` are the scope's, as in `_members`; `whole`: whether it is the one of all tasks.
     """
@@ -281,4 +286,4 @@ def _parts(layout: Layout, members: Mapping[int, list[int]], whole: bool, level:
         rows = layout.pairing.meetings[number].paired[:, chosen, level].any(axis=1)
         parts = np.nan_to_num(layout.signs[number][rows][:, chosen, level])
         added.append(np.einsum("utm,tm->um", parts, shares if whole else np.ones_like(shares)))
-    return np.concatenate(added)
+    return [part for part in added if len(part)]

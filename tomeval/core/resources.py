@@ -49,6 +49,7 @@ def experiment_path(experiment: str | Path) -> Path:
         own = path.with_name(f"{name}.toml")
         near = did_you_mean(name, shipped_experiments())
         near = f" (did you mean {str(own)!r}?)" if own.is_file() else near
+        near = near or "; `tomeval list experiments` names them"
         raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
     return chosen
 

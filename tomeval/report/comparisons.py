@@ -49,9 +49,8 @@ def comparison_above(found: Comparison) -> list[str]:
     return [
         f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
         "each with its own 95 % interval",
-        f"p comes from a {test}, the interval from Student's t within tasks; near the border, and "
-        f"where differences vary much by task, they can disagree; {found.family}; "
-        f"{found.resamples} resamples, seed {found.seed}",
+        f"p comes from a {test}, the interval from Student's t; near the border they can "
+        f"disagree; {found.family}; {found.resamples} resamples, seed {found.seed}",
     ]
 
 

@@ -14,20 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
 from tomeval.runs.analyses import known_measures
+from tomeval.runs.columns import PROMPTED, as_text
 from tomeval.runs.measures import (
-    SCORE_PARTS,
-    SCORES,
     FloatArray,
     Measure,
     MeasureFault,
     Totals,
     checked,
+    is_score,
 )
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, Estimate, estimate
 from tomeval.statistics.bounded import FEWEST, UNBOUNDED, ends_if_alike
 from tomeval.statistics.estimates import SEQUENCE, kind_of
 from tomeval.statistics.shares import clustered_sums
+from tomeval.strategies.compose import recorded_strategy
+from tomeval.strategies.parts import KINDS
 
 if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
@@ -203,6 +205,32 @@ class RunCell:
         return str(self.columns.get("model", ""))
 
     @property
+    def strategies(self) -> Mapping[str, Any]:
+        """The strategies of the language models that are measured, as recorded, by seat."""
+        strategy = self.columns.get("strategy")
+        return {"": strategy} if strategy else {}
+
+    @cached_property
+    def prompted(self) -> dict[str, str]:
+        """How the models are asked, by the names of `PROMPTED`; empty without one.
+
+        Of several seats what is so for all, or what each has, such as ``Bob LM, Eve QA``. The parts
+        of a strategy that is not known here, such as a plug-in's, are empty.
+        """
+        said: dict[str, dict[str, str]] = {name: {} for name in PROMPTED}
+        for seat, spec in self.strategies.items():
+            known = recorded_strategy(spec)
+            said["strategy"][seat] = as_text(spec) if known is None else known.name
+            for name in KINDS:
+                said[name][seat] = "" if known is None else getattr(known, name)
+        return {
+            name: ", ".join(f"{seat} {value}" for seat, value in values.items())
+            if len(set(values.values())) > 1
+            else next(iter(values.values()), "")
+            for name, values in said.items()
+        }
+
+    @property
     def episode_names(self) -> Sequence[str]:
         """What each episode is called where it was recorded, from 0; empty if it has no name."""
         return ()
@@ -225,9 +253,9 @@ class RunCell:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The columns, and what else was set for the cell: seed, reference, on_invalid."""
+        """The columns, how models are asked, and what else was set: seed, reference, on_invalid."""
         more = {"seed": self.seed, "on_invalid": self.definition["on_invalid"]}
-        return {**self.columns, **more, "reference": self.reference}
+        return {**self.prompted, **self.columns, **more, "reference": self.reference}
 
     @property
     def task(self) -> dict[str, Any]:
@@ -338,7 +366,7 @@ class RunCell:
             estimated = self.mean(table, interval, among, bounds)
             ends = zip(*(part.tolist() for part in estimated), strict=True)
             result |= zip(columns, ends, strict=True)
-        for name in {*SCORES, *SCORE_PARTS} & result.keys():
+        for name in filter(is_score, list(result)):
             result[name] = self._alike(name, parts[name], result[name], interval, reference)
         return result
 

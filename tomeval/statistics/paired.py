@@ -147,32 +147,71 @@ def holm(p: ArrayLike) -> FloatArray:
     return result
 
 
-def sign_flip_exact(parts: FloatArray) -> FloatArray:
+class _Seen:
+    """What was seen of the sums of strata, and which sign patterns are at least as extreme.
+
+    One stratum ranks patterns by the size of its sum alone, several by that of the sum over its
+    standard error: means that differ between strata are then no error of their mean.
+    """
+
+    def __init__(self, strata: Sequence[FloatArray], sizes: FloatArray) -> None:
+        """Take parts by stratum, shape (n_g, M), and the number of its units, shape (G, M)."""
+        self.factors = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 0.0)
+        self.counts = np.maximum(sizes, 1)
+        self.squares = np.stack([(part**2).sum(axis=0) for part in strata])
+        sums = np.stack([part.sum(axis=0) for part in strata])
+        self.total = sums.sum(axis=0)
+        spread = sum(np.abs(part).sum(axis=0) for part in strata)
+        self.least = np.abs(self.total) - _TIE * spread
+        self.variance = np.sum([self.spread_of(g, row) for g, row in enumerate(sums)], axis=0)
+        self.alike = self.variance <= _TIE * self.squares.sum(axis=0)
+        self.several = ((sizes > 0).sum(axis=0) > 1) & (sizes != 1).all(axis=0)
+
+    def spread_of(self, stratum: int, sums: FloatArray) -> FloatArray:
+        """Return the squared standard error of a stratum's sums, shape (..., M)."""
+        rest = self.squares[stratum] - sums**2 / self.counts[stratum]
+        return np.asarray(self.factors[stratum] * np.maximum(rest, 0.0))
+
+    def as_extreme(self, totals: FloatArray, variances: FloatArray) -> NDArray[np.bool_]:
+        """Tell which patterns are as extreme, given sums and squared errors of shape (k, M)."""
+        plain = np.abs(totals) >= self.least
+        over = totals**2 * self.variance >= (1 - _TIE) * self.total**2 * variances
+        extreme: NDArray[np.bool_] = np.where(self.several, over & (plain | ~self.alike), plain)
+        return extreme
+
+
+def sign_flip_exact(strata: Sequence[FloatArray]) -> FloatArray:
     """Return the exact two-sided p of a sum of n parts under all 2^n sign patterns, shape (M,).
 
     Parameters
     ----------
-    parts : ndarray, shape (n, M)
-        What each sampling unit adds to the statistic; n at most `ENUMERATED`.
+    strata : sequence of ndarray, shape (n_g, M)
+        What each sampling unit of a stratum adds to the sum; at most `ENUMERATED` units.
 
     Returns
     -------
     ndarray
-        The share of patterns whose sum is at least as far from 0 as the observed one, which counts
-        itself and its mirror image: never below 2 / 2^n.
+        The share of patterns whose statistic is at least as far from 0 as the observed one, which
+        counts itself and its mirror image: never below 2 / 2^n. With one stratum the statistic is
+        the sum; with several it is the sum over its standard error, that of `standard_error`, so
+        that the test is also one of a mean of 0 over strata that differ (Chung and Romano 2013). A
+        stratum of one unit has no error: then it is the sum.
 
     Examples
     --------
-    >>> sign_flip_exact(np.array([[1.0], [2.0], [3.0]])).tolist()
+    >>> sign_flip_exact([np.array([[1.0], [2.0], [3.0]])]).tolist()
     [0.25]
     """
-    count = len(parts)
+    count = sum(map(len, strata))
     if count > ENUMERATED:
         raise ValueError(f"{count} pairs have too many sign patterns to try all")
-    bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
-    sums = (1.0 - 2.0 * bits) @ parts
-    least = np.abs(parts.sum(axis=0)) - _TIE * np.abs(parts).sum(axis=0)
-    p: FloatArray = (np.abs(sums) >= least).mean(axis=0).astype(np.float64)
+    signs = 1.0 - 2.0 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
+    ends = np.cumsum([len(part) for part in strata])
+    sums = [s @ part for s, part in zip(np.split(signs, ends, axis=1), strata, strict=False)]
+    sizes = np.stack([np.full(part.shape[1], float(len(part))) for part in strata])
+    seen = _Seen(strata, sizes)
+    errors = np.sum([seen.spread_of(g, found) for g, found in enumerate(sums)], axis=0)
+    p: FloatArray = seen.as_extreme(np.sum(sums, axis=0), errors).mean(axis=0).astype(np.float64)
     return p
 
 
@@ -288,11 +327,14 @@ def draw_counts(count: int, size: int, rng: np.random.Generator) -> IntArray:
 def sign_flip(
     strata: Sequence[FloatArray],
     shares: FloatArray,
+    sizes: FloatArray,
     resamples: int,
     rng: np.random.Generator,
     apart: NDArray[np.bool_] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return Monte Carlo p of task means, and of their weighted sum, under random sign flips.
+
+    The statistic of the weighted sum is that of `sign_flip_exact`.
 
     Parameters
     ----------
@@ -301,6 +343,8 @@ def sign_flip(
         unit that several tasks share flips in all of them at once.
     shares : ndarray, shape (T, C)
         Weight of each task in the sum over tasks, in the order of the strata's tasks.
+    sizes : ndarray, shape (G, C)
+        How many units of each stratum have a value.
     resamples : int
     rng : numpy.random.Generator
         The same signs serve all columns; p of a column does not depend on the others.
@@ -316,9 +360,8 @@ def sign_flip(
     """
     columns = shares.shape[1]
     means = np.concatenate([part.sum(axis=0) for part in strata])
-    sizes = np.concatenate([np.abs(part).sum(axis=0) for part in strata])
-    least = np.abs(means) - _TIE * sizes
-    least_pooled = np.abs((shares * means).sum(axis=0)) - _TIE * (shares * sizes).sum(axis=0)
+    spread = np.concatenate([np.abs(part).sum(axis=0) for part in strata])
+    least = np.abs(means) - _TIE * spread
     extreme = np.zeros(means.shape, dtype=np.int64)
     extreme_pooled = np.zeros(columns, dtype=np.int64)
     widest = max(len(part) for part in strata)
@@ -328,17 +371,20 @@ def sign_flip(
     together = [
         np.einsum("utc,tc->uc", part, shares[mine]) for part, mine in zip(strata, rows, strict=True)
     ]
+    seen = _Seen(together, sizes)
     for chunk in chunks(resamples, widest):
         count = chunk.stop - chunk.start
-        pooled = np.zeros((count, columns))
+        pooled, errors = np.zeros((count, columns)), np.zeros((count, columns))
         drawn = _random_signs(count, [len(part) for part in strata], rng)
         for number, (part, signs) in enumerate(zip(strata, drawn, strict=True)):
-            pooled += signs @ together[number]
+            added = signs @ together[number]
+            pooled += added
+            errors += seen.spread_of(number, added)
             mine = rows[number]
             for some in chunks(count, part.shape[1] * columns) if wanted[number] else ():
                 sums = (signs[some] @ part.reshape(len(part), -1)).reshape(-1, *means[mine].shape)
                 extreme[mine] += (np.abs(sums) >= least[mine]).sum(axis=0)
-        extreme_pooled += (np.abs(pooled) >= least_pooled).sum(axis=0)
+        extreme_pooled += seen.as_extreme(pooled, errors).sum(axis=0)
     return (1 + extreme) / (1 + resamples), (1 + extreme_pooled) / (1 + resamples)
 
 

@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Any
 
 from pydantic import BaseModel
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.parts import part, parts
+from tomeval.core.parts import NotInstalled, part, parts
 from tomeval.games.arena.wording import Wording
 from tomeval.games.game import ArenaGame
 from tomeval.games.policy import Policy
@@ -80,10 +81,14 @@ def get_kind(name: str, where: str = "") -> Kind:
     Raises
     ------
     TomevalError
-        An unknown name, with the near match.
+        An unknown name, with the near match; or a game that ships cannot be imported here.
     """
     if isinstance(name, str) and name in GAMES:
-        kind = resolve_name(GAMES[name])
+        try:
+            kind = resolve_name(GAMES[name])
+        except ImportError as error:
+            why = f"the game {name!r} cannot be loaded: {error}; reinstall tomeval"
+            raise NotInstalled(why) from error
     elif (kind := part("games", str(name))) is None:
         raise unknown("game", name, all_games(), where)
     assert isinstance(kind, Kind)
@@ -91,8 +96,9 @@ def get_kind(name: str, where: str = "") -> Kind:
 
 
 def all_games() -> list[str]:
-    """Return the names of all games."""
-    return [*GAMES, *parts("games")]
+    """Return the names of all games, without those that ship but are not there."""
+    here = (name for name, where in GAMES.items() if find_spec(where.partition(":")[0]))
+    return [*here, *parts("games")]
 
 
 def textarena_kind(name: str, where: str = "") -> tuple[Kind, Wording, str, bool]:

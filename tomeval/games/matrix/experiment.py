@@ -72,7 +72,6 @@ class MatrixExperiment(Experiment):
     partners: list[str | dict[str, Any] | SkipJsonSchema[PartnerSet]] = Field(
         default=["single_action"], min_length=1
     )
-    MODEL_AXIS = True
 
     model: list[str | dict[str, Any]] = Field(default=[])
     labels: list[str] = Field(default=[])
