@@ -100,7 +100,7 @@ ARENA = Domain(
         first_figures=("plane", "forest", "literal_against_functional"),
         own_seat=SUBJECT,
         facts=run_facts,
-        table_notes=run_notes,
+        table_notes=lambda run, names: run_notes(run),
     ),
     compare=Compare(
         by=("player", "strategy", "model", "game", "others"),
@@ -109,7 +109,6 @@ ARENA = Domain(
         unit="deal",
         shares_draws=("game",),
         named=("game",),
-        drawn="seating",
         words=_words,
         level=_level,
         held=_held,
