@@ -107,7 +107,7 @@ def test_a_lost_prediction_of_a_draft_counts_once(tmp_path, monkeypatch) -> None
 def test_a_run_that_stops_says_where(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(SCRIPTS, "logged", Logged(lambda question: "nothing"))
     players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
-    with pytest.raises(TomevalError, match="l, l, l, seed 5, game 0: Alice, encode: the answer"):
+    with pytest.raises(TomevalError, match="l, l, l, 5, stop, game 0: Alice, encode: the answer"):
         run_experiment(experiment(players=players, on_invalid="stop"), tmp_path / "a")
 
 
