@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import named, part
 from tomeval.core.files import check_readable
+from tomeval.core.parts import named, part
 from tomeval.core.text import check_text, excerpt
 
 MAX_TOML = 32_000_000

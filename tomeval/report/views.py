@@ -14,9 +14,9 @@ from tomeval.report.rows import INTERVAL, Rows, grid_of, repeats, shared_words, 
 from tomeval.report.tables import Grid
 from tomeval.runs import notes as said
 from tomeval.runs import tallies
+from tomeval.runs.analyses import lacking
 from tomeval.runs.columns import ANSWER, OF_CELLS, filled, is_attainable, is_interval
 from tomeval.runs.measures import SCORES, Measure
-from tomeval.runs.outside import lacking
 from tomeval.runs.results import STOPPED, Run, joined, joined_rows
 from tomeval.runs.selection import choose_measures
 from tomeval.statistics import AUTO

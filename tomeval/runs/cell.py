@@ -13,14 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
+from tomeval.runs.analyses import known_measures
 from tomeval.runs.columns import PROMPTED, as_text
 from tomeval.runs.measures import (
-    SCORE_PARTS,
-    SCORES,
     FloatArray,
+    Measure,
     MeasureFault,
     Totals,
     checked,
+    is_score,
 )
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, Estimate, estimate
@@ -54,8 +55,6 @@ class RunCell:
         Where its episodes are.
     title : str
         What tells it from cells of the same task.
-    names : tuple of str
-        The measures that the run has data for.
     holding : Holding
         Bounds what the cells of a run hold in memory of their episodes.
     sequential : bool
@@ -71,12 +70,16 @@ class RunCell:
         self.definition = definition
         self.columns: dict[str, str | int] = self.domain.read.columns(definition)
         self.title = self.player
-        self.names = tuple(self.domain.measures)
         self.holding = Holding()
         self.sequential = False
         self.faults: set[str] = set()
         self._totals: dict[tuple[str, str], Totals] = {}
         self._estimates: dict[tuple[str, str], dict[str, Ends]] = {}
+
+    @cached_property
+    def measures(self) -> Mapping[str, Measure]:
+        """The measures by name; a run gives its cells those that it has data for."""
+        return known_measures(self.domain)
 
     # What a domain's own cell answers
 
@@ -172,7 +175,7 @@ class RunCell:
 
         All intervals of the measure end there. Default: its `Measure.limits`.
         """
-        return self.domain.measures[name].limits
+        return self.measures[name].limits
 
     def regret_range(self, reference: str | None = None) -> float | None:
         """Return how much regret can differ here in expectation, whoever plays; None if unknown.
@@ -308,8 +311,8 @@ class RunCell:
             count = len(self.episodes)
             self._totals[key] = Totals(np.full(count, np.nan))
             try:
-                if name in self.names:
-                    totals = self.domain.measures[name].of(self.played, key[1])
+                if name in self.measures:
+                    totals = self.measures[name].of(self.played, key[1])
                     self._totals[key] = checked(name, totals, count)
             except MeasureFault as fault:
                 if name not in self.faults:
@@ -319,7 +322,7 @@ class RunCell:
 
     def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by complete episode, shape (E,), in its unit."""
-        return {name: self.totals(name, reference).values for name in self.names}
+        return {name: self.totals(name, reference).values for name in self.measures}
 
     def estimate(
         self,
@@ -363,7 +366,7 @@ class RunCell:
             estimated = self.mean(table, interval, among, bounds)
             ends = zip(*(part.tolist() for part in estimated), strict=True)
             result |= zip(columns, ends, strict=True)
-        for name in {*SCORES, *SCORE_PARTS} & result.keys():
+        for name in filter(is_score, list(result)):
             result[name] = self._alike(name, parts[name], result[name], interval, reference)
         return result
 

@@ -25,8 +25,8 @@ from pydantic import (
 )
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import part, parts
 from tomeval.core.outcomes import ON_INVALID
+from tomeval.core.parts import part, parts
 from tomeval.core.resources import experiment_path, read_toml, shown_path
 from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name

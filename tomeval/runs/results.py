@@ -19,11 +19,11 @@ from tomeval.core.once import Holding
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
+from tomeval.runs.analyses import analyses_of, known_tables, measures_for
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import ANSWER, INVALID, OF_CELLS, PROMPTED, REASK, filled, flat, in_order
 from tomeval.runs.folder import located, raised
 from tomeval.runs.measures import SCORES, Measure
-from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.record import ASKED
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
@@ -103,7 +103,7 @@ class Run:
             cells = select(cells, self._where) if self._where else cells
             holding, faults = Holding(), set[str]()
             for cell, title in zip(cells, _titles(cells), strict=True):
-                cell.title, cell.names, cell.holding = title, self.metric_names, holding
+                cell.title, cell.measures, cell.holding = title, self.measures, holding
                 cell.sequential = self.sequential
                 cell.faults = faults
             return cells
@@ -163,8 +163,8 @@ class Run:
     def tables(self) -> Mapping[str, Table]:
         """The tables besides that of cells that this run has data for, by name."""
         known = dict(self.domain.show.tables)
-        for extension in extensions_for(self.domain, self.store):
-            known |= tables_of(extension, self.domain.name)
+        for analysis in analyses_of(self.domain, self.store).values():
+            known |= analysis.tables
         return {name: table for name, table in known.items() if table.present(self)}
 
     def table_of(self, name: str) -> Table:
@@ -191,17 +191,10 @@ class Run:
         """What draws each figure that extensions bring this run; one of a table if it is there."""
         return {
             name: draw
-            for extension in extensions_for(self.domain, self.store)
-            for name, draw in figures_of(extension, self.domain.name).items()
-            if name not in tables_of(extension, self.domain.name) or name in self.tables
+            for analysis in analyses_of(self.domain, self.store).values()
+            for name, draw in analysis.figures.items()
+            if name not in analysis.tables or name in self.tables
         }
-
-    @property
-    def first_added(self) -> list[str]:
-        """Those of `added_figures` that are drawn unless others are named."""
-        extensions = extensions_for(self.domain, self.store)
-        first = {name for extension in extensions for name in extension.first_figures}
-        return [name for name in self.added_figures if name in first]
 
     @property
     def metric_names(self) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ def _others(partner: Any, table: Callable[[str], Data]) -> list[tuple[str, Data]
 def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a matrix game; rounds that are over pay."""
     from tomeval.games.matrix.play import play_episode_async
-    from tomeval.games.matrix.steps import NONE, Record
+    from tomeval.games.matrix.steps import Episode
 
     _check(weights, "payoff", "regret", "advantage", "literal")
     subject = {"name": PLAYER, "kind": "llm", "literal": "literal" in weights, **player}
@@ -101,7 +101,7 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
 
     def begin(episode: int, model: Model) -> Playing:
         which = int(setup.draw_partners(episode, 1)[0])
-        known, record = setup.tables.partners[which], Record(episode, which)
+        known, kept = setup.tables.partners[which], Episode(rules, episode, which)
         paid, finished = iter(range(horizon)), Counter[str]()
 
         def on_step() -> None:
@@ -109,7 +109,8 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
 
         def earned(over: bool) -> Earned:
             for step in islice(paid, finished.pop("rounds", 0)):
-                state, theirs, own, _, _, _, predicted, *_ = record.rows[step]
+                names = ("partner_state", "own_action", "partner_action", "predicted_action")
+                state, own, theirs, predicted = (kept.record.columns[one][step] for one in names)
                 payoff = float(rules.own[own, theirs])
                 yield "payoff", payoff
                 if "regret" in weights:
@@ -118,9 +119,9 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
                 if "advantage" in weights:
                     plan = known_best_response(rules, known, horizon)
                     yield "advantage", float(advantages(rules, known, plan, step, state)[own])
-                yield "literal", float(predicted != NONE and predicted == theirs)
+                yield "literal", float(predicted == theirs)
 
-        played = play_episode_async(setup, episode, model, on_step, record=record)
+        played = play_episode_async(setup, episode, model, on_step, kept=kept)
         return Playing(played, earned)
 
     return Task(f"{rules.name}, {setup.partners.name}, T = {horizon}", weights, begin)
@@ -218,8 +219,9 @@ def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) 
     """Return the task of a seat of Decrypto; turns that are over pay."""
     from tomeval.games.decrypto.players import table_from_spec
     from tomeval.games.decrypto.seats import NAMES, ROLES
+    from tomeval.games.game import COUNTED
     from tomeval.games.play import play_game
-    from tomeval.games.played import COUNTED, PlayedGame
+    from tomeval.games.played import PlayedGame
 
     seat = data.pop("seat", "encoder")
     if seat not in ROLES:

@@ -101,7 +101,8 @@ class ArenaCell(GameCell):
     def _policy(self, slot: int) -> Policy:
         player = self.players[slot]
         where = f"{self.experiment._where}: players.{player.name}"
-        return player.policy(self.table.kind.name, self.game, where)
+        policy: Policy = player.policy(self.table.kind.name, self.game, where)
+        return policy
 
     @cached_property
     def seat_policies(self) -> dict[int, Policy]:
@@ -191,6 +192,7 @@ class ArenaCell(GameCell):
             "deal": drawn("deal", self.seated(episode)[0], self.table.stream),
             "chance": drawn("chance", episode, self.table.stream),
             "fallback": drawn("fallback", episode, *self.key),
+            "statements": drawn("statements", episode, *self.key),
             "on_invalid": self.on_invalid,
             "solver": self.solver(episode) if self.values else None,
             "measured": (SUBJECT_SLOT,) if self.experiment.probes else (),

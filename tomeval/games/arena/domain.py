@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tomeval.games.answer import verdict
 from tomeval.games.arena.cells import SUBJECT, slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
@@ -83,7 +84,6 @@ ARENA = Domain(
         columns=_columns,
         cell=ArenaRunCell,
         step_records=step_records,
-        data={"games": lambda store: True},
     ),
     show=Show(
         headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
@@ -92,8 +92,12 @@ ARENA = Domain(
             "results": Table("the main measures, and errors", result_rows, reported=never),
         },
         first_table="results",
-        figures={"literal_against_functional": "tomeval.games.arena.figures:roles"},
-        first_figures=("forest", "literal_against_functional"),
+        figures={
+            "plane": "tomeval.games.plane:plane",
+            "literal_against_functional": "tomeval.games.arena.figures:roles",
+        },
+        verdict=verdict(("tom_percent", "delta_functional_per_decision"), ("tom_percent",)),
+        first_figures=("plane", "forest", "literal_against_functional"),
         own_seat=SUBJECT,
         facts=run_facts,
         table_notes=run_notes,

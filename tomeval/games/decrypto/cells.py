@@ -114,10 +114,16 @@ class DecryptoCell(GameCell):
         """Return rules, the game as dealt or recorded, and what is measured."""
         dealt, record, rules = self.deal(episode)
         first, unused = Game(dealt, rules), np.random.default_rng(0)
-        fallback = Stream.of(self.seed, "decrypto", "fallback", self.stream).episode(episode)
+
+        def drawn(what: str) -> np.random.Generator:
+            return Stream.of(self.seed, "decrypto", what, self.stream).episode(episode)
+
         return {
             "game": Decrypto(self.experiment.lists, rules, self.experiment.probes),
-            **{"deal": unused, "chance": unused, "fallback": fallback},
+            "deal": unused,
+            "chance": unused,
+            "fallback": drawn("fallback"),
+            "statements": drawn("statements"),
             "on_invalid": "ask_again" if self.on_invalid == "void" else self.on_invalid,
             "solver": self.solver(episode),
             "measured": (ALICE, EVE),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from tomeval.games.answer import verdict
 from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.decrypto.experiment import DecryptoExperiment
 from tomeval.games.decrypto.measures import (
@@ -31,7 +32,6 @@ from tomeval.games.running import play_of
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
-    Parts,
     Read,
     Show,
     Worded,
@@ -154,8 +154,18 @@ DECRYPTO = Domain(
         ),
         lines=game_lines,
         tables=_TABLES,
-        figures={"perspective": "tomeval.games.decrypto.figures:perspective_by_turn"},
-        first_figures=("forest", "perspective"),
+        figures={
+            "plane": "tomeval.games.plane:plane",
+            "perspective": "tomeval.games.decrypto.figures:perspective_by_turn",
+        },
+        first_figures=("plane", "forest", "perspective"),
+        verdict=verdict(
+            (
+                *("tom_eve_percent", "delta_functional_per_turn"),
+                *("interception_percent", "miscommunication_percent"),
+            ),
+            ("miscommunication_percent", "interception_percent", "tom_eve_percent"),
+        ),
         facts=later(f"{_DESCRIBED}:run_facts"),
     ),
     compare=Compare(
@@ -163,10 +173,6 @@ DECRYPTO = Domain(
         task=("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid"),
         unit="deal",
         shares_draws=("rules", "words", "records"),
-        parts=Parts(
-            "delta_functional_per_turn",
-            {"belief": "delta_tom_per_turn", "response": "response_per_turn"},
-        ),
         words=_words,
         level=_level,
         side=_side,

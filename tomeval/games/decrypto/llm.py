@@ -95,7 +95,7 @@ class TableScene(SeatScene):
         self._knows = view.keywords is not None
         self.rules_text = self.rules_text or self.render("context/rules", keywords=view.keywords)
         history = hint_history(self.turns)
-        told = {"turns": self.turns, "history": history}
+        told: dict[str, Any] = {"turns": self.turns, "history": history}
         self._events = self.render("context/history", **told) if self.remembers else ""
         self.lines = [result_text(turn) for turn in self.turns]
 
@@ -158,6 +158,7 @@ class DecryptoSeat(LLMSeat):
     def begin(self, view: View) -> None:
         """Sit down; a summary for predictions serves probes too."""
         super().begin(view)
+        assert isinstance(self.scene, TableScene)
         self.scene.remembers = self.strategy.shows_history
         self.probed = self.player.context
 

@@ -179,6 +179,8 @@ class Played:
         The true ones of each turn's game, as such a text.
     best : ndarray, shape (N,)
         Best attainable value of each turn; NaN if it was not searched for.
+    random : ndarray, shape (N,)
+        What random hints were worth, on average; NaN likewise.
     recorded : dict of str to ndarray of int, shape (N,)
         In replays, the guesses of `LISTENERS` in the record.
     brier : dict of str to ndarray, shape (N,)
@@ -187,7 +189,7 @@ class Played:
         What Alice was told of Eve.
     more : mapping of str to callable
         What groups of measures read besides, by name, when it is first called; see
-        `tomeval.runs.outside.Group`.
+        `tomeval.core.parts.Analysis`.
     """
 
     outcomes: list[str | None]
@@ -203,6 +205,7 @@ class Played:
     believed: Mapping[str, Texts]
     keywords: Texts
     best: Floats
+    random: Floats
     planted: Planted
     recorded: Mapping[str, Ints] = field(default_factory=dict)
     brier: Mapping[str, Floats] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import named, part, parts
+from tomeval.core.parts import named, part, parts
 from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
     EmbeddingEncoder,
@@ -33,7 +33,7 @@ _BROUGHT = "decrypto "
 
 
 class PlayerKind(NamedTuple):
-    """A kind of player without a model; extensions bring more, see `tomeval.core.extensions.KINDS`.
+    """A kind of player without a model; extensions bring more, see `tomeval.core.parts.KINDS`.
 
     Attributes
     ----------

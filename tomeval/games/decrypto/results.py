@@ -13,6 +13,7 @@ from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
 from tomeval.games.decrypto.game import ENDINGS, Deal, Game, Rules
 from tomeval.games.decrypto.llm import spec_for
+from tomeval.games.decrypto.measures import scores
 from tomeval.games.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts, planted_of
 from tomeval.games.decrypto.seats import (
     ENCODER_QUESTIONS,
@@ -25,19 +26,24 @@ from tomeval.games.decrypto.seats import (
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.decrypto.turns import code_number, turns_of
 from tomeval.games.running import RECORDED
+from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists
+from tomeval.runs.analyses import readers
 from tomeval.runs.capabilities import Line
-from tomeval.runs.cell import RunCell
-from tomeval.runs.outside import readers
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.strategies.compose import Strategy, recorded_strategy
 
 
-class DecryptoRunCell(RunCell):
+class DecryptoRunCell(ScoredCell):
     """One pairing at one seed."""
+
+    @property
+    def scores(self) -> Scores:
+        """What the scores are made of."""
+        return scores(self.played)
 
     @held
     def played(self) -> Played:
@@ -184,6 +190,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         believed={question: believed(question) for question in INTERCEPTOR_QUESTIONS},
         keywords=keywords[game],
         best=np.array([turn.best for turn in turns], dtype=np.float64),  # None becomes NaN
+        random=np.array([turn.random for turn in turns], dtype=np.float64),
         recorded=_recorded([turn.details["record"] for turn in turns]) if replayed else {},
         planted=planted,
     )

@@ -14,8 +14,8 @@ from tomeval.games.decrypto.llm import TableScene
 from tomeval.games.decrypto.players import table_from_spec
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.seats import NAMES, ROLES
+from tomeval.games.game import COUNTED
 from tomeval.games.people.session import Sitting
-from tomeval.games.played import COUNTED
 from tomeval.runs.experiment import make_experiment
 
 

@@ -239,9 +239,9 @@ class Decrypto(ArenaGame[Game]):
         shown = {"beliefs": (true,), "beliefs_in_view": (true, answer)}
         return (first, *(Probe(q, None, shown[name]) for name in wanted for q in BELIEFS[name]))
 
-    def step_reply(self, view: Any, said: Mapping[Probe, Action]) -> None:
+    def step_worths(self, view: Any, said: Mapping[Probe, Action]) -> Mapping[Action, float]:
         """Return nothing: a turn has no payoffs before the guesses."""
-        return None
+        return {}
 
     def stepwise(self, *stage: Any) -> None:
         """Return nothing, likewise."""
@@ -254,6 +254,12 @@ class Decrypto(ArenaGame[Game]):
         if probe.name not in _ABOUT:
             return trail[at].state.deal.keywords if probe.name == "keywords" else None
         return trail[at + 1].actions.get(_ABOUT[probe.name]) if at + 1 < len(trail) else None
+
+    def chance(
+        self, view: Any, probe: Probe, truth: Action, rng: np.random.Generator
+    ) -> float | None:
+        """Return how likely a random code is the right one; keywords have no such chance."""
+        return 1 / len(CODES) if probe.name in _ABOUT else None
 
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Return whether it is the same code, or the same keywords whatever their case."""

@@ -38,7 +38,7 @@ SCHEMA = Schema(
     {"outcome": "TEXT", "keywords": "TEXT", **records.EPISODES, "codes": "TEXT", "record": "TEXT"},
     records.STEPS,
     records.asked_of(ROLES.__getitem__, "slot"),
-    {**dict.fromkeys(_NUMBERS, "INTEGER"), "best": "REAL"},
+    {**dict.fromkeys(_NUMBERS, "INTEGER"), "best": "REAL", "random": "REAL"},
     turn="round",
 )
 """Decisions, with how the game ended, what was dealt, and the game that it replays."""
@@ -77,6 +77,8 @@ class PlayedTurn:
         heard (``given``); in replays under ``record`` what was said then.
     best : float or None
         Best value that Alice could have reached in this turn, if it was searched for.
+    random : float or None
+        What random hints were worth, likewise.
     """
 
     number: int
@@ -90,6 +92,7 @@ class PlayedTurn:
     details: dict[str, Any] = field(default_factory=dict)
     probes: list[Probed] = field(default_factory=list)
     best: float | None = None
+    random: float | None = None
 
     @property
     def turn(self) -> Turn | None:
@@ -109,15 +112,15 @@ def turns_of(record: Record) -> list[PlayedTurn]:
         said, brier = frozen(value["said"]), value.get("brier")
         answered = Probed(question, outcome, said, attempts, brier)
         answers.setdefault(step, []).append(answered)
-    names = ("round", "seat", "action", "answered", "attempts", "told", "best_low", "details")
+    names = ("round", "seat", "action", "answered", "attempts", "told", "best_low", "option_mean")
     turns: list[PlayedTurn] = []
-    columns = zip(*map(record.column, names), strict=True)
+    columns = zip(*map(record.column, (*names, "details")), strict=True)
     for step, (number, seat, action, outcome, attempts, *row) in enumerate(columns, 1):
-        told, best, details = row
+        told, best, random, details = row
         role, action = ROLES[seat], frozen(action)
         if seat == ALICE:
             turn = PlayedTurn(number, frozen(record.own["codes"][number - 1]), action)
-            turn.told, turn.best = bool(told), best
+            turn.told, turn.best, turn.random = bool(told), best, random
             turn.details = {"record": _said(replayed, number)} if replayed else {}
             turns.append(turn)
         turn = turns[-1]
@@ -196,6 +199,7 @@ def _columns(turn: PlayedTurn) -> dict[str, Any]:
         **{f"{role}_attempts": turn.attempts[role] for role in ROLES},
         "told": turn.told,
         "best": turn.best,
+        "random": turn.random,
         **{_SHOWN_AS[name]: code_number(said.get(name)) for name in ENCODER_QUESTIONS},
         **{_SHOWN_AS.get(q, q): _list(said.get(q)) for q in INTERCEPTOR_QUESTIONS},
         **{f"{role}_lenient": lenient[role] for role in ROLES},

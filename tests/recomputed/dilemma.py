@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from functools import cache
 
-from games.arena.recomputed.games import (
+from recomputed.arena_games import (
     NAN,
     NOTHING,
     Asked,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
-import math
-from pathlib import Path
 from typing import Any, NamedTuple
 
-NAN = math.nan
+from recomputed.common import NAN, Row
+
 Interval = tuple[float, float]
 NOTHING = (NAN, NAN)
 
@@ -40,7 +38,7 @@ class Game(NamedTuple):
     subject: int
     names: dict[int, str]
     roles: list[str]
-    rows: list[dict[str, str]]
+    rows: list[Row]
     marks: list[int]  # which of equally likely outcomes it was, stage by stage
     rewards: tuple[float, ...] = ()
     wins: tuple[float, ...] = ()
@@ -58,21 +56,16 @@ def close(a: float, b: float) -> bool:
     return abs(a - b) < 1e-9
 
 
-def table_of(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def stages(game: Game) -> list[list[dict[str, str]]]:
+def stages(game: Game) -> list[list[Row]]:
     return [list(rows) for _, rows in itertools.groupby(game.rows, lambda row: row["stage"])]
 
 
-def action(row: dict[str, str]) -> Any:
+def action(row: Row) -> Any:
     found = json.loads(row["action"])
     return tuple(found) if isinstance(found, list) else found
 
 
-def said(row: dict[str, str]) -> dict[str, Any]:
+def said(row: Row) -> dict[str, Any]:
     """Return what was stated beside a decision, by question."""
     stated = {name: told["said"] for name, told in json.loads(row["probes"]).items()}
     return {name: tuple(one) if isinstance(one, list) else one for name, one in stated.items()}

@@ -6,7 +6,8 @@ import itertools
 import json
 from pathlib import Path
 
-from games.arena.recomputed.games import NAN, NOTHING, Asked, Fact, Game, Interval, action
+from recomputed.arena_games import NOTHING, Asked, Fact, Game, Interval, action
+from recomputed.common import NAN
 
 
 def read_boards(path: Path) -> dict[tuple[str, str], tuple[list[str], list[str]]]:

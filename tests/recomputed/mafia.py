@@ -8,7 +8,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from games.arena.recomputed.games import NOTHING, Asked, Fact, Game, action, exact, said, stages
+
+from recomputed.arena_games import NOTHING, Asked, Fact, Game, action, exact, said, stages
 
 
 class At(NamedTuple):

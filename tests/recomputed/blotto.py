@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from games.arena.recomputed.games import (
+
+from recomputed.arena_games import (
     NAN,
     NOTHING,
     Asked,

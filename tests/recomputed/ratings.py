@@ -6,8 +6,10 @@ import itertools
 import math
 
 import numpy as np
-from games.arena.recomputed.games import Game
-from games.arena.recomputed.tables import Row, mean
+
+from recomputed.arena_games import Game
+from recomputed.common import mean
+from recomputed.tables import Row
 
 POINTS, PRIOR = 400 / math.log(10), 5.0
 

@@ -6,18 +6,13 @@ import math
 from collections import defaultdict
 from typing import Any
 
-import numpy as np
-from games.arena.recomputed.games import NAN, Game, Interval, close
-
-
-def mean(values: list[float]) -> float:
-    return float(np.mean(values)) if values else NAN
+from recomputed.arena_games import Game, Interval, close
+from recomputed.common import NAN, mean
 
 
 def per_game(games: list[Game], of) -> float:
     """Return the mean over games of each game's mean over the decisions that have a value."""
-    means = (mean([v for v in map(of, game.facts) if not math.isnan(v)]) for game in games)
-    return mean([value for value in means if not math.isnan(value)])
+    return mean(mean(map(of, game.facts)) for game in games)
 
 
 def known(ends: Interval) -> float:
@@ -25,7 +20,7 @@ def known(ends: Interval) -> float:
 
 
 def share(hits: list[float]) -> float:
-    return 100 * mean([float(hit) for hit in hits])
+    return 100 * mean(map(float, hits))
 
 
 def measures(games: list[Game]) -> dict[str, float]:
@@ -35,8 +30,7 @@ def measures(games: list[Game]) -> dict[str, float]:
     seat = [game.subject for game in games]
 
     def of_asked(name: str) -> float:
-        found = [getattr(one, name) for one in asked]
-        return share([value for value in found if not math.isnan(value)])
+        return share([getattr(one, name) for one in asked])
 
     states = [any(fact.asked for fact in game.facts) for game in games]
     told = [game.facts for game, one in zip(games, states, strict=True) if one]
