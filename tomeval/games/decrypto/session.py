@@ -61,6 +61,7 @@ def sit(
 def keep(sitting: Sitting, out: Path, console: Console) -> None:
     """Add the finished turns of a game to a file of recorded games, and tell the keywords."""
     played, cell = sitting.played, sitting.cell
+    assert isinstance(cell, DecryptoCell)
     dealt, _, rules = cell.deal(played.deal)
     console.say(f"The keywords were: {', '.join(dealt.keywords)}.")
     counted = [one.action for one in played.decisions if one.verdict in COUNTED]
