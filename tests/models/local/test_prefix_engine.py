@@ -23,9 +23,12 @@ from tomeval.models.base import (  # noqa: E402
 from tomeval.models.batching import Batcher  # noqa: E402
 from tomeval.models.local.cache import LEAST, Cache, usual_memory  # noqa: E402
 from tomeval.models.local.engine import Engine  # noqa: E402
-from tomeval.models.local.labels import LabelQuery  # noqa: E402
 from tomeval.models.local.prefix import Prefixes  # noqa: E402
-from tomeval.models.local.tasks import Text, choose  # noqa: E402
+from tomeval.models.local.tasks import (  # noqa: E402
+    LabelQuery,
+    Text,
+    choose,
+)
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
 from tomeval.models.local.trials import attention  # noqa: E402
 
