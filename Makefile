@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: help quickstart test check bench docs slow ray versions clean
+.PHONY: help quickstart test check style types gate bench docs slow ray versions clean
 
 help:
 	@echo "make quickstart  install, run a first experiment, print its table, draw its plots"
@@ -45,12 +45,20 @@ quickstart: $(VENV)/.installed
 	@echo "next:   README.md, 'Five minutes'"
 	@rm -f quickstart/plots.txt
 
-check: $(VENV)/.installed-dev
+check: style types
+
+style: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
-test: check
+# Types beside the tests: mypy uses one core.
+test: style
+	@$(MAKE) --no-print-directory -j 2 types gate
+
+gate: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
 slow: $(VENV)/.installed-dev

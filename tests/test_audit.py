@@ -9,7 +9,6 @@ import sys
 import pytest
 from support import ROOT
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.responses import RULES
 
 SCRIPT = ROOT / "experiments" / "audit.py"
@@ -53,20 +52,6 @@ def test_audit_allows_for_rounding_and_no_more(tmp_path) -> None:
         assert len(audited(tmp_path, tom, delta)) == code, mean
     assert len(audited(tmp_path, "1,m,p,IBS,single_action,tom_percent,100.2,0")) == 1
     assert len(audited(tmp_path, "1,m,p,IBS,single_action,tom_percent,100,")) == 0
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("1,m,p,IPX,tit_for_tat,delta_functional_per_step,1,1", "line 2: unknown game 'IPX'"),
-        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,x,1", "line 2: mean 'x' is not a number"),
-        ("1,m,p,IPD,tit_for_tat,delta_functional_per_step,1", "the number of fields differs"),
-        ("1,m,p,IPD,tit_for_tat,tom_percent,1,1\n1,m,p,IPD,tit_for_tat,tom_percent,2,1", "line 3"),
-    ],
-)
-def test_bad_results_files(tmp_path, row, message) -> None:
-    with pytest.raises(TomevalError, match=message):
-        audited(tmp_path, row)
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,6 @@ def test_no_room_is_larger_than_its_budget() -> None:
     assert set(limits) == set(here), "a room is gone: python tests/test_budget.py --write"
 
 
-def test_limits_are_only_lowered() -> None:
-    limits = {"a": [10, 2], "gone": [5, 1]}
-    assert lowered(limits, {"a": [12, 1], "new": [7, 1]}) == {"a": [10, 1]}
-
-
 def lowered(limits: dict[str, list[int]], here: dict[str, list[int]]) -> dict[str, list[int]]:
     """Return the smaller of limit and size of each room that is still there."""
     return {

@@ -7,9 +7,6 @@ import os
 
 import pytest
 
-from tomeval.core.errors import TomevalError
-from tomeval.core.files import write_text
-
 EXPERIMENT = 'games = ["IPD"]\npartners = ["tit_for_tat"]\nsubjects = ["random"]\nepisodes = 2\n'
 LONG = "n" * 300
 
@@ -82,24 +79,3 @@ def test_text_that_cannot_be_encoded(line, tomeval, tmp_path) -> None:
     (tmp_path / f"{name}.toml").write_text(EXPERIMENT)
     assert tomeval("run", f"{name}.toml", "--set", "horizon=3", "--out", f"{name}.run")[0] == 0
     assert tomeval("export", f"{name}.run", "--out", f"{name}.csv")[0] == 0
-
-
-def test_replies_that_cannot_be_encoded(tomeval, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "replies.json").write_text(r'["\ud800 Final answer: J", "Final answer: \udfff"]')
-    (tmp_path / "e.toml").write_text(
-        'games = ["IPD"]\npartners = ["tit_for_tat"]\nsubjects = [{ strategy = "QA" }]\n'
-        'model = "scripted:replies.json"\nepisodes = 2\nhorizon = 3\n'
-    )
-    errors = tomeval("run", "e.toml", "--out", "run")[2]
-    assert "2 failed" in errors  # for want of more replies
-    assert "\\ud800 Final answer" in tomeval("transcript", "run")[1]
-    for command in (
-        *(("table", "run", "-o", "x.txt"), ("report", "run", "--no-figures", "-o", "x.html")),
-        ("export", "run", "--what", "answers", "--out", "x.csv"),
-        ("export", "run", "--format", "jsonl", "--out", "x.jsonl"),
-    ):
-        assert tomeval(*command)[0] == 0, command
-    with pytest.raises(TomevalError, match=r"y.csv: cannot be written \('\\udfff' cannot be enc"):
-        write_text(tmp_path / "y.csv", "a\udfff")
-    assert not (tmp_path / "y.csv").exists()

@@ -1,8 +1,6 @@
 """The rooms of the package: what each may import, and that each says what it is for."""
 
 import ast
-import subprocess
-import sys
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -125,22 +123,3 @@ def test_every_room_says_what_it_is_for():
         text = ast.get_docstring(ast.parse(source))
         assert text, folder
         assert len(text.splitlines()) <= 8, folder
-
-
-def test_contributing_names_the_rooms_as_the_command_does():
-    """The table that ``benchmarks/size.py --rooms`` prints, without its numbers."""
-    root = PACKAGE.parent
-    done = subprocess.run(
-        [sys.executable, "benchmarks/size.py", "--rooms"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    printed = [line.split(" | ")[:2] for line in done.stdout.splitlines()]
-    rooms = [name.strip("|` ").rstrip("/") for name, _ in printed[2:]]
-    folders = [*ORDER, *(f"games/{name}" for name in GAMES)]
-    assert sorted(rooms) == sorted(folders)
-    page = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for name, about in printed[2:]:
-        assert f"{name} | {about} |" in page

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
-import subprocess
-import sys
 import tomllib
 
 import pytest
@@ -14,7 +11,6 @@ from known import Known, question
 from support import ROOT
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import get_game
 from tomeval.models.scripted import SCRIPTS
 from tomeval.play.plan import plan_rows, plan_totals
@@ -158,32 +154,6 @@ def test_curves_cover_every_label_set_and_partner_set() -> None:
         assert cells == {(name, kind) for name in LABEL_SETS[game] for kind in ("rmax", "llm")}
 
 
-@pytest.mark.parametrize("path", [*CURVES, *(FOLDER / f"table_{t}.toml" for t in TABLES)])
-def test_one_model_can_take_the_place_of_all(path) -> None:
-    experiment = load_experiment(path, model="pocket")
-    llms = [cell for cell in experiment.cells if cell.setup.kind == "llm"]
-    assert {cell.spec.model_name for cell in llms} == {"pocket"}
-    many = load_experiment(path).cells
-    assert {(c.spec.strategy, c.setup.game.name, c.setup.labels.name) for c in llms} == {
-        (c.spec.strategy, c.setup.game.name, c.setup.labels.name)
-        for c in many
-        if c.setup.kind == "llm"
-    }
-
-
-def test_what_two_models_are_asked_differently_is_not_merged(tmp_path) -> None:
-    path = tmp_path / "e.toml"
-    path.write_text(
-        'games = ["RPS"]\nname = "e"\n'
-        '[[subjects]]\nname = "x"\nmodel = "hf:a"\nmax_tokens = 5\n'
-        '[[subjects]]\nname = "x"\nmodel = "hf:b"\nmax_tokens = 6\n',
-        encoding="utf-8",
-    )
-    assert len(load_experiment(path).cells) == 2
-    with pytest.raises(TomevalError, match=r"the same name as subjects.0.: .x. with hf:c"):
-        load_experiment(path, model="hf:c")
-
-
 def answering(request):
     """Answer any question of any game with what the labels of the prompt allow."""
     purpose = question(request)[0]
@@ -219,6 +189,13 @@ def test_it_runs_as_is_on_one_small_model(name, tmp_path) -> None:
         assert all(row["episodes"] == 2 for row in run.rows())
 
 
+@pytest.mark.parametrize(("name", "count"), [("decrypto_strategies", 14), ("arena_strategies", 7)])
+def test_seven_strategies_play_offline_in_games_of_seats(name, count, tmp_path) -> None:
+    with tomeval.run(load_experiment(name, ["episodes=1"]), tmp_path / "run") as run:
+        assert [row["episodes"] for row in run.rows()] == [1] * count
+        assert len({cell.prompted["strategy"] for cell in run.cells}) == 7
+
+
 def test_ablation_script_prints_its_table(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     import ablation
@@ -246,16 +223,3 @@ def test_ablation_script_prints_its_table(tmp_path, capsys, monkeypatch) -> None
     possible = {0, 100 / 3, 50, 200 / 3}
     for row in rows[1:]:
         assert any(abs(row["tom_percent"] - value) < 1e-9 for value in possible)
-
-
-def test_ablation_script_words_bad_input(tmp_path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / "ablation.py"), "--model", "nothing", "--out", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith("ablation: ")
-    assert "Traceback" not in done.stderr

@@ -14,45 +14,6 @@ from support import ROOT
 
 import tomeval
 
-QUESTIONS = {
-    "how long take cost": "runs.html#what-a-run-will-cost",
-    "label set": "games.html#label-sets",
-    "own game 3": "games.html#a-game-file",
-    "partner own": "partners.html#a-partner-file",
-    "language model partner": "partners.html#a-player-in-the-partners-seat",
-    "own prompts": "strategies.html#prompts",
-    "persona": "strategies.html#personas-and-frames",
-    "how many episodes": "comparisons.html#how-many-episodes",
-    "stop enough": "any_time.html#stopping",
-    "api key": "your_model.html#servers",
-    "chat server probabilities": "your_model.html#servers",
-    "two models table": "tables.html",
-    "temperature": "strategies.html#options-of-a-language-model-subject",
-    "cost cap": "models.html#served-models",
-    "resume": "runs.html#running",
-    "more episodes extend": "runs.html#running",
-    "slurm": "scaling.html#slurm-with-shards",
-    "several machines": "scaling.html#with-ray",
-    "void": "strategies.html#what-counts-as-an-answer",
-    "±": "reading_results.html#intervals",
-    "compare strategies": "comparisons.html",
-    "learning curves": "figures.html",
-    "regression": "comparisons.html#single-steps-regression",
-    "model asked": "tables.html#transcripts",
-    "latex paper": "tables.html",
-    "notebook pandas": "notebooks/reading_a_run.html",
-    "reproduce published": "reproducing.html",
-    "train": "environments.html",
-    "play myself": "people.html",
-    "people and models": "recorded.html",
-    "import logs": "recorded.html#the-file",
-    "decrypto words": "decrypto.html#words-and-embeddings",
-    "league": "arena.html#a-league-of-models",
-    "share": "interchange.html",
-    "cite": "index.html#read-on",
-}
-"""What people type, and the section that the question of docs/how_do_i.md leads to."""
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
@@ -121,16 +82,13 @@ def test_links_of_the_repository_lead_to_its_files():
                 assert (path.parent / link).exists(), (path, link)
 
 
-def test_questions_say_what_people_type_and_lead_to_sections(site):
+def test_questions_lead_to_sections(site):
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     sections = {entry["location"] for entry in index["docs"]}
     page = (site / "how_do_i.html").read_text(encoding="utf-8")
-    items = re.findall(r'<li><a href="([^"]+)">(.+?)</li>', page, re.DOTALL)
-    questions = [(link, text) for link, text in items if "?</a>" in text]
-    for (link, text), (typed, section) in zip(questions, QUESTIONS.items(), strict=True):
-        assert link == section
-        assert section in sections, typed
-        assert [word for word in typed.split() if word not in text.lower()] == [], typed
+    links = re.findall(r'<li><a href="([^"]+)">[^<]*\?</a>', page)
+    assert len(links) > 20
+    assert [link for link in links if link not in sections] == []
 
 
 def test_llms_txt_has_a_line_for_every_page(site):
@@ -139,32 +97,3 @@ def test_llms_txt_has_a_line_for_every_page(site):
     links = re.findall(r"^- \[[^]]+\]\(([^)]+)\): \S.*$", text, re.MULTILINE)
     assert sorted(links) == sorted(path.relative_to(ROOT / "docs").as_posix() for path in manual())
     assert [link for link in links if not (site / link).is_file()] == []
-
-
-@pytest.mark.slow
-def test_search_works_from_a_file_without_a_network(site, chromium):
-    from playwright.sync_api import TimeoutError as PlaywrightTimeout
-
-    asked: list[str] = []
-    page = chromium.new_context(offline=True).new_page()
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto((site / "index.html").as_uri())
-    page.keyboard.press("s")
-    box = page.locator("input.md-search__input:focus")
-    box.wait_for()
-    wanted = {**QUESTIONS, "misprediction": "measures.html"}  # or the question that leads there
-    wanted.pop("±")  # the search splits words at signs
-    missed = []
-    for typed, section in wanted.items():
-        box.fill("")
-        page.keyboard.type(typed, delay=5)
-        link = f':is(a[href*="{section.partition("#")[0]}"], a[href*="how_do_i.html"])'
-        try:
-            page.locator(f".md-search-result__list {link}").first.wait_for(
-                state="attached", timeout=5000
-            )
-        except PlaywrightTimeout:
-            missed.append(typed)
-    page.close()
-    assert missed == []
-    assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)

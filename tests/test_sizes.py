@@ -7,9 +7,6 @@ from unittest import mock
 import pytest
 
 import tomeval
-from tomeval.comparing.comparison import compare
-from tomeval.comparing.pairing import pair
-from tomeval.comparing.sides import read_sides
 from tomeval.games.matrix import optima, responses
 from tomeval.runs.results import Run
 
@@ -55,19 +52,3 @@ def test_shared_tables_cannot_be_written_to() -> None:
     ):
         with pytest.raises(ValueError, match="read-only"):
             shared[0] = 1
-
-
-def test_pairs_are_looked_up_by_task(folder) -> None:
-    """The episodes of seeds that one side lacks are counted as a plain search counts them."""
-    with Run(folder) as run:
-        sides = read_sides([run], "subject", ["reward_per_step"])
-        found = compare(run, by="subject", metrics=["reward_per_step"], resamples=99)
-    assert found.unpaired.sum() == 0
-    assert found.pairs[0].tolist() == [3 * 6 * 4] * 3
-    kept = [s for s in sides if (s.level, s.seed) not in {("random", 2), ("fictitious_play", 3)}]
-    pairing = pair(kept, "subject", "random", ["reward_per_step"])
-    # fictitious_play has seeds 1 and 2, of which only 1 is the baseline's: 6 of its episodes and 6
-    # of the baseline's (seed 3) are alone in every task; the others lack seed 2: 6 of their own
-    column = dict(zip(pairing.levels, pairing.alone.T.tolist(), strict=True))
-    assert column["fictitious_play"] == [12] * 4
-    assert all(column[level] == [6] * 4 for level in pairing.levels if "simulated" in level)

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import re
-import subprocess
-import sys
 import tomllib
 
 import pytest
@@ -94,16 +89,6 @@ def test_a_failed_episode_is_code_one_and_none_after_it_was_played(play) -> None
     assert play("matrix", script)[0] == 0
 
 
-def test_a_cell_that_was_stopped_is_code_one(play) -> None:
-    def script(request):
-        return good("matrix")(request) if episode_of(request) < 2 else "what?"
-
-    code, _, errors = play("matrix", script, episodes=9)
-    assert code == 1
-    assert "cells: 2 with complete episodes, 0 without\nwarning: stopped before the end:" in errors
-    assert "2 complete, 5 void, 0 failed; 2 not played; stopped" in " ".join(errors.split())
-
-
 # --- calls and tokens of unfinished episodes ------------------------------------------------------
 
 
@@ -138,71 +123,3 @@ def test_status_counts_replies_of_unfinished_and_failed_episodes(play, tomeval, 
     out = tomeval("status", tmp_path / "run")[1]
     assert f"{len(given)} model calls" in out
     assert "including those of 1 unfinished episode" in out
-
-
-# --- progress -------------------------------------------------------------------------------------
-
-
-def test_the_bar_fits_the_terminal(tmp_path) -> None:
-    path = tmp_path / "e.toml"
-    (tmp_path / "said.json").write_text(json.dumps([f"{MARKER} J"] * 40))
-    path.write_text(toml(experiment("matrix", "scripted:said.json", horizon=20, episodes=60)))
-    command = [sys.executable, "-m", "tomeval", "run", str(path), "--out", str(tmp_path / "r")]
-    main, side = pty.openpty()
-    environment = os.environ | {"COLUMNS": "80", "TERM": "xterm"}
-    with subprocess.Popen(command, stderr=side, env=environment) as process:
-        os.close(side)
-        text = b"".join(iter(lambda: _read(main), b"")).decode()
-    os.close(main)
-    assert process.returncode == 0
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-    lines = re.split(r"[\r\n]+", plain)
-    bars = [line for line in lines if re.match(r"\d+ %", line)]
-    assert any(line.startswith("100 %, finished") for line in bars)
-    assert any(line.startswith("  episodes: 120 complete, 0 void, 0 failed") for line in lines)
-    rows = [line for line in lines if line.startswith("  calls ")]
-    assert "calls 2,400" in rows[-1]  # two questions a step
-    assert all(len(line) <= 80 for line in bars + rows)
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # how Linux says that nobody writes any more
-        return b""
-
-
-# --- damaged folders ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def finished(play, tmp_path):
-    assert play("toy", good("toy"))[0] == 0
-    return tmp_path / "run"
-
-
-def test_an_emptied_store_is_not_played_anew(play, finished) -> None:
-    (finished / "episodes.jsonl").write_bytes(b"")
-    code, _, errors = play("toy", good("toy"))
-    assert code == 2
-    assert "episodes.jsonl: damaged, as it is empty" in errors
-    assert (finished / "episodes.jsonl").read_bytes() == b""
-
-
-def test_damaged_files_beside_the_store_are_told(play, finished, caplog) -> None:
-    (finished / "experiment.json").write_text("{")
-    assert play("toy", good("toy"))[0] == 0
-    assert "experiment.json: was damaged; it is written again" in caplog.text
-    assert json.loads((finished / "experiment.json").read_text())["episodes"] == 6
-    caplog.clear()
-    assert play("toy", good("toy"))[0] == 0
-    assert caplog.text == ""
-
-
-def test_a_model_that_cannot_be_opened_leaves_no_folder(tomeval, tmp_path) -> None:
-    path = tmp_path / "e.toml"
-    served = '{ name = "openai:m@http://127.0.0.1:9/v1", thinking_budget = -1 }'
-    path.write_text(f'model = {served}\ngames = "RPS"\nsubjects = [{{ strategy = "QA" }}]\n')
-    code, _, errors = tomeval("run", path, "--out", tmp_path / "run")
-    assert (code, "thinking_budget" in errors, "is -1" in errors) == (2, True, True)
-    assert not (tmp_path / "run").exists()

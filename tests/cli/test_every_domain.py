@@ -5,11 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from asking import query
 from support import scripts
-from toy_domain import TOY
-
-from tomeval.runs.columns import Table
 
 EXPERIMENT = """
 domain = "toy"
@@ -68,34 +64,6 @@ def test_table_of_cells(tomeval, folder) -> None:
         assert message in errors
 
 
-def test_tables_of_a_domain_come_first(tomeval, folder, monkeypatch) -> None:
-    nan = float("nan")
-
-    def starts(run, by):
-        counts = query(run, "SELECT start, COUNT(*) FROM episodes GROUP BY start")
-        return [{"by": "+".join(by), "start": s, "count": n, "never": nan} for s, n in counts]
-
-    monkeypatch.setattr(TOY.show, "tables", {"starts": Table("starts of episodes", starts)})
-    rows = json.loads(tomeval("table", folder, "--by", "a", "--by", "b", "--format", "json")[1])
-    assert {row["by"] for row in rows} == {"a+b"}
-    assert sum(row["count"] for row in rows) == 18
-    assert {row["never"] for row in rows} == {None}
-    assert "never" not in tomeval("table", folder)[1]  # a column without any number
-    assert "loss" in tomeval("table", folder, "--what", "cells")[1]
-    assert "loss" in tomeval("table", folder, "--interval", "t")[1]
-    code, _, errors = tomeval("table", folder, "--what", "starts", "--interval", "t")
-    assert (code, "need --what cells" in errors) == (2, True)
-
-
-def test_transcript(tomeval, folder) -> None:
-    calls = ("transcript", folder, "--cell", 2, "--episode", 1)
-    assert "Which comes next?" in tomeval(*calls)[1]
-    bare = tomeval(*calls, "--no-calls")[1]
-    assert "Which comes next?" not in bare
-    assert "== step 4: hid" in bare
-    assert bare.splitlines()[-1].startswith("guessed")
-
-
 def test_prompt(tomeval, experiment) -> None:
     command = ("prompt", "--experiment", experiment)
     code, out, _ = tomeval(*command, "--cell", 2, "--round", 2)
@@ -123,13 +91,6 @@ def test_tables_are_exported(tomeval, folder, tmp_path, what, form) -> None:
     assert len(frame) == {"steps": 72, "episodes": 18, "answers": 72, "cells": 6}[what]
     numbers = {"steps": "guess", "episodes": "start", "answers": "attempts", "cells": "size"}[what]
     assert frame[numbers].dtype.kind == "i"
-
-
-def test_whole_runs_are_exported(tomeval, folder, tmp_path) -> None:
-    assert (
-        tomeval("export", folder, "--format", "hub", "--set", "repo=a/b", "--out", tmp_path)[0] == 0
-    )
-    assert "loss_per_step" in (tmp_path / "cells.csv").read_text().partition("\n")[0]
 
 
 def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:

@@ -26,22 +26,6 @@ def test_what_is_shown_is_safe(run, command):
     assert hostile_text._faults(call(*command(run))) == []
 
 
-def test_a_trace_of_every_hidden_character_is_shown(run):
-    shown = call("transcript", run, "--cell", "0").out
-    for code in (
-        "\\x1b",
-        "\\x9b",
-        "\\x85",
-        "\\u202e",
-        "\\x00",
-        "\\x0d",
-        "\\x1c",
-        "\\ud800",
-    ):
-        assert code in shown
-    assert "[red]x[/red]" in shown
-
-
 def test_data_is_exact_and_spreadsheets_get_no_formula(run):
     text = "".join(hostile_text.PAYLOADS[name] for name in TEXTS)
     faults = list(hostile_text._data_faults(run, text))

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tomeval.cli.starting import KINDS
-from tomeval.core import plugins
+from tomeval.core import parts
+from tomeval.core.resources import shipped
 from tomeval.games.matrix.subjects import SUBJECTS
 from tomeval.strategies.parts import advice_parts, forget
 from tomeval.strategies.templates import load_prompts
@@ -21,7 +22,7 @@ def here(tmp_path, monkeypatch):
     """Work in an empty folder; forget afterwards what plugins registered."""
     monkeypatch.chdir(tmp_path)
     subjects = dict(SUBJECTS)
-    monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
+    monkeypatch.setattr(parts, "_STATE", parts._Loaded())
     load_prompts.cache_clear()
     yield tmp_path
     for name in set(SUBJECTS) - set(subjects):
@@ -122,7 +123,7 @@ def test_an_extension_brings_a_measure_a_table_a_figure_and_a_command(tomeval, h
     own = experiment(games='["RPS"]', partners='["always(2)"]', subjects='["random"]')
     assert tomeval("run", own)[0] == 0
     more = ("--plugin", "my_extension.py")
-    assert "measures, tables, figures, commands" in tomeval(*more, "list", "extensions")[1]
+    assert "analyses, commands" in tomeval(*more, "list", "extensions")[1]
     [row] = rows(tomeval(*more, "table", "runs/e", "--format", "csv")[1])
     assert 0 <= float(row["my_extension_percent"]) <= 100
     what = ("--what", "my_extension", "--format", "csv")
@@ -185,3 +186,46 @@ def test_bad_requests_write_nothing(tomeval, here, arguments, message) -> None:
     assert out == ""
     assert message in errors
     assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("strategy", "domain", "more", "holds"),
+    [
+        ("S2A + CoT", "matrix", [], {"context/s2a_act", "answer/cot_act", "answer/cot_predict"}),
+        ("Social QA", "decrypto", [], {"advice/social", "ask/encoder", "answer/qa"}),
+        ("QA", "arena", ["--game", "ipd3"], {"answer/qa", "ipd3/ask/moves"}),
+    ],
+)
+def test_templates_are_copied_and_then_used(
+    tomeval, tmp_path, monkeypatch, strategy, domain, more, holds
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["prompt", strategy, "--domain", domain, *more]
+    code, _, errors = tomeval(*asked, "--copy-to", "mine")
+    assert code == 0, errors
+    files = {
+        path.relative_to(tmp_path / "mine" / domain).with_suffix("").as_posix(): path
+        for path in (tmp_path / "mine").rglob("*.j2")
+    }
+    assert holds <= set(files)
+    for name, path in files.items():
+        assert path.read_text() == (shipped("prompts") / domain / f"{name}.j2").read_text()
+    before = tomeval(*asked)[1]
+    assert tomeval(*asked, "--prompts", "mine")[1] == before
+    for path in files.values():
+        path.write_text(path.read_text() + "\nXYZZY\n")
+    load_prompts.cache_clear()  # the next command is a process of its own
+    assert "XYZZY" in tomeval(*asked, "--prompts", "mine")[1]
+    kept = {path: path.read_text() for path in files.values()}
+    code, _, errors = tomeval(*asked, "--copy-to", "mine")
+    assert code == 2
+    assert "already exists; name another folder" in errors
+    assert {path: path.read_text() for path in files.values()} == kept
+
+
+@pytest.mark.parametrize(
+    ("what", "known"),
+    [("models", "openai:MODEL@BASE_URL"), ("prompts", "advice/oracle"), ("figures", "forest")],
+)
+def test_lists_hold_what_commands_take(tomeval, what, known) -> None:
+    assert known in tomeval("list", what, "--format", "csv")[1]

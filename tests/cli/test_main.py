@@ -1,3 +1,5 @@
+"""Commands on a small run: every format, what is chosen, bad input, and as processes."""
+
 from __future__ import annotations
 
 import csv
@@ -26,7 +28,7 @@ def folder(tmp_path_factory):
     experiment = {
         "games": ["RPS", "IPD"],
         "partners": ["single_action", "tit_for_tat"],
-        "subjects": ["rmax", "random"],
+        "subjects": ["rmax", "random", "equilibrium"],
         "horizon": 8,
         "episodes": 5,
     }
@@ -72,26 +74,6 @@ def test_every_table_in_every_format(tomeval, folder, command) -> None:
     assert len(shown["text"].splitlines()) > len(as_csv)
 
 
-def documented() -> list[str]:
-    """Return the columns that the documents promise for `table`, in their order."""
-    runs, measures = (
-        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("runs.md", "measures.md")
-    )
-    leading, last = re.findall(r"`((?:subject|answer), [^`]+)`", runs)
-    table = measures.partition("| score, 0 at chance")[2].partition("\n\nThree more")[0]
-    names = re.findall(r"^\| `(\w+)` \|", table, re.M)
-    ends = ("", "_ci95", "_ci95_low", "_ci95_high")
-    columns = [f"{name}{end}" for name in names for end in ends]
-    return [*re.findall(r"\w+", leading), *columns, *re.findall(r"\w+", last)]
-
-
-@pytest.mark.parametrize("form", ["csv", "json"])
-def test_table_has_the_columns_it_promises(tomeval, folder, form) -> None:
-    rows = parsed(form, tomeval("table", folder, "--format", form)[1])
-    assert len(rows) == 8
-    assert [list(row) for row in rows] == [documented()] * 8
-
-
 def test_table_numbers_are_exact_in_csv_and_json(tomeval, folder) -> None:
     import tomeval as package
 
@@ -105,29 +87,46 @@ def test_table_numbers_are_exact_in_csv_and_json(tomeval, folder) -> None:
             assert float(right[name]) == row[name]
 
 
-def test_run_table_and_resume(tomeval, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "e.toml").write_text(
-        'name = "mine"\ngames = "IBS"\nsubjects = "rmax"\nhorizon = 5\nepisodes = 3\n'
-    )
-    code, out, errors = tomeval("run", "e.toml")
-    assert (code, out) == (0, "")
-    assert "runs/mine: 3 episodes played\nepisodes: 3 complete, 0 void, 0 failed\n" in errors
-    assert "tomeval table runs/mine" in errors
-    assert "0 episodes played" in tomeval("run", "e.toml")[2]
-    assert "2 episodes played" in tomeval("run", "e.toml", "--set", "episodes=5")[2]
-    code, _, errors = tomeval("run", "e.toml", "--set", "horizon=6")
-    assert code == 2
-    assert "holds another experiment" in errors
-    assert tomeval("run", "e.toml", "--out", "x", "--workers", 2, "--set", "episodes=40")[0] == 0
+def test_metrics_and_columns_are_chosen_in_every_format(tomeval, folder) -> None:
+    base = ("table", folder, "--where", "game=IPD", "--where", "subject!=random")
+    out = tomeval(*base, "--metric", "tom", "--metric", "regret", "--format", "csv")[1]
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert {row["game"] for row in rows} == {"IPD"}
+    assert {row["subject"] for row in rows} == {"rmax", "equilibrium"}
+    ends = ("", "_ci95", "_ci95_low", "_ci95_high")
+    measures = ("tom_percent", "delta_functional_per_step")
+    assert list(rows[0])[-8:] == [name + end for name in measures for end in ends]
 
 
-def test_plan_counts(tomeval) -> None:
-    out = tomeval("plan", "known_players")[1]
-    assert "36 cells, 3,600 episodes, 360,000 steps" in out
-    rows = parsed("json", tomeval("plan", "tabular_baseline", "--format", "json")[1])
-    assert len(rows) == 6
-    assert {row["steps"] for row in rows} == {10_000}
+def headings(out: str) -> list[tuple[int, int]]:
+    found = re.findall(r"^#### cell (\d+): .*; episode (\d+)$", out, re.M)
+    return [(int(cell), int(episode)) for cell, episode in found]
+
+
+def test_transcripts_of_lists_of_cells_episodes_and_steps(tomeval, folder) -> None:
+    command = ("transcript", folder)
+    whole = tomeval(*command)[1]
+    assert headings(whole) == []
+    assert re.findall(r"^== step (\d+):", whole, re.M) == [str(n) for n in range(1, 9)]
+    out = tomeval(*command, "--cell", "0,10-99", "--episode", "1,3-4", "--step", "2,7-8")[1]
+    assert headings(out) == [(cell, e) for cell in (0, 10, 11) for e in (1, 3, 4)]
+    assert re.findall(r"^== step (\d+):", out, re.M) == ["2", "7", "8"] * 9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cell", "12"), "no cell 12, there are 0 to 11"),
+        (("--cell", "5-3"), "--cell '5-3': write numbers or ranges such as 0-3,7"),
+        (("--episode", "5"), "no episode 5, there are 0 to 4"),
+        (("--step", "9-12"), "no step 9 to 12, there are 1 to 8"),
+        (("--where", "subject=rmax", "--cell", "1"), "no cell 1, there are"),
+    ],
+)
+def test_what_is_not_there_is_named(tomeval, folder, options, message) -> None:
+    code, out, errors = tomeval("transcript", folder, *options)
+    assert (code, out) == (2, "")
+    assert message in errors
 
 
 # --- bad input ------------------------------------------------------------------------------------

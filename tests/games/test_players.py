@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.games.decrypto.llm import DecryptoOptions
-from tomeval.games.llm.options import ArenaOptions
 from tomeval.games.players import check_name, check_options
 from tomeval.games.running import naming_game
-from tomeval.games.seats import Door
 from tomeval.models.base import Stopped
 from tomeval.runs.domain import get_domain
 
@@ -26,16 +21,6 @@ GAMES = {
 }
 
 
-def test_a_door_tells_what_is_behind_it_and_that_it_was_used() -> None:
-    door = Door()
-    with pytest.raises(RuntimeError, match="the oracle's answer is not set yet"):
-        asyncio.run(door("hints"))
-    door.hold((1, 2))
-    assert not door.used
-    assert asyncio.run(door("whatever is asked")) == (1, 2)
-    assert door.used
-
-
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "all"])
 def test_names_that_are_taken_or_cannot_be_shown(name) -> None:
     with pytest.raises(TomevalError, match=r"x: the name .* is taken, empty or not printable"):
@@ -46,25 +31,6 @@ def test_an_option_that_a_kind_has_not_is_told_with_the_near_match() -> None:
     words = r"'planner' has no option 'eror' \(did you mean 'error'\?\); its options: error"
     with pytest.raises(TomevalError, match=words):
         check_options("planner", {"eror": 1}, (), ["error"])
-
-
-def bob(**given):
-    """Return Decrypto's options, checked for a seat: strategies are told apart by seat there."""
-    return DecryptoOptions(**given).strategy_of("decoder")
-
-
-@pytest.mark.parametrize("made", [ArenaOptions, bob])
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"memory": "restate"}, "did you mean 'restated'"),
-        ({"probe_temperature": -1}, "probe_temperature must be a number from 0"),
-        ({"strategy": "S2A", "memory": "conversation"}, "choose one"),
-    ],
-)
-def test_options_that_language_models_cannot_have(made, given, message) -> None:
-    with pytest.raises(TomevalError, match=message):
-        made(**given)
 
 
 @pytest.mark.parametrize("domain", GAMES)

@@ -5,7 +5,7 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.lexicon.embedding_files import open_embedding, read_embedding_file
-from tomeval.lexicon.embeddings import Embedding, shipped_embedding, unit
+from tomeval.lexicon.embeddings import Embedding, unit
 from tomeval.lexicon.words import WordLists
 
 LISTS = WordLists(("river", "violin", "bread", "winter"), ("bank", "string", "loaf", "snow"))
@@ -29,15 +29,6 @@ def test_text(tmp_path, header) -> None:
     text = header + text_of() + "at name@domain.com " + " ".join("123456") + "\nzzz a b c d e f\n"
     (tmp_path / "glove.txt").write_text(text)
     check(open_embedding("glove.txt", LISTS, base=tmp_path))
-
-
-def test_shipped_by_name() -> None:
-    assert open_embedding("minilm") is shipped_embedding("minilm")
-
-
-def test_unknown_name() -> None:
-    with pytest.raises(TomevalError, match=r"'minilmm': no such file.*did you mean 'minilm'"):
-        open_embedding("minilmm")
 
 
 def test_missing_words_are_named(tmp_path) -> None:

@@ -27,18 +27,6 @@ def test_shipped(name) -> None:
         assert file["vectors"].dtype == np.float16
 
 
-def test_they_agree_far_above_chance_without_being_the_same() -> None:
-    """Two independent sources: of a keyword's 50 nearest hints, chance alone would share 0.5."""
-    nearest = []
-    words = [shipped_vocabulary()[i] for i in range(0, 5000, 50)]
-    for name in SHIPPED:
-        embedding = shipped_embedding(name)
-        scores = embedding.vectors[embedding.rows(words)] @ embedding.vectors[:5000].T
-        nearest.append(np.argsort(-scores, axis=1)[:, 1:51])
-    shared = [len(set(a) & set(b)) for a, b in zip(*nearest, strict=True)]
-    assert 5 < np.mean(shared) < 25
-
-
 def _sum(values) -> float:
     total = 0.0
     for value in values.tolist():
@@ -62,17 +50,6 @@ def test_scores_do_not_depend_on_the_order_of_summing(seed, dimensions) -> None:
 def test_unit_vectors_of_any_length() -> None:
     found = unit([[3e-300, 4e-300], [3e300, -4e300], [0, 0]])
     assert np.allclose(found, [[0.6, 0.8], [0.6, -0.8], [0, 0]], atol=1e-6)
-
-
-def test_missing_words_are_named_with_near_matches() -> None:
-    embedding = shipped_embedding("minilm")
-    with pytest.raises(TomevalError) as caught:
-        embedding.rows(["piano", "pianno", "qqzzx"])
-    assert str(caught.value) == (
-        "embedding 'minilm' has no vector for 2 of 3 words: 'pianno' (nearest: 'piano'), 'qqzzx'"
-    )
-    with pytest.raises(TomevalError, match=r"for 20 of 20 words: .* and 12 more"):
-        embedding.rows([f"qqzz{letter}" for letter in "abcdefghijklmnopqrst"])
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,9 @@ import pytest
 from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import CODES, hint_fault
 from tomeval.lexicon.words import (
-    DATA,
-    WordLists,
     read_lists,
     read_words,
     shipped_lists,
-    shipped_vocabulary,
 )
 
 
@@ -28,19 +25,6 @@ def test_every_shipped_hint_is_legal_by_itself() -> None:
     keywords = ("qqqa", "qqqb", "qqqc", "qqqd")
     for hint in shipped_lists().hints:
         assert hint_fault((hint, hint, hint), keywords, CODES[0]) is None
-
-
-def test_the_vocabulary_starts_with_the_bank_and_has_each_word_once() -> None:
-    words = shipped_vocabulary()
-    assert words[: len(shipped_lists().hints)] == shipped_lists().hints
-    assert len(set(words)) == len(words) == 10_500
-
-
-def test_licence_notes_ship() -> None:
-    assert "Princeton University" in (DATA / "LICENSE-WordNet.txt").read_text()
-    note = (DATA / "NOTICE.md").read_text()
-    assert "Apache" in note
-    assert "WordNet" in note
 
 
 def test_lists_of_your_own(tmp_path) -> None:
@@ -69,12 +53,3 @@ def test_faulty_lists_are_named(tmp_path, text, message) -> None:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(TomevalError, match=message):
         read_words(path)
-
-
-def test_too_short_or_repeated_lists() -> None:
-    with pytest.raises(TomevalError, match="needs 4 keywords, but the list has 3"):
-        WordLists(("a", "b", "c"), ("d",))
-    with pytest.raises(TomevalError, match="hint bank is empty"):
-        WordLists(("a", "b", "c", "d"), ())
-    with pytest.raises(TomevalError, match="hints: 'D' is listed twice"):
-        WordLists(("a", "b", "c", "d"), ("d", "D"))

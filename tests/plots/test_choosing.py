@@ -1,13 +1,21 @@
-"""Which figures are drawn, what their files are called, and the captions beside them."""
+"""Which figures are drawn, their files and captions, whatever is set; and the gallery."""
 
 from __future__ import annotations
 
+import re
+
+import matplotlib
+import numpy as np
 import pytest
-from layout import NEED_MORE
+import toy_domain  # noqa: F401 (registers the domain)
+from layout import head
+from support import ROOT
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.plots import Options, chosen, draw, plot_run
+from tomeval.plots import FIGURES, Options, chosen, draw, plot_run, save
+from tomeval.plots.style import RC, in_style
+from tomeval.runs.analyses import known_figures
 from tomeval.runs.domain import DOMAINS, get_domain
 
 
@@ -20,21 +28,6 @@ def opened(tmp_path_factory):
         experiment | {"partners": partners}, tmp_path_factory.mktemp("choosing") / "run"
     ) as run:
         yield run
-
-
-FIRST = ["plane", "forest_regret", "forest_tom"]
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_the_first_figures_of_every_domain_are_few_and_its_own(domain) -> None:
-    found = get_domain(domain).show
-    known = ["forest", "differences", *found.figures]
-    assert "forest" in found.first_figures[:2]
-    for name in found.first_figures:
-        assert any(name == one or name.startswith(f"{one}_") for one in known)
-    plain = [name for name in found.first_figures if name not in NEED_MORE]
-    assert 1 < len(plain) < 5  # those that extensions add stand behind them
-    assert plain == list(found.first_figures[: len(plain)])
 
 
 def test_metrics_choose_what_forests_and_differences_show(opened) -> None:
@@ -60,29 +53,76 @@ def test_metrics_choose_what_forests_and_differences_show(opened) -> None:
         draw(opened, ["plane"], options)
 
 
-def test_tasks_that_do_not_fit_one_picture_have_one_for_each_set_of_partners(tmp_path) -> None:
-    games = ["RPS", "IBS", "IPD"]
-    experiment = {"games": games, "partners": ["single_action", "tit_for_tat", "always(0)"]}
-    experiment |= {"subjects": "random", "horizon": 3, "episodes": 2}
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        stems = [drawing.stem for drawing in draw(run, ["forest_tom"])]
-        assert stems == [f"forest_tom_{p}_3" for p in ("single_action", "tit_for_tat", "always-0-")]
-        with tomeval.Run(run.folder, where=["partners=tit_for_tat"]) as some:
-            (one,) = draw(some, ["forest_tom"])
-    assert one.stem == "forest_tom"
-    assert [axes.get_title() for axes in one.figure.axes] == games
-
-
 def test_captions_say_what_every_file_shows(opened, tmp_path) -> None:
     plot_run(opened, tmp_path, formats=["png", "pdf"])
     text = (tmp_path / "captions.md").read_text(encoding="utf-8")
     sections = text.split("\n## ")[1:]
-    assert [section.split("\n")[0] for section in sections] == FIRST
-    for stem, section, drawing in zip(FIRST, sections, draw(opened), strict=True):
+    first = ["plane", "forest_regret", "forest_tom"]
+    assert [section.split("\n")[0] for section in sections] == first
+    for stem, section in zip(first, sections, strict=True):
         assert f"Files: `{stem}.png`, `{stem}.pdf`" in section
-        assert f"]({stem}.png)" in section
         assert "3 complete episodes each" in section
-        assert "single\\_action and tit\\_for\\_tat" in section or "tit_for_tat" in section
-        assert drawing.caption.split(":")[0].split(",")[0][:20] in section
     assert "half \\| \\<b\\> \\*x\\*" in text
     assert "<b>" not in text
+
+
+def test_a_task_is_a_panel_and_a_player_a_row(tmp_path) -> None:
+    """Of a kind of game that the package does not know."""
+    data = {"domain": "toy", "guessers": ["one", "next"], "size": [3, 5], "episodes": 6}
+    with tomeval.run(data, tmp_path / "run") as run:
+        drawing, rows = draw(run, ["forest"])[0], [row["loss_per_step"] for row in run.rows()]
+    assert drawing.stem == "forest_loss"
+    assert drawing.title == "loss/step by guesser: size 3 and 5"
+    assert head(drawing.figure) == drawing.title
+    assert [axes.get_title() for axes in drawing.figure.axes] == ["size 3", "size 5"]
+    means = [
+        [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"]
+        for axes in drawing.figure.axes
+    ]
+    assert np.allclose(means, [rows[:2], rows[2:]])
+
+
+@in_style
+def now(name: str):
+    return matplotlib.rcParams[name]
+
+
+def test_names_stay_text_and_files_the_same_whatever_is_set(opened, tmp_path) -> None:
+    settings = {"text.usetex": True, "text.parse_math": True, "svg.hashsalt": None}
+    with matplotlib.rc_context(settings | {"font.size": 15.0}):
+        assert {name: now(name) for name in RC} == RC
+        with matplotlib.rc_context({"font.family": ["DejaVu Serif"]}):
+            assert now("font.family") == ["DejaVu Serif"]  # for letters that ours has not
+        assert matplotlib.rcParams["text.usetex"]
+        one, two = (
+            plot_run(opened, tmp_path / name, only=["forest_tom"], formats=["svg"])[0]
+            for name in "ab"
+        )
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_fonts_in_pdf_are_truetype(opened, tmp_path) -> None:
+    (path,) = save(draw(opened, ["forest_tom"]), tmp_path, ["pdf"])
+    data = path.read_bytes()
+    assert b"/Type3" not in data
+    assert b"/CIDFontType2" in data
+
+
+GALLERY = ROOT / "figures" / "gallery"
+
+
+def test_every_picture_is_in_the_index_and_the_other_way_round() -> None:
+    index = (GALLERY / "README.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"\]\((\w+)\.png\)", index))
+    assert shown == {path.stem for path in GALLERY.glob("*.png")}
+    assert shown == {path.stem for path in GALLERY.glob("*.svg")}
+    assert index.count("Figure: `") == len(shown)
+
+
+def test_the_manual_has_a_row_for_every_figure() -> None:
+    text = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    listed = {
+        name for row in re.findall(r"^\|[^|]*\| (`.+?`) \|", text, re.M) for name in row.split("`")
+    }
+    own = [name for domain in DOMAINS for name in known_figures(get_domain(domain))]
+    assert {*FIGURES, *own} <= listed

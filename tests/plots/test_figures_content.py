@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layout import NEED_MORE
 from support import scripts
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.core.numbers import number
 from tomeval.core.text import visible
-from tomeval.plots import Options, draw, figures_of, picture
+from tomeval.plots import draw, picture
 from tomeval.plots.style import fold
 
 NASTY = '</svg><script>alert(1)</script> $x$ & "q"'
@@ -91,17 +89,6 @@ def test_regret_ranges_by_hand(opened) -> None:
     assert ranges["IPD", "tit_for_tat"] == pytest.approx(66 / 8 - 5)
 
 
-def test_captions_and_descriptions_are_there_and_stems_differ(opened) -> None:
-    drawings = draw(opened, every=True)
-    assert {d.name for d in drawings} == set(figures_of(opened)) - NEED_MORE
-    assert len({d.stem for d in drawings}) == len(drawings)
-    for drawing in drawings:
-        assert drawing.title
-        assert len(drawing.caption) > 40
-        assert re.search(r"\d", drawing.description)
-        assert "half" in drawing.description
-
-
 def test_a_picture_holds_nothing_that_acts_and_is_the_same_again(opened) -> None:
     for drawing in draw(opened, ["regret", "plane", "forest"])[:4]:
         drawn = picture(drawing, "svg")
@@ -122,18 +109,6 @@ def test_a_run_without_complete_episodes_has_no_figures(tmp_path) -> None:
         pytest.raises(TomevalError, match="no complete episode"),
     ):
         draw(run)
-
-
-def test_other_intervals_are_those_of_the_table(opened) -> None:
-    options = Options(interval="t")
-    (drawing,) = draw(opened, ["forest_regret"], options)
-    row = next(
-        row
-        for row in opened.rows("t")
-        if (row["subject"], row["game"], row["partners"]) == ("half", "IBS", "single_action")
-    )
-    low, high = (row[f"delta_functional_per_step_ci95_{end}"] for end in ("low", "high"))
-    assert f"({number(low)} to {number(high)})" in drawing.description
 
 
 @given(st.text(), st.integers(1, 30))

@@ -131,22 +131,3 @@ def test_what_is_not_compared_is_held_fixed(models) -> None:
     }
     for overlay in overlays(models, "model"):
         assert len({(cell.seed, *cell.task.values()) for cell in overlay.cells}) == 1
-
-
-def test_what_has_no_complete_episode_is_named(tmp_path) -> None:
-    SCRIPTS["only J"] = lambda request: "Final answer: J"
-    experiment = {
-        "games": "IPD",
-        "labels": ["canonical", "neutral", "nonsense"],
-        "subjects": ["rmax", {"strategy": ["QA"], "max_attempts": 1}],
-        "model": "scripted:only J",
-        "horizon": 2,
-        "episodes": 2,
-    }
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        (overlay,) = overlays(run, "labels")
-        assert list(overlay.names) == ["neutral", "rmax (tabular baseline)"]
-        assert overlay.words.endswith("T = 2; no complete episode: canonical, nonsense")
-        (drawing,) = draw(run, ["tom"], Options(by="labels"))
-        assert "no complete episode: canonical, nonsense" in head(drawing.figure)
-        assert drawing.stem == "tom_by_labels"  # nothing else to tell it from

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import re
-
 import numpy as np
 import pytest
-from layout import contrast, drawn_texts, head
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from support import ROOT
+from layout import drawn_texts, head
 
 import tomeval
-from tomeval.models.scripted import SCRIPTS
 from tomeval.plots import Options, draw
-from tomeval.plots.style import COLOURS, WIDTHS
 
 
 @pytest.fixture(scope="module")
@@ -31,92 +24,6 @@ def eight(tmp_path_factory):
 def pictures(eight):
     """Return all that can be drawn of them."""
     return draw(eight, (), every=True)
-
-
-@pytest.fixture(scope="module")
-def two_models(tmp_path_factory):
-    """Two strategies with two models each, and a tabular player."""
-    SCRIPTS["rock"] = lambda request: "Final answer: Rock"
-    SCRIPTS["paper"] = lambda request: "Final answer: Paper"
-    experiment = {
-        "games": "RPS",
-        "partners": "single_action",
-        "subjects": ["rmax", {"strategy": ["QA", "CoT"]}],
-        "model": ["scripted:rock", "scripted:paper"],
-        "horizon": 3,
-        "episodes": 6,
-    }
-    with tomeval.run(experiment, tmp_path_factory.mktemp("models") / "run") as run:
-        yield run
-
-
-def words(figure) -> str:
-    """Return all that a picture says, in one line."""
-    return " ".join(text.get_text() for text in drawn_texts(figure)).replace("\n", " ")
-
-
-@pytest.mark.parametrize("column", WIDTHS)
-@pytest.mark.parametrize("name", ["regret", "tom"])
-def test_the_lowest_panel_of_every_column_has_tick_labels(eight, name, column) -> None:
-    (figure, *_) = [drawing.figure for drawing in draw(eight, [name], Options(column))]
-    FigureCanvasAgg(figure).draw()
-    panels = [axes for axes in figure.axes if axes.lines]
-    assert len(panels) == 7
-    lowest = {}
-    for axes in panels:
-        box = axes.get_position()
-        place = round(box.x0, 2)
-        if place not in lowest or box.y0 < lowest[place].get_position().y0:
-            lowest[place] = axes
-    assert len(lowest) == {"single": 2, "screen": 2, "double": 4}[column]
-    for axes in lowest.values():
-        shown = [text for text in axes.get_xticklabels() if text.get_visible() and text.get_text()]
-        assert len(shown) > 1
-        assert axes.get_xlabel()
-
-
-def test_colour_is_the_strategy_and_filling_the_model(two_models) -> None:
-    (drawing,) = draw(two_models, ["plane"])
-    (axes,) = drawing.figure.axes
-    points = [container[0] for container in axes.containers]
-    shown = [cell for cell in two_models.cells if cell.game.name == "RPS"]  # no use in IPD
-    cells = [cell for cell in shown if cell.columns["model"]]
-    assert [cell.title for cell in cells] == [
-        f"{strategy}, scripted:{model}" for strategy in ("QA", "CoT") for model in ("rock", "paper")
-    ]
-    looks = {
-        (cell.columns["strategy"], cell.columns["model"]): point
-        for cell, point in zip(shown, points, strict=True)
-    }
-    for (one, left), (other, right) in itertools.combinations(looks.items(), 2):
-        same = left.get_color() == right.get_color() and left.get_marker() == right.get_marker()
-        assert same == (one[0] == other[0])
-        if one[1] and other[1]:  # rmax has no model
-            assert (left.get_fillstyle() == right.get_fillstyle()) == (one[1] == other[1])
-    legend = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
-    assert legend[:5] == ["rmax", "QA", "CoT", "model: scripted:rock", "model: scripted:paper"]
-
-
-def test_every_picture_names_its_task_and_its_partners(pictures) -> None:
-    for drawing in pictures:
-        said = words(drawing.figure)
-        game = next((name for name in ("RPS", "IPD") if f"_{name}_" in drawing.stem), "")
-        shown = ["RPS"] if drawing.name == "plane" else ["RPS", "IPD"]  # no use to see in IPD
-        for name in [game] if game else shown:
-            assert name in said, drawing.stem
-        assert "tit_for_tat" in said, drawing.stem
-        assert "T = 4" in said, drawing.stem
-        assert "tit_for_tat" in drawing.caption, drawing.stem
-        assert "3 complete episodes each" in drawing.caption, drawing.stem
-
-
-def test_colours_stand_out_from_a_light_and_from_a_dark_page() -> None:
-    css = (ROOT / "tomeval" / "report" / "assets" / "report.css").read_text("utf-8")
-    grounds = re.findall(r"--(?:ground|raised): light-dark\((#\w{6}), (#\w{6})\)", css)
-    assert len(grounds) == 2
-    coloured = [colour for colour in COLOURS if colour != "#000000"]  # which is the page's ink
-    for colour, ground in itertools.product(coloured, itertools.chain(*grounds)):
-        assert contrast(colour, ground) >= 3, (colour, ground)  # WCAG 1.4.11
 
 
 def test_letters_can_be_read_at_420_pixels(pictures) -> None:

@@ -178,53 +178,6 @@ def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_pa
         assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def test_what_was_stated_to_a_player_is_exported(tmp_path) -> None:
-    """The truth is right in the share of the steps that the subject's name says."""
-    experiment = {
-        "games": "RPS",
-        "partners": "uniform_random",
-        "subjects": [{"kind": "believer", "accuracy": 0.25}, "random"],
-        "labels": "neutral",
-        "horizon": 40,
-        "episodes": 5,
-    }
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        steps = run.steps()
-        told = run.transcript(0, calls=False)
-    mine, other = (steps[steps["cell"] == number] for number in (0, 1))
-    assert (
-        other[["stated_action", "stated_label", "stated_accuracy", "stated_as"]].isna().all().all()
-    )
-    assert set(mine["stated_accuracy"]) == {0.25}
-    assert list(mine["stated_label"]) == ["JFB"[action] for action in mine["stated_action"]]
-    right = (mine["stated_action"] == mine["partner_action"]).mean()
-    assert right == pytest.approx(0.25, abs=0.1)
-    assert told.count("that the partner would choose") == 40
-
-
-@pytest.mark.parametrize(
-    ("experiment", "policies"),
-    [
-        ({"games": "RPS", "subjects": "random", "horizon": 2}, "void"),
-        (
-            {
-                "domain": "arena",
-                "games": {"d": {"game": "ipd3", "rounds": 1, "talk": 0}},
-                "players": {"chance": {"kind": "random"}, "tft": {"kind": "tit_for_tat"}},
-                "lineups": [{"game": "d", "subject": "chance", "others": ["tft", "tft"]}],
-                "on_invalid": ["eliminate", "ask_again"],
-            },
-            ["eliminate", "ask_again"],
-        ),
-    ],
-)
-def test_every_row_says_what_becomes_of_invalid_answers(tmp_path, experiment, policies) -> None:
-    with tomeval.run({**experiment, "episodes": 1, "seed": 7}, tmp_path / "run") as run:
-        for table in (run.steps(), run.episodes()):
-            assert set(table["on_invalid"]) == set([policies] if policies == "void" else policies)
-            assert set(table["seed"]) == {7}
-
-
 @pytest.mark.parametrize(
     "options",
     [

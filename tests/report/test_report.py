@@ -23,7 +23,6 @@ from tomeval.core.text import visible
 from tomeval.report import ReportOptions, write_report
 from tomeval.report.compared import comparisons
 from tomeval.report.facts import headline
-from tomeval.report.page import notices
 from tomeval.report.transcripts import MOST, games, transcript_lines
 from tomeval.runs.results import Run
 
@@ -218,22 +217,6 @@ def test_the_table_has_the_numbers_of_the_run(run, page) -> None:
         assert ("<small>" in shown) == (not math.isnan(half))
 
 
-def heads(text, number):
-    """Return the headings of measures of one of the page's tables."""
-    table = text.split('<table class="sortable">')[number + 1].partition("</thead>")[0]
-    found = re.findall(r'<th scope="col"[^>]*>([^<]*)<', table)
-    return [head for head in found if head.startswith(("ΔF", "ΔT", "ToM", "reward"))]
-
-
-def test_chosen_measures_are_shown_and_all_others_open_on_demand(two, tmp_path) -> None:
-    options = ReportOptions(figures=False, metrics=("ToM %", "regret"))
-    text = written(two, tmp_path, options)
-    assert heads(text, 0) == ["ToM %", "ΔFunctional/T"]
-    assert "ToM %" not in heads(text, 1)
-    assert "ΔToM/T (best response)" in heads(text, 1)
-    assert text.index("<details") < text.index("More measures") < text.index("Comparisons</h2>")
-
-
 def test_the_first_sentences_count_by_hand(two, tmp_path) -> None:
     first, *answers = headline(two)
     assert first == "3 players in 2 tasks; 40 complete episodes, 0 void, 0 failed."
@@ -245,25 +228,6 @@ def test_the_first_sentences_count_by_hand(two, tmp_path) -> None:
 
 
 # --- notices --------------------------------------------------------------------------------------
-
-
-def test_replaced_answers_and_told_moves_are_named(tmp_path) -> None:
-    folder = model_run(
-        tmp_path / "run",
-        on_invalid=["random"],
-        subjects=[{"strategy": ["QA", "Oracle"], "max_attempts": 1}, "best_response", "random"],
-        games=["IPD"],
-        model="scripted:rule",
-    )
-    with Run(folder) as opened:
-        texts = [notice.text for notice in notices(opened)]
-    assert any("replaced by random legal actions" in text for text in texts)
-    # An Oracle's literal question is not told (docs/strategies.md); a player by rule predicts with
-    # what it is shown.
-    (models,) = [text for text in texts if text.startswith("Told the partner's true action")]
-    assert ": Oracle(max_attempts=1). Their literal question does not show it" in models
-    (rules,) = [text for text in texts if text.startswith("Shown more than the observation")]
-    assert ": best_response. They also predict with it" in rules
 
 
 def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
@@ -280,23 +244,6 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
 
 
 # --- comparisons ----------------------------------------------------------------------------------
-
-
-def test_strategies_are_compared_within_each_model(tmp_path) -> None:
-    subjects = [{"strategy": ["QA", "LM"]}, "random"]
-    spec = {"model": ["scripted:first", "scripted:second"], "subjects": subjects}
-    with scripts(first=says, second=says):
-        folder = model_run(tmp_path / "run", **spec)
-    with Run(folder) as models:
-        groups = comparisons(models, models.headline, PLAIN)
-        count = len(models.headline)
-    titles = ["model scripted:first", "model scripted:second"]
-    assert [group["title"] for group in groups] == titles
-    for group in groups:
-        assert {row[0] for row in group["table"].body} == {"LM", "random"}  # against QA
-        # 2 levels, one metric each, over all tasks, then in each of the 2 besides.
-        assert len(group["table"].body) == 2 * count
-        assert len(group["by_task"].body) == 2 * 3 * count
 
 
 def mean(run, player, game):
@@ -327,16 +274,18 @@ def test_pooled_games_are_in_what_is_attainable(two) -> None:
 # --- the command - -------------------------------------------------------------------------
 
 
-def test_the_command_writes_the_page(folder, tmp_path, tomeval) -> None:
-    out = tmp_path / "r.html"
-
-    def call(*arguments):
-        return tomeval("report", folder, "-o", str(out), "--no-figures", *arguments)
-
-    code, printed, _ = call("--no-games", "--by", "subject")
-    assert code == 0
-    assert printed.strip() == str(out)
-    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
-    code, _, errors = call("--by", "colour")
-    assert code == 2
-    assert "colour" in errors
+def test_strategies_are_compared_within_each_model(tmp_path) -> None:
+    subjects = [{"strategy": ["QA", "LM"]}, "random"]
+    spec = {"model": ["scripted:first", "scripted:second"], "subjects": subjects}
+    with scripts(first=says, second=says):
+        folder = model_run(tmp_path / "run", **spec)
+    with Run(folder) as models:
+        groups = comparisons(models, models.headline, PLAIN)
+        count = len(models.headline)
+    titles = ["model scripted:first", "model scripted:second"]
+    assert [group["title"] for group in groups] == titles
+    for group in groups:
+        assert {row[0] for row in group["table"].body} == {"LM", "random"}  # against QA
+        # 2 levels, one metric each, over all tasks, then in each of the 2 besides.
+        assert len(group["table"].body) == 2 * count
+        assert len(group["by_task"].body) == 2 * 3 * count

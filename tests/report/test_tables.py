@@ -20,14 +20,6 @@ def render(rows, form="text", width=None):
     return tables.render(rows, form, MATRIX.measures, (*MATRIX.compare.task, "seed"), width)
 
 
-def test_without_measures_columns_go_by_their_names_and_nothing_is_bold() -> None:
-    text = tables.render(ROWS, "markdown")
-    assert "| subject | tom % |" in text
-    assert "97.46 ± 0.40" in text
-    assert "**" not in text
-    assert "**" not in tables.render(ROWS, "markdown", MATRIX.measures)
-
-
 def test_json_round_trips_at_full_precision_and_is_strict() -> None:
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is not JSON")
@@ -39,14 +31,6 @@ def test_json_round_trips_at_full_precision_and_is_strict() -> None:
     assert json.loads(render([{"x": float("inf")}], "json"), parse_constant=refuse) == [{"x": None}]
 
 
-def test_markdown_escapes_bars() -> None:
-    lines = render(ROWS, "markdown").splitlines()
-    assert lines[0] == "game RPS"  # one row lacks its interval: nothing is told from it
-    assert lines[2] == "| subject | ToM % |"
-    assert lines[4] == "| a\\|b | 97.46 ± 0.40 |"
-    assert all(line.replace("\\|", "").count("|") == 3 for line in lines[2:])
-
-
 def test_an_interval_that_is_not_symmetric_shows_its_ends() -> None:
     row = {
         "tom_percent": 97.0,
@@ -56,21 +40,6 @@ def test_an_interval_that_is_not_symmetric_shows_its_ends() -> None:
     }
     assert render([row]).splitlines()[1] == "97.00 [96.40, 97.40]"
     assert len(next(csv.reader(io.StringIO(render([row], "csv"))))) == 4
-
-
-def test_rates_are_percent_and_what_all_rows_share_is_above() -> None:
-    rates = [
-        {**row, "invalid_rate": rate} for row, rate in zip(ROWS, (0.125, NAN, 0.0), strict=True)
-    ]
-    assert "invalid %" in render(rates)
-    assert "12.5" in render(rates)
-    assert render([dict(row, invalid_rate=0.0) for row in ROWS]).splitlines() == [
-        "game RPS; invalid % 0.0",
-        "subject     ToM %",
-        "a|b         97.46 ± 0.40",
-        "x_1 & 50 %  33.33",
-        "none            –",
-    ]
 
 
 def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:

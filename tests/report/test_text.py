@@ -9,41 +9,8 @@ from collections import Counter
 import pytest
 from rich.cells import cell_len
 
-from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid
 from tomeval.report.text import text_of
-
-GAMES = ("RPS", "IBS", "IPD")
-
-
-def twelve_by_six():
-    """Return a pivot of twelve players, six of each model, and six tasks."""
-    tasks = [f"{game}\n{partners}" for game in GAMES for partners in ("single_action", "grim")]
-    players = [(f"strategy {n:>3}", f"a model named {m}") for n in range(6) for m in "AB"]
-    return Grid(
-        above=["what holds for all"],
-        heads=["subject", "model", *tasks],
-        body=[[*player, *["1.25 ± 0.50"] * 6] for player in players],
-        lead=[0, 1],
-    )
-
-
-@pytest.mark.parametrize(
-    ("width", "lines"),
-    [
-        (None, 1 + 2 + 12),
-        (113, 1 + 2 + 12),  # 12 + 2 + 15, three of 2 + 13 and three of 2 + 11
-        (112, 1 + 3 + 12),  # headings in three lines: 29 + 6 x 13 = 107
-        (107, 1 + 3 + 12),
-        (60, None),  # in parts
-    ],
-)
-def test_twelve_players_in_six_tasks(width, lines) -> None:
-    grid = twelve_by_six()
-    text = text_of(grid, width).splitlines()
-    assert width is None or max(map(len, text)) <= width
-    assert sum(line.count("1.25") for line in text) == 72
-    assert lines is None or len(text) == lines
 
 
 def test_numbers_stand_below_each_other() -> None:
@@ -55,15 +22,6 @@ def test_numbers_stand_below_each_other() -> None:
         "c        –",
         "d      7.5 [6.0, 9.0]",
     ]
-
-
-def test_texts_that_are_numbers_are_no_names() -> None:
-    row = {"who": "a", "size": "0.5 [0.25, 0.75]", "p": "2e-05", "much": "12.5 ± 0.5", "no": "–"}
-    grid = grid_of([row, {**row, "who": "3 x b", "size": "0.25"}], keep=tuple(row))
-    assert grid.lead == [0]
-    parts = text_of(grid, 24).split("\n\n")
-    assert [part.split()[0] for part in parts] == ["who"] * len(parts)
-    assert len(parts) > 1
 
 
 def test_what_can_be_spared_is_left_out_and_named() -> None:
@@ -110,8 +68,3 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_divided(seed) -> No
         shown = Counter(_NUMBERS.findall("\n".join(lines)))
         for number in _NUMBERS.findall("\n".join(map(" ".join, body))):
             assert shown[number] > 0, (width, number)
-
-
-def test_wide_characters_take_two_columns() -> None:
-    grid = Grid([], ["who", "n"], [["漢字", "1"], ["abc", "2"]], lead=[0])
-    assert text_of(grid).splitlines() == ["who   n", "漢字  1", "abc   2"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from tomeval.games.matrix.domain import MATRIX
-from tomeval.report.rows import grid_of, sorted_rows
+from tomeval.report.rows import grid_of
 from tomeval.report.tables import set_grid
-from tomeval.report.views import Asked, chosen_rows, measures_view
+from tomeval.report.views import Asked, measures_view
 from tomeval.runs.columns import interval_columns
 
 NAN = float("nan")
@@ -94,14 +94,6 @@ def test_percentages_always_have_a_mean_unless_a_value_is_missing() -> None:
     assert "mean" not in shown(no_value, metrics=("tom",))[1]
 
 
-def test_the_best_of_a_task_is_marked_if_its_interval_meets_no_other() -> None:
-    table = {line.split(" | ")[0]: line for line in shown(rows_of(), form="markdown")}
-    cells = {who: table[f"| {who}"].split(" | ")[1:] for who in "abc"}
-    marked = {who: [cell.startswith("**") for cell in found] for who, found in cells.items()}
-    # x: 0.3 ± 0.1 of b touches 0.5 ± 0.1; y: 0.7 ± 0.1 of c lies below 1.0 ± 0.1; means have none
-    assert marked == {"a": [False] * 3, "b": [False] * 3, "c": [False, True, False]}
-
-
 def test_rows_of_another_seed_are_another_task() -> None:
     rows = rows_of(seed=1) + [
         found | {REGRET: found[REGRET] / 100, "seed": 2} for found in rows_of()
@@ -111,35 +103,6 @@ def test_rows_of_another_seed_are_another_task() -> None:
     best = [line for line in lines if "**0.70 ± 0.10**" in line]
     assert [line.split(" | ")[:2] for line in best] == [["| c", "1"]]  # of seed 2 all are near 0
     assert sum("**" in line for line in lines) == 1
-
-
-def test_one_task_or_too_many_are_a_row_per_cell_sorted_within_the_task() -> None:
-    one = [found for found in rows_of() if found["partners"] == "x"]
-    assert shown(one)[1:] == [
-        "subject  ΔFunctional/T  ToM %",
-        "b        0.30 ± 0.10    97.0 ± 2.5",
-        "a        0.50 ± 0.10    95.0 ± 2.5",
-        "c        0.50 ± 0.10    95.0 ± 2.5",
-    ]
-    nine = [row(who, partners) for who in "ab" for partners in "ABCDEFGHI"]
-    assert len(shown(nine)) == 2 + 18
-    eight = [found for found in nine if found["partners"] != "I"]
-    assert len(shown(eight)) == 2 + 2
-
-
-def test_rows_are_sorted_within_their_task() -> None:
-    found = sorted_rows(rows_of({**VALUES, "d": (NAN, 0.1)}), MEASURES[REGRET], ("partners",))
-    order = " ".join(f"{r['subject']}{r['partners']}" for r in found)
-    assert order == "bx ax cx dx dy cy ay by"  # no value comes last
-
-
-def test_chosen_measures_keep_their_intervals_and_what_tells_rows_apart() -> None:
-    rows = rows_of()
-    [first, *_] = chosen_rows(rows, MEASURES, Asked(metrics=("regret",)))
-    assert list(first)[-2:] == [REGRET, f"{REGRET}_ci95"]
-    assert TOM not in first
-    assert first["seed"] == 1
-    assert chosen_rows(rows, MEASURES, Asked()) == rows
 
 
 def test_an_interval_without_an_end_shows_the_end_that_it_has() -> None:

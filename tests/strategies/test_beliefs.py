@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.strategies import Strategy, all_strategies, parse_strategy
+from tomeval.strategies import Strategy, parse_strategy
 from tomeval.strategies.beliefs import WORDINGS, Belief, plant, propensity
 from tomeval.strategies.compose import ANSWERS, CONTEXTS
 
@@ -58,13 +58,6 @@ def test_what_is_no_belief_is_refused_in_one_line(text, says) -> None:
         parse_strategy(text)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_beliefs_are_made_on_demand_and_not_listed() -> None:
-    before = [strategy.name for strategy in all_strategies()]
-    parse_strategy("Belief 37% (own)")
-    assert [strategy.name for strategy in all_strategies()] == before
-    assert not any("Belief" in name for name in before)
 
 
 @pytest.mark.parametrize("accuracy", [0.0, 0.25, 0.6, 1.0])

@@ -1,7 +1,6 @@
 """Names, grammar and config of strategies."""
 
 import csv
-import itertools
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ from hypothesis import strategies as st
 from support import outcome
 
 from tomeval.core.errors import TomevalError
-from tomeval.strategies import NAMED, Strategy, all_strategies, parse_strategy
-from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
+from tomeval.strategies import Strategy, all_strategies, parse_strategy
 
 REPORTED = Path(__file__).parents[2] / "experiments" / "reported_results.csv"
 # The reports' own words for what is no single strategy: RMax, a model that thinks by itself, and
@@ -50,19 +48,6 @@ def test_every_reported_name_is_covered():
 @pytest.mark.parametrize("name", PRINTED)
 def test_printed_names(name):
     assert parse_strategy(name) == Strategy(*PRINTED[name])
-
-
-def test_the_sixteen_are_the_printed_ones():
-    assert len(NAMED) == len(set(NAMED)) == 16
-    assert set(NAMED) == {Strategy(*point) for point in PRINTED.values()}
-
-
-def test_product():
-    every = all_strategies()
-    assert len(every) == len(set(every)) == 5 * 9 * 4 == 180
-    assert {(s.context, s.advice, s.answer) for s in every} == set(
-        itertools.product(CONTEXTS, ADVICE, ANSWERS)
-    )
 
 
 def test_names_are_unique_and_read_back():

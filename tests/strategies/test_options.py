@@ -38,15 +38,6 @@ def test_bad_values(kind, options, message):
         kind(**options)
 
 
-def test_each_domain_has_its_own_defaults_and_limits():
-    assert SubjectOptions(max_tokens=0).asking().sampling.temperature == 1.0
-    assert LLMOptions(temperature=0).asking().sampling.max_tokens == 750
-    with pytest.raises(TomevalError, match="max_tokens must be a number from 1"):
-        LLMOptions(max_tokens=0)
-    with pytest.raises(TomevalError, match="probe_temperature must be a number from 0"):
-        LLMOptions(probe_temperature=-1)
-
-
 def test_allowances_go_by_kind_of_call():
     how = SubjectOptions().asking()
     assert {kind: how.allowance(kind) for kind in ALLOWANCES} == dict(ALLOWANCES)

@@ -23,90 +23,10 @@ def read(text, labels=JF, finish="stop"):
 @pytest.mark.parametrize(
     "text",
     [
-        "Final answer: J",
         "final ANSWER: j",
-        "Final answer:J",
-        "Final answer: J.",
-        "Final answer: **J**",
-        "Final answer: `J`",
-        'Final answer: "J"',
-        "Final answer: **J.**",
-        "**Final answer: J**",
-        "**Final answer:** J",
-        '"Final answer: J"',
-        "{'answer': 'F'}\nFinal answer: J",
-        "Final answer: F</think>Final answer: J",
-        "<THINK>F</THINK>Final answer: J",
-        "<think>a<think>b</think>c</think>Final answer: J",
-        "Final answer: J\r\n",
-        # brackets, LaTeX, tags, a word before the label
-        "Final answer: [J]",
-        "Final answer: 【J】",
-        r"Final answer: \boxed{J}",
-        r"$\text{Final answer: } \boxed{J}$",
-        r"\textbf{Final answer:} J",
-        "Final answer:\n\\[\n\\boxed{J}\n\\]",
-        "Final answer: <b>J</b>",
-        "Final answer: Option J",
-        "Final answer: action: J",
-        '{"Final answer": "J"}',
-        '```json\n{\n  "reasoning": "F is worse",\n  "Final answer": "J"\n}\n```',
-        # remarks that leave no doubt
-        "Final answer: J (Cooperate)",
-        "Final answer: J（合作）",
-        # headings, lists, quotes; marker and label on two lines
-        "## **Final Answer:** J",
-        "3. Final answer: J",
-        "✅ **Final answer:** J",
-        "Final answer:\nJ",
-        "**Final Answer:**\n\n**J**\n",
-        "### Final Answer\nJ",
-        "**Final answer: J**.",
-        "**Final answer: **J",
-        "Final answer : J",
-        # other quotes, forms of full width, a mark at the end
-        "Final answer: ‘J’",
-        "Final answer：J",
         "Ｆｉｎａｌ ａｎｓｗｅｒ：Ｊ。",
         "ﬁnal answer:J",
         "Final answer: \u200bJ\ufeff",
-        # the end of a fence, a tag or a turn below it; the same answer twice
-        "Final answer: J<|im_end|>",
-        "Final answer: J\n---",
-        "Final answer: J\n\nWait, is F better? No.\n\n**Final answer: J**",
-        "Final answer: J\n\n$\\boxed{J}$",
-        "End with this line:\nFinal answer: ...\n\nI choose J.\nFinal answer: J",
-        "### Final answer:\nIt pays more, so:\nFinal answer: J",
-        # other ways to think
-        "<thinking>Final answer: F</thinking>Final answer: J",
-        "[THINK]Final answer: F[/THINK]Final answer: J",
-        "<|channel|>analysis<|message|>F?<|end|><|start|>assistant<|channel|>final<|message|>"
-        "Final answer: J<|return|>",
-        "analysisWe need to choose.\nFinal answer: F?assistantfinalFinal answer: J",
-        "Answer: J",
-        "Final answer is J",
-        "So, my final answer is: **J**.",
-        "### Answer\n\nJ",
-        "Final answer\n------\nJ",
-        "=> Final answer: J",
-        "Final answer: J\n\n(I expect the same as before.)",
-        "Final answer: J (since it pays more in the long run)",
-        "They copy me, so my answer is:\nFinal answer: J",
-        # text below it that names no other label
-        "Final answer: J\n\nLet me know if you want more detail!",
-        "Final answer: J\nConfidence: 85%",
-        # a reason on the line, doubts included
-        "Final answer: J, because it pays more.",
-        "Final answer: J - they copy me",
-        "Final answer: J. They copy me.",
-        "Final answer: J (probably)",
-        "Final answer: J (unless the other player changes)",
-        # no marker
-        "<answer>J</answer>",
-        "$\\boxed{\\text{J}}$",
-        '{"answer": "J", "confidence": 0.6}',
-        "Final answer:\nI choose J.",
-        "Final answer: **J",
     ],
 )
 def test_accepted(text):
@@ -365,12 +285,6 @@ SPLIT = JsonShape("split", int, 3, list)
 )
 def test_lists_of_any_length_and_numbers(reader, text, says):
     assert shaped(reader, text) == says
-
-
-def test_a_list_of_any_length_is_asked_for_with_dots_that_are_no_answer():
-    assert WORDS.form == '{"words": ["...", ...]}'
-    text = f'{MARKER} {WORDS.form}\n\nSo:\n{MARKER} {{"words": ["a"]}}'
-    assert WORDS.read(text, "stop").value == ["a"]
 
 
 # --- a second reader, which looks at words only ---------------------------------------------------

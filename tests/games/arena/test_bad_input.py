@@ -50,29 +50,6 @@ def test_options_that_make_no_sense_are_one_line(game, table, said):
     assert said in message
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\nb", "a\tb"])
-def test_a_game_has_a_name_that_can_be_shown(name):
-    one = {"kind": "uniform"}
-    message = refused("blotto", one, one, name=name)
-    assert "x.toml: games" in message
-    assert repr(name) in message
-
-
-def test_what_a_model_cannot_play_is_said_with_file_and_player():
-    model = {"model": "scripted:arena", "strategy": "LM"}
-    message = refused("blotto", model, {"kind": "uniform"})
-    assert message.startswith("x.toml: lineups[0]: player 'a': strategy 'LM' cannot play 'blotto'")
-
-
-def test_a_word_that_is_nearly_one_of_the_choices_gets_the_near_match():
-    one = {"kind": "uniform"}
-    message = refused("blotto", one, one, {"reward": "mach"})
-    assert message == (
-        "x.toml: games.g: reward: input should be 'match' or 'rounds', is 'mach' "
-        "(did you mean 'match'?)"
-    )
-
-
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
@@ -84,9 +61,21 @@ def test_payoffs_are_finite_numbers(rules, said):
     assert said in refused("ipd3", {"kind": "grim"}, {"kind": "grim"}, rules)
 
 
-def test_a_short_list_of_words_is_named_with_the_board(tmp_path):
-    words = tmp_path / "few.txt"
-    words.write_text("cat\ndog\nfox\nowl\nbee\n")
-    one = {"kind": "embedding"}
-    message = refused("codenames", one, one, {"words": str(words)})
-    assert message == f"x.toml: games.g: a board needs 25 words, but {words} has 5"
+@pytest.mark.parametrize(
+    ("lineup", "said"),
+    [
+        ({}, "x.toml: nothing to play: add [[lineups]]"),
+        ({"others": ["b"]}, "lineups[0].others: 'ipd3' has 3 seats, so the subject needs 2"),
+        ({"subject": "aa", "others": "b"}, "unknown player 'aa' (did you mean 'a'?)"),
+        ({"others": ["p", "b"]}, "player 'p': a planner must be the subject, and all others"),
+        ({"subject": "m", "others": "b"}, "player 'm': strategy 'LM' cannot play 'ipd3'"),
+    ],
+)
+def test_line_ups_that_cannot_be_played(lineup, said):
+    lineup = {"game": "ipd3", "subject": "a", **lineup} if lineup else None
+    players = {name: {"kind": "grim"} for name in "ab"} | {"p": {"kind": "planner"}}
+    players["m"] = {"model": "scripted:arena", "strategy": "LM"}
+    data = {"domain": "arena", "players": players, "lineups": [lineup] if lineup else []}
+    with pytest.raises(TomevalError) as caught:
+        make_experiment(data, where="x.toml").expand()
+    assert said in str(caught.value)

@@ -42,60 +42,12 @@ def blotto(kind=Listed, **rules):
     return kind(BlottoRules(fields=3, units=4, rounds=2, win=2.0, tie=0.5, **rules))
 
 
-CASES = {
-    "blotto by rounds": lambda: (blotto(reward="rounds"), {1: _plan("copy", 0.0)}),
-    "blotto with an essence": lambda: (
-        Shorter(BlottoRules(fields=3, units=2, rounds=3, reward="rounds")),
-        {1: _plan("shift", 0.2, (1, 1, 0))},
-    ),
-    "blotto by match": lambda: (blotto(), {1: _mixture()}),
-}
-
-
 def _plan(name, noise, first=(2, 1, 1)):
     return get_kind("blotto").policies[name](first, noise=noise)
 
 
 def _mixture():
     return get_kind("blotto").policies["mixture"]([(2, 2, 0), (0, 0, 4)], [1.0, 3.0])
-
-
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_values_are_those_of_the_game_s_own_solver(name, seed):
-    game, others = CASES[name]()
-    [me] = set(range(game.seats)) - set(others)
-    own, rng = get_kind(game.name).solver(game, me, others), np.random.default_rng(seed)
-    solver = enumeration(game, me, others)
-    assert solver.value() == pytest.approx(own.value(), abs=1e-12)
-    if own.chance() is not None:
-        assert solver.chance() == pytest.approx(own.chance(), abs=1e-12)
-    state = game.deal(rng)
-    follower, its = (s.follow(game.view(state, me)) for s in (solver, own))
-    memories = {s: p.start(game.view(state, s)) for s, p in others.items()}
-    compared = 0
-    while due := game.due(state):
-        said = {
-            ask.seat: others[ask.seat].act(game.view(state, ask.seat), ask, memories[ask.seat], rng)
-            for ask in due
-            if ask.seat != me
-        }
-        if mine := [ask for ask in due if ask.seat == me]:
-            view = game.view(state, me)
-            values, wanted = follower.values(view, mine[0]), its.values(view, mine[0])
-            for action in (options := game.options(view, mine[0])):
-                assert values.of(action) == pytest.approx(wanted.of(action), abs=1e-12)
-            assert values.best == pytest.approx(wanted.best, abs=1e-12)
-            for probe in game.probes(state, mine[0]):
-                assert sum(values.observer(probe).values()) == pytest.approx(1)
-            said[me] = options[rng.integers(len(options))]
-            compared += 1
-        state = game.after(state, said, rng)[1]
-        for s, p in others.items():
-            memories[s] = p.observe(game.view(state, s), memories[s])
-        for one in (follower, its):
-            one.observe(game.view(state, me))
-    assert compared
 
 
 KNOWN = json.loads(Path(__file__).with_name("known_values.json").read_text(encoding="utf-8"))
@@ -295,13 +247,3 @@ def test_beliefs_about_a_hidden_coin_are_bayes_own():
         assert values.of(1).low == pytest.approx(earned + heads, abs=1e-12)
         assert values.observer(Probe("say", 1)) == pytest.approx({1: heads, 0: 1 - heads})
         assert values.reply({Probe("say", 1): 0}) == 0
-
-
-def test_many_games_and_questions_are_answered_within_the_same_limit():
-    most = next(n for n in range(10, 500) if enumeration(Guessing(), 0, {1: Coin()}, most=n))
-    solver, view = enumeration(Guessing(), 0, {1: Coin()}, most=most), Guessing().view(Tossed(), 0)
-    for _ in range(most):
-        values = solver.follow(view).values(view, Ask(0, "say"))
-    assert values.reply({Probe("say", 1): 1}) == 1
-    for _ in range(most):
-        assert solver.follow(view).values(view, Ask(0, "say")).q == values.q

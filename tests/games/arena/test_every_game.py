@@ -182,7 +182,7 @@ def test_what_is_hidden_changes_no_view(game):
     """States that a seat has seen the same of must look the same, whatever else is true."""
     seen = defaultdict(set)
     pairs = 0
-    for seed in range(60):
+    for seed in range(30):
         for state in played(game, seed)[0]:
             for seat in range(game.seats):
                 view = game.view(state, seat)

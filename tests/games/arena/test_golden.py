@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 if __name__ == "__main__":  # as a test, pytest has put the folder on the path
@@ -14,7 +15,6 @@ if __name__ == "__main__":  # as a test, pytest has put the folder on the path
 import numpy as np
 import pytest
 
-from tomeval.games.arena.cells import ArenaCell
 from tomeval.games.arena.domain import ARENA
 from tomeval.games.arena.named_games import GAMES, get_kind
 from tomeval.runs.experiment import make_experiment
@@ -54,22 +54,27 @@ def path_of(name: str) -> Path:
     return FOLDER / f"{name.replace('/', '-')}.txt"
 
 
-def cell(game: str, strategy: str, options: dict, name: str) -> ArenaCell:
-    """Return a cell with parameters under which a template is shown."""
+@cache
+def episodes(game: str, strategy: str, options: tuple, talk: str) -> list:
+    """Return what is asked in made-up games, with parameters under which templates are shown."""
     rules: dict = {}
-    if game == "mafia" and name.startswith("mafia/"):
-        talk = "acts" if name.endswith("/act") else "free"
+    if talk:
         rules = {"talk": talk, "probes": ["mafia", "doctor", "detective", "dies", "voted_out"]}
     data = {
         "domain": "arena",
         "games": {game: {"game": game, **rules}},
         "players": {
-            "model": {"model": "scripted:arena", "strategy": strategy, **options},
+            "model": {"model": "scripted:arena", "strategy": strategy, **dict(options)},
             "random": {"kind": "random"},
         },
         "lineups": [{"game": game, "subject": "model", "others": "random"}],
     }
-    return make_experiment(data).cells[0]
+    return ARENA.describe.episodes(make_experiment(data).cells[0], "subject", "")
+
+
+def talk_of(name: str) -> str:
+    """Return how much is said in Mafia where a template of its own is shown."""
+    return ("acts" if name.endswith("/act") else "free") if name.startswith("mafia/") else ""
 
 
 def shown(name: str) -> tuple:
@@ -82,7 +87,7 @@ def shown(name: str) -> tuple:
         return (game, "CoT + 3-Shot", {}, question, 1, -1)
     if kind in ("ask", "probe"):
         return (game, "QA", {}, question, 2, -1)
-    first = ARENA.describe.episodes(cell(game, "QA", {}, name), "subject", "")[0][0].form
+    first = episodes(game, "QA", (), talk_of(name))[0][0].form
     return (game, "QA", {}, first, 3, -1)
 
 
@@ -107,8 +112,8 @@ def rendered(name: str) -> str:
     if name == "ipd3/probe/word":
         return word()
     game, strategy, options, question, step, call = shown(name)
-    made = cell(game, strategy, options, name)
-    times = times_asked(ARENA.describe.episodes(made, "subject", ""), question)
+    asked = episodes(game, strategy, tuple(options.items()), talk_of(name))
+    times = times_asked(asked, question)
     prompt = times[min(step, len(times)) - 1][call].prompt
     said = ", ".join([game, strategy, *map(str, options.values())])
     return f"{name}: {said}\n\n{flatten(prompt)}\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.arena.experiment import round_robin
-from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.experiment import make_experiment
 
 VOICES = ["scripted:arena", "scripted:arena_rival"]
 LEAGUE = {
@@ -43,18 +43,6 @@ def test_everybody_meets_everybody_as_often_in_every_place(count, seats) -> None
     assert len(set(pairs.values())) == 1
 
 
-def test_cells_of_a_league_name_their_models() -> None:
-    cells = make_experiment(LEAGUE | {"model": [*VOICES, "pocket"]}).cells
-    assert Counter(cell.key[0] for cell in cells) == {"mafia": 6 + 3, "blotto": 6 + 3}
-    among = {cell.key[1:3] for cell in cells if cell.key[0] == "blotto" and cell.key[2] != "mixer"}
-    names = [*VOICES, "pocket"]
-    assert among == {(a, b) for a in names for b in names if a != b}
-    alone = make_experiment(LEAGUE | {"model": "pocket"}).cells
-    assert {cell.key[1:3] for cell in alone} == {
-        ("pocket", "pocket"), ("pocket", "follower"), ("pocket", "mixer"),
-    }  # fmt: skip
-
-
 def test_names_of_served_models_hold_no_address() -> None:
     cells = make_experiment(LEAGUE | {"model": ["openai:org/m@http://node:1/v1", "pocket"]}).cells
     assert {cell.key[1] for cell in cells} == {"openai:org/m", "pocket"}
@@ -76,15 +64,6 @@ def test_leagues_that_cannot_be_played_are_one_line(change, said) -> None:
         _ = make_experiment(LEAGUE | change, where="x.toml").cells
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_models_of_the_command_line_are_the_league() -> None:
-    loaded = load_experiment("arena_league", model=["pocket", "scripted:arena"])
-    assert {cell.key[1] for cell in loaded.cells} == {"pocket", "scripted:arena"}
-    matrix = load_experiment("table_1", ["episodes=1"], ["pocket", "pocket-rational"])
-    assert {c.spec.model_name for c in matrix.cells} - {""} == {"pocket", "pocket-rational"}
-    with pytest.raises(TomevalError, match="players of decrypto share one model"):
-        load_experiment("decrypto_quickstart", model=["pocket", "scripted:arena"])
 
 
 def talks(experiment) -> dict[str, str]:

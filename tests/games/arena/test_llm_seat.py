@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import math
 import re
 
-import numpy as np
 import pytest
 from arena_table import Logged, play, said, seat
 from arena_toy import State, Toy, ToyPrompts
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.llm.options import ArenaOptions as LLMOptions
-from tomeval.games.llm.seat import LLMSeat
-from tomeval.games.seats import Chair
 from tomeval.models.base import BackendError, Reply, Unlisted
-from tomeval.models.scripted import ScriptedModel
 
 STRATEGIES = [
     {"strategy": "QA"},
@@ -107,43 +102,6 @@ def is_probe(request):
     return not hasattr(request, "labels") and request.sampling.temperature == 0
 
 
-def test_every_prompt_begins_as_the_one_before(prompts):
-    game, seats, logs = table(prompts, {"strategy": "QA"})
-    play(game, State(2), seats)
-    texts = logs[0].texts()  # talk, vote, talk, vote
-    heads = [text.partition("\n\nWhat do you say")[0] for text in texts]
-    heads = [head.partition("\n\nWhom do you vote")[0] for head in heads]
-    assert heads[0].endswith("Nothing has happened yet.")
-    for before, after in itertools.pairwise(heads[1:]):
-        assert after.startswith(before)
-        assert len(after) > len(before)
-    assert heads[3].endswith(
-        "You: Player 0 says: Good day\nPlayer 1 says: Good day\nPlayer 2 says: Good day\n"
-        "votes: (1, 0, 0)\n"
-        "You: Player 0 says: Good day\nPlayer 1 says: Good day\nPlayer 2 says: Good day"
-    )
-
-
-def test_conversation_tells_rules_once_and_what_is_new(prompts):
-    for system in ("", "Be brief."):
-        game, seats, logs = table(prompts, {"memory": "conversation", "system": system})
-        play(game, State(0), seats)
-        messages = logs[1].requests[-1].prompt.messages
-        assert [m.role for m in messages] == ["system"] * bool(system) + [
-            *["user", "assistant"] * 3,
-            "user",
-        ]
-        texts = [m.content for m in messages if m.role == "user"]
-        assert [text.count("at a table of three") for text in texts] == [1, 0, 0, 0]
-        assert texts[0].count("says:") == 1
-        assert texts[1].startswith(
-            "What has happened since:\nYou: Player 1 says: Good day\nPlayer 2 says: Good day\n\n"
-        )
-        assert texts[2].startswith("What has happened since:\nvotes: (1, 0, 0)\nPlayer 0 says: ")
-        replies = [m.content for m in messages if m.role == "assistant"]
-        assert all(reply.startswith(("I reason SECRET1", "So SECRET1")) for reply in replies)
-
-
 REPLIES = [
     ("Player 1", "unparsable", "format"),
     (said("vote", "Player 0"), "illegal", "target"),
@@ -213,25 +171,6 @@ def test_a_decision_after_failed_advice_is_never_asked(prompts, options, purpose
     assert len(last.calls) == attempts  # advice is asked as often as the player's options say
 
 
-def test_social_asks_every_probe_first_and_acts_given_the_answers(prompts):
-    game, seats, logs = table(prompts, {"strategy": "Social QA + CoT"})
-    _, found = play(game, State(0), seats)
-    first = next(answer for _, seat, kind, answer in found if kind == "vote" and seat == 0)
-    assert first.details == {
-        "expected": {"vote_1": ["Player 0"], "vote_2": ["Player 0"], "fool": ["Player 0"]}
-    }
-    assert [call["purpose"] for call in first.calls] == [
-        "predict vote_1",
-        "predict vote_2",
-        "predict fool",
-        "vote",
-    ]
-    assert [call["kind"] for call in first.calls] == ["qa", "qa", "qa", "cot"]
-    assert "- Who is the fool? You answered: Player 0.\n" in logs[0].texts()[4]
-    # Nothing is predicted before talk, which has no probes.
-    assert "You answered" not in logs[0].texts()[0]
-
-
 def test_an_oracle_is_told_what_the_others_do_and_its_probes_are_not(prompts):
     game, seats, _ = table(prompts, {"strategy": "QA"})
     log = Logged(lambda q, r: everything(q, r))
@@ -250,66 +189,6 @@ def test_an_oracle_is_told_what_the_others_do_and_its_probes_are_not(prompts):
         assert probes
         assert all("The truth" not in text for text in probes)
         assert seats[0].chair.door.used
-
-
-class Slow(ScriptedModel):
-    """Replies after a while that differs from call to call, so that calls overlap."""
-
-    async def generate(self, request):
-        for _ in range(request.seed % 7):
-            await asyncio.sleep(0)
-        return await super().generate(request)
-
-    async def score(self, request):
-        for _ in range(len(request.labels) % 3 * 2):
-            await asyncio.sleep(0)
-        return await super().score(request)
-
-    def episode(self, answered):
-        return self
-
-
-@pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
-def test_a_decision_and_its_probes_may_be_asked_at_once(prompts, options):
-    game = Toy()
-    results = []
-    for at_once in (True, False):
-        chair = Chair(0, np.random.default_rng(0), Slow(lambda r: everything(text(r), r)), "one")
-        made = LLMOptions(**options)
-        player = LLMSeat(chair, made, made.parsed, prompts)
-
-        async def go(player=player, at_once=at_once):
-            state, found, rng = State(1), [], np.random.default_rng(1)
-            player.begin(game.view(state, 0))
-            while due := game.due(state):
-                actions = {ask.seat: game.random(game.view(state, ask.seat), ask, rng)
-                           for ask in due}  # fmt: skip
-                if due[0].seat == 0:
-                    view, ask = game.view(state, 0), due[0]
-                    probes = game.probes(view._state, ask)
-                    asked = [
-                        player.answer(view, ask),
-                        *(player.probe(view, ask, p) for p in probes),
-                    ]
-                    found += await asyncio.gather(*asked) if at_once else [await a for a in asked]
-                    actions[0] = found[-1 - len(probes)].action
-                _, state = game.after(state, actions, rng)
-                await player.observe(game.view(state, 0))
-            return found
-
-        results.append(asyncio.run(go()))
-    # `prompt_same` counts what the log need not repeat, and depends on what was asked before.
-    at_once, one_by_one = ([shown(answer) for answer in found] for found in results)
-    assert at_once == one_by_one
-
-
-def text(request):
-    return request.prompt.messages[-1].content
-
-
-def shown(answer):
-    calls = [(c["purpose"], c["step"], c.get("seed"), c.get("outcome")) for c in answer.calls]
-    return answer.action, answer.attempts, answer.probs, answer.details, calls
 
 
 def test_labels_are_scored_and_free_probes_are_not_asked(prompts):
@@ -384,8 +263,3 @@ def test_a_server_that_does_not_tell_a_label(prompts):
 def test_strategies_that_a_seat_cannot_take(strategy, game, message):
     with pytest.raises(TomevalError, match=re.escape(message)):
         LLMOptions(strategy=strategy).check("toy", game, is_subject=False)
-
-
-def test_strategies_that_a_seat_takes():
-    LLMOptions(strategy="Social LM").check("toy", Toy(free_votes=True))  # its probes are labels
-    LLMOptions(strategy="Oracle").check("toy", Toy(), is_subject=True)

@@ -10,10 +10,9 @@ from arena_runs import played
 from asking import query
 from layout import check
 
-from tomeval.games.arena.domain import ARENA
 from tomeval.games.arena.figures import points
 from tomeval.games.arena.records import game_records
-from tomeval.games.arena.tables import SHOWN, result_rows, run_notes
+from tomeval.games.arena.tables import run_notes
 from tomeval.plots import FIGURES, Options, draw
 
 LONG = "a player whose name is long, " * 2
@@ -38,40 +37,8 @@ def dilemma(tmp_path_factory):
         yield run
 
 
-# Tables
-
-
-def test_the_first_table_has_the_numbers_of_the_cells(dilemma):
-    rows, cells = result_rows(dilemma, ()), dilemma.rows()
-    assert len(rows) == len(cells) == 12
-    for row, cell in zip(rows, cells, strict=True):
-        assert all(repr(row[name]) == repr(cell[name]) for name in set(row) & set(cell))
-        assert {"seed", "on_invalid", *SHOWN} <= set(row)
-
-
-# Facts and notes
-
-
-def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):
-    assert run_notes(dilemma) == []
-    games = {"g": {"game": "ipd3", "rounds": 2, "talk": 0}}
-    lineups = [{"game": "g", "subject": "sloppy", "others": ["chance", "sloppy"]}]
-    with played(tmp_path / "void", lineups, games, attempts=1) as run:
-        void = len(game_records(run)) - len(run.cells[0].episodes)
-        lost, values = run_notes(run)
-        assert void
-        assert lost.startswith(f"{void} of 6 games are void or failed")
-        assert values.startswith("No V*, Q* or ΔFunctional, because players without a known policy")
-    lineups[0]["others"] = ["tft", "alld"]
-    with played(tmp_path / "clean", [lineups[0] | {"subject": "tft"}], games) as run:
-        assert run_notes(run) == []
-
-
-# Figures
-
-
 @pytest.mark.parametrize("column", ["double", "single"])
-@pytest.mark.parametrize("name", [*FIGURES, *ARENA.show.figures])
+@pytest.mark.parametrize("name", [*FIGURES, "literal_against_functional"])
 def test_nothing_overlaps(dilemma, name, column):
     drawings = draw(dilemma, [name], Options(column))
     assert drawings
@@ -106,3 +73,18 @@ def test_points_by_role_are_those_of_the_records(dilemma):
     assert point.regret[0] == pytest.approx(mean)
     assert point.tom[0] == pytest.approx(100 * np.mean(hits))
     assert found["first"]["planner", "player"].regret[0] == pytest.approx(0)
+
+
+def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):
+    assert run_notes(dilemma) == []
+    games = {"g": {"game": "ipd3", "rounds": 2, "talk": 0}}
+    lineups = [{"game": "g", "subject": "sloppy", "others": ["chance", "sloppy"]}]
+    with played(tmp_path / "void", lineups, games, attempts=1) as run:
+        void = len(game_records(run)) - len(run.cells[0].episodes)
+        lost, values = run_notes(run)
+        assert void
+        assert lost.startswith(f"{void} of 6 games are void or failed")
+        assert values.startswith("No V*, Q* or ΔFunctional, because players without a known policy")
+    lineups[0]["others"] = ["tft", "alld"]
+    with played(tmp_path / "clean", [lineups[0] | {"subject": "tft"}], games) as run:
+        assert run_notes(run) == []

@@ -9,18 +9,12 @@ from asking import query
 from support import questions
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.games.arena.domain import ARENA
 from tomeval.play.plan import plan_rows
-from tomeval.play.preview import preview
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.strategies.asking import flatten
-
-
-def cell(strategy, game="ipd3", seat="", **more):
-    return ARENA.describe.example(strategy, seat, {"game": game, **more})
 
 
 def experiment(*strategies, **more):
@@ -36,18 +30,6 @@ def experiment(*strategies, **more):
             **more,
         }
     )
-
-
-def test_what_is_asked_are_decisions_and_probes():
-    for strategy in ("QA", "Oracle"):
-        games = ARENA.describe.episodes(cell(strategy), "subject", "")
-        purposes = [one.purpose for one in games[0]]
-        times = {form: purposes.count(form) for form in ("talk", "moves")}
-        assert times == {"talk": 5, "moves": 5}
-        assert {one.form for one in games[0]} == {"talk", "moves", "move", "other"}
-    # Others are not probed.
-    others = ARENA.describe.episodes(cell("QA", seat="other_1"), "other_1", "")
-    assert {one.form for game in others for one in game} == {"talk", "moves"}
 
 
 def test_it_is_what_a_run_asks(tmp_path):
@@ -66,19 +48,10 @@ def test_it_is_what_a_run_asks(tmp_path):
 
 
 def test_the_plan_counts_the_calls_of_a_game(tmp_path):
-    made = experiment("QA", "CoT", "Reflexion 2", "Social QA", "S2A", "S2A + Social QA")
+    made = experiment("QA", "Reflexion 2", "S2A + Social QA")
     with tomeval.run(made, tmp_path / "run") as run:
         calls = query(run, "SELECT cell, count(*) FROM calls GROUP BY cell ORDER BY cell")
     planned = {row["player"]: row["calls"] for row in plan_rows(made)}
     # Of means over made-up games in which other seats speak first.
     for number, count in calls:
         assert planned[f"p{number}"] == pytest.approx(count, abs=1)
-
-
-def test_what_cannot_be_shown_is_named():
-    with pytest.raises(TomevalError, match=r"unknown form 'mvoes'.*did you mean 'moves'"):
-        preview(ARENA, cell("QA"), "", "mvoes")
-    with pytest.raises(TomevalError, match="unknown game 'ipd'"):
-        cell("QA", "ipd")
-    with pytest.raises(TomevalError, match="unknown preset of ipd3 'smal'"):
-        cell("QA", "ipd3:smal")

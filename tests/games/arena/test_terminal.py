@@ -10,7 +10,7 @@ from support import Typing
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
 from tomeval.games.arena.session import sit
-from tomeval.games.game import Broken, Form
+from tomeval.games.game import Form
 from tomeval.games.people.session import play_session
 from tomeval.games.people.terminal import typed
 
@@ -46,45 +46,6 @@ def test_any_seat_and_the_same_deal_again():
         assert played.rewards[seat] == 10 + 2
     with pytest.raises(TomevalError, match=r"--seat 3: no such seat; the seats are 0 \(Pla"):
         sit_down("ipd3", [], ["grim"], seat=3, rules=IPD)
-
-
-def test_mistakes_are_told_and_asked_again():
-    lines = ["", "co", "cooperate", "cooperate maybe", "?", "rules", "defect, defect", "quit"]
-    played, screen, _ = sit_down("ipd3", lines, ["grim"], rules=IPD)
-    assert played is None
-    assert "2 were expected, 1 were typed. Try again" in screen
-    assert "'maybe' is not one of cooperate, defect. Try again" in screen
-    assert "Type 2 texts, such as: one, two" in screen
-    assert screen.count("You are Player 0.") == 2
-    assert "End of round 1 of 2" in screen
-    assert screen.endswith("The game was not finished.\n")
-
-
-def test_the_input_may_end_and_be_interrupted():
-    assert sit_down("ipd3", ["defect defect"], ["grim"], rules=IPD)[0] is None
-
-    class Interrupting(io.StringIO):
-        def readline(self, *args):
-            raise KeyboardInterrupt
-
-    screen = io.StringIO()
-    assert not play_session(sit("ipd3", ["grim"], rules=IPD), Console(Interrupting(), screen))
-    assert screen.getvalue().endswith("The game was not finished.\n")
-
-
-def test_others_may_be_models_and_different():
-    lines = ["hello, all", "defect defect"]
-    played, screen, _ = sit_down(
-        "ipd3", lines, ["scripted:arena", "always_defect"], rules={"talk": 1, "rounds": 1}
-    )
-    assert "Player 1: Good day to all." in screen
-    assert "Player 2 says nothing" in screen
-    assert played.rewards == (6.0, 0.0, 6.0)  # 5 + 1; 0 + 0; 1 + 5
-
-
-def test_silence_is_an_answer():
-    _, screen, _ = sit_down("ipd3", ["", "defect defect"], ["grim"], rules={"talk": 1, "rounds": 1})
-    assert "You say nothing" in screen
 
 
 def test_the_key_stays_hidden_from_operatives():
@@ -138,18 +99,6 @@ def test_roles_stay_hidden(seat):
 )
 def test_what_people_type(line, form, items):
     assert typed(line, form) == items
-
-
-@pytest.mark.parametrize(
-    ("line", "form", "error", "text"),
-    [
-        ("nobody", Form("vote", int, 1, ("1", "2")), "format", "'nobody' is not a whole number"),
-        ("5 10", Form("allocation", int, 3), "format", "3 were expected, 2 were typed"),
-        ("1.5", Form("count", int), "format", "'1.5' is not a whole number"),
-    ],
-)
-def test_what_cannot_be_read(line, form, error, text):
-    assert typed(line, form) == Broken(error, text)
 
 
 def test_the_command(tomeval):

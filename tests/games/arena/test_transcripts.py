@@ -7,7 +7,7 @@ from arena_runs import MAFIA, played, talking
 from asking import query
 
 from tomeval.core.streams import Stream
-from tomeval.games.arena.replaying import actions_of, game_lines, replay, states_of
+from tomeval.games.arena.replaying import actions_of, replay, states_of
 from tomeval.games.transcripts import happened
 from tomeval.report.transcripts import transcript_lines
 
@@ -47,50 +47,19 @@ def test_a_game_reads_as_it_was_played(tmp_path):
     lineups = [{"game": "g", "subject": "tft", "others": ["tft", "alld"]}]
     with played(tmp_path / "run", lineups, DILEMMA, episodes=1) as run:
         lines = list(transcript_lines(run, 0, 0))
-    assert lines[:11] == [
-        "tft, g, tft + alld; seed 1, game 0, deal 0: complete",
-        "Player 0 (tft), measured",
-        "Player 1 (tft)",
-        "Player 2 (alld)",
-        "",
-        "==== Round 1",
-        "",
-        "== step 1: Player 0 (tft): (nothing)",
-        # Nothing that is said matters to them: what can be had is 10.
-        "   [V* 10, Q* 10, regret 0]",
-        "",
-        "== step 2: Player 1 (tft): (nothing)",
-    ]
+    # Nothing that is said matters to them: what can be had is 10.
+    assert lines[lines.index("== step 1: Player 0 (tft): (nothing)") + 1] == (
+        "   [V* 10, Q* 10, regret 0]"
+    )
     moves = lines.index("== step 4: Player 0 (tft), moves: cooperate, cooperate")
     # Best: cooperate with who repays (3 + 5), defect on the other (1 + 1).
     assert lines[moves + 1] == "   [V* 10, Q* 9, regret 1]"
-    assert "   Round 1 over, points: Player 0 3 (+3), Player 1 3 (+3), Player 2 10 (+10)" in lines
     assert lines[-4:] == [
         "ending: played (all rounds were played)",
         "Player 0 (tft)   reward 7",
         "Player 1 (tft)   reward 7",
         "Player 2 (alld)  reward 12  wins",
     ]
-
-
-def test_refused_attempts_and_what_they_cost_are_named(tmp_path):
-    lineups = [{"game": "g", "subject": "sloppy", "others": ["tft", "tft"]}]
-    options = {"on_invalid": "forfeit", "attempts": 1}
-    with played(tmp_path / "run", lineups, DILEMMA, **options) as run:
-        cell = run.cells[0]
-        for episode in cell.episodes.tolist():
-            lines = [line.text for line in game_lines(run, cell, episode)]
-            tries = query(
-                run,
-                "SELECT tries, verdict FROM steps WHERE cell = 0 AND episode = ? "
-                "AND tries IS NOT NULL",
-                (episode,),
-            )
-            refused = [line for line in lines if "refused attempt, target error" in line]
-            assert len(refused) == len(tries)
-            lost = [line for line in lines if "cost it the game" in line]
-            assert len(lost) == sum(verdict == "fatal" for _, verdict in tries)
-        assert any(query(run, "SELECT 1 FROM steps WHERE verdict = 'fatal'"))
 
 
 def test_what_models_wrote_is_all_there_and_acts_on_nothing(tmp_path):
@@ -107,14 +76,3 @@ def test_what_models_wrote_is_all_there_and_acts_on_nothing(tmp_path):
         lines = list(transcript_lines(run, 0, 0))
         asked = [line for line in lines if line == "-- talk"]
         assert len(asked) == 2
-
-
-def test_predictions_stand_beside_their_decision(tmp_path):
-    """It predicts defection of all: right of who never cooperates, wrong of who repays."""
-    with talking(tmp_path / "run", "") as run:
-        lines = [line for line in game_lines(run, run.cells[0], 0) if "predicts" in line.text]
-        asked = {step for (step,) in query(run, "SELECT step FROM answers WHERE episode = 0")}
-    repays, defects, *_ = [line.text for line in lines if line.step == 4]
-    assert "move of Player 1: defect; true: cooperate" in repays
-    assert "move of Player 2: defect; right" in defects
-    assert asked == {line.step for line in lines}

@@ -140,18 +140,6 @@ def test_an_eve_who_hears_almost_what_bob_hears(
     check(on_score_grid(bob), on_score_grid(eve), code, ("assignment", eve_matching))
 
 
-@pytest.mark.parametrize("matching", MATCHINGS)
-def test_zero_is_found_where_eve_hears_what_bob_hears(matching) -> None:
-    rng = np.random.default_rng(1)
-    scores = on_score_grid(rng.normal(size=(60, 4)) / 4)
-    assert best_hints(scores, scores, 5, (matching, matching)) is None
-
-
-def test_scores_off_the_grid_are_refused() -> None:
-    with pytest.raises(ValueError, match="multiples"):
-        best_hints(np.full((3, 4), 0.1), np.zeros((3, 4)), 0, ("greedy", "greedy"))
-
-
 class TestSearch:
     lists = shipped_lists()
     bob = ListenerSpec(shipped_embedding("minilm"))

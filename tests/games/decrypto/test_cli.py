@@ -1,3 +1,5 @@
+"""Tables, figures, exports and commands on a small run of language models with probes."""
+
 from __future__ import annotations
 
 import csv
@@ -6,10 +8,12 @@ import itertools
 
 import pytest
 from asking import query
+from layout import check
 
 from tomeval.games.decrypto.replays import read_games
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.decrypto.tables import TABLES, table_rows
+from tomeval.plots import Options, draw
 from tomeval.report.exporting import export_run
 from tomeval.runs.results import Run
 
@@ -27,6 +31,7 @@ eve = true
 eve_reminded = true
 bob = true
 beliefs = true
+beliefs_in_view = true
 [players.script]
 [players.minilm]
 embedding = "minilm"
@@ -44,14 +49,7 @@ def small(tmp_path_factory):
     return folder / "run"
 
 
-SPECIAL = {
-    "replay": "replays no recorded games",
-    "planted": "no data for this table, which needs strategies with belief(...) for Alice: ",
-}
-"""Tables that only some runs have, and what is said of others."""
-
-
-@pytest.mark.parametrize("what", [name for name in TABLES if name not in SPECIAL])
+@pytest.mark.parametrize("what", [name for name in TABLES if name not in ("replay", "planted")])
 @pytest.mark.parametrize("by", [(), ("encoder",), ("interceptor", "encoder")])
 def test_tables(small, tomeval, what, by) -> None:
     args = ["table", small, "--what", what, "--format", "csv"]
@@ -86,27 +84,10 @@ def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
     ]
 
 
-@pytest.mark.parametrize("what", SPECIAL)
-def test_a_table_for_some_runs_alone(small, tomeval, what) -> None:
-    code, _, err = tomeval("table", small, "--what", what)
-    assert code == 2
-    assert SPECIAL[what] in err
-    assert "planted" not in tomeval("table", small)[2]
-
-
 def test_transcript(small, tomeval) -> None:
-    command = ("transcript", small, "--cell", "0")
-    _, out, _ = tomeval(*command, "--episode", "1", "--no-calls")
+    _, out, _ = tomeval("transcript", small, "--cell", "0", "--episode", "1", "--no-calls")
     assert "== step 2: Alice (script), encode: " in out
     assert "[predicts keywords: one, two, three, four; true: " in out
-    assert "You are playing a word game" not in out
-    _, out, _ = tomeval(*command)
-    assert (
-        out.count("> You are playing a word game") == 3 + 6
-    )  # each seat's first, and each probe's
-    assert "-- encoder: encode" in out
-    code, _, err = tomeval("transcript", small, "--cell", "99")
-    assert (code, "no cell 99" in err) == (2, True)
 
 
 def test_export(small, tomeval) -> None:
@@ -148,16 +129,28 @@ def test_play(tmp_path, tomeval) -> None:
     assert games.read_text() == "{}"
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("play", "decrypto", "--other", "minlm"), "did you mean 'minilm'"),
-        (("play", "decrypto", *("--other", "random") * 3), "one or two other players, not 3"),
-    ],
-)
-def test_one_clear_message(tmp_path, tomeval, monkeypatch, args, message) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, out, err = tomeval(*args)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert len(err.splitlines()) == 1
+@pytest.fixture(scope="module")
+def drawn(small):
+    with Run(small) as run:
+        return {drawing.stem: drawing for drawing in draw(run, every=True)}
+
+
+def test_every_figure_of_its_own_and_of_every_domain(drawn) -> None:
+    assert {drawing.name for drawing in drawn.values()} == {"perspective", "forest", "differences"}
+
+
+def test_lines_show_the_rows_of_the_table(small, drawn) -> None:
+    with Run(small) as run:
+        turns = table_rows("turns", run, ["encoder"])
+    (axes,) = [a for a in drawn["perspective"].figure.axes if a.lines]
+    lines = {line.get_label(): line.get_ydata().tolist() for line in axes.lines}
+    mine = [row for row in turns if row["encoder"] == "script"]
+    assert lines["predicted"] == [row["predicted_eve_percent"] for row in mine]
+    assert lines["actual"] == [row["interception_percent"] for row in mine]
+
+
+@pytest.mark.parametrize("column", ["double", "single"])
+def test_nothing_overlaps(small, column) -> None:
+    with Run(small) as run:
+        for drawing in draw(run, ["perspective"], Options(column)):
+            check(drawing.figure)

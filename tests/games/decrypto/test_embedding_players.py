@@ -181,31 +181,6 @@ def test_forms_are_those_of_the_rules() -> None:
 
 
 class TestEncoder:
-    def test_every_candidate_is_as_likely(self) -> None:
-        """First hints of one deal under many streams: 8 candidates, 4,000 draws."""
-        words = tuple(LISTS.keywords[i] for i in (17, 170, 320, 512))
-        view = Game(Deal(words, ((3, 1, 2),)), Rules(turns=1)).view(ALICE)
-        stream, spec = seat_stream(1, "encoder", "b"), EncoderSpec(WORDNET, 8)
-        rngs = [stream.episode(game, ENCODER_DRAWS) for game in range(4000)]
-        alices = [EmbeddingEncoder(Chair(0, rng), spec, LISTS) for rng in rngs]
-        given_hints = [asyncio.run(alice.answer(view, None)).action[0] for alice in alices]
-        words_given, counts = np.unique(given_hints, return_counts=True)
-        assert len(words_given) == 8
-        assert ((counts - 500) ** 2 / 500).sum() < 24.3  # chi-square, 7 df, p = 0.001
-
-    def test_careful_without_a_choice(self) -> None:
-        """No candidate is nearer to its own keyword: the one that comes closest is given."""
-        words = ["ka", "kb", "kc", "kd", "one", "two", "six"]
-        vectors = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0.1, 1, 0], [0.4, 1, 0], [0, 1, 0]]
-        lists = WordLists(tuple(words[:4]), tuple(words[4:]))
-        toy = Embedding.of("toy", words, vectors)
-        players = (EncoderSpec(toy, 3, True), ListenerSpec(toy), ListenerSpec(toy))
-        for game in range(5):
-            alice = seats(players, 1, game, lists)[0]
-            state = Game(Deal(lists.keywords, ((1, 2, 3),)), Rules(turns=1))
-            hints = asyncio.run(alice.answer(state.view(ALICE), None)).action
-            assert hints[0] == "two"  # 0.37 - 0.93 is the smallest shortfall
-
     def test_a_bank_that_runs_out(self) -> None:
         words = ("ka", "kb", "kc", "kd", "one", "two")
         toy = Embedding.of("toy", words, np.random.default_rng(1).normal(size=(6, 3)))
@@ -222,12 +197,6 @@ class TestEncoder:
 
 
 class TestListeners:
-    def test_unknown_matching(self) -> None:
-        with pytest.raises(
-            TomevalError, match=r"unknown matching 'gready' \(did you mean 'greedy'"
-        ):
-            ListenerSpec(MINILM, "gready")
-
     def test_hints_without_a_vector_score_nothing_and_are_named(self) -> None:
         words = ("piano", "queen", "bread", "beach")
         players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM))
@@ -240,12 +209,6 @@ class TestListeners:
         said = asyncio.run(eve.answer(game.view(EVE, hints), None))
         assert said.details == {"unknown_hints": ["zzyzx"]}
 
-    def test_without_history_eve_guesses_the_first_code(self) -> None:
-        players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM))
-        assert {play_in_seats(players, 1, number).turns[0].eve for number in range(30)} == {
-            CODES[0]
-        }
-
     def test_eve_uses_the_history_and_nothing_else(self) -> None:
         """Other keywords, same hints: the same guess."""
         players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(WORDNET))
@@ -257,39 +220,3 @@ class TestListeners:
                 said = asyncio.run(eve.answer(state.view(EVE, turn.hints), None))
                 assert said.action == turn.eve
                 state = Game(state.deal, state.rules, (*state.turns, turn))
-
-    def test_unknown_keyword(self) -> None:
-        bob = seats((EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM)), 1, 0)[1]
-        game = Game(Deal(("piano", "queen", "zzyzx", "beach"), CODES[:8]))
-        with pytest.raises(TomevalError, match="no vector for 1 of 1 words: 'zzyzx'"):
-            asyncio.run(bob.answer(game.view(BOB, ("violin", "king", "sand")), None))
-
-
-class TestFacts:
-    """What the reference reports of embedding pairs, with 1,000 games each."""
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("matching", MATCHINGS)
-    @pytest.mark.parametrize("eve", [MINILM, WORDNET], ids=lambda e: e.name)
-    def test_pairs_with_one_embedding_are_clearly_better(self, eve, matching) -> None:
-        miscommunicated, turns = {}, {}
-        for alice, bob in itertools.product((MINILM, WORDNET), repeat=2):
-            players = (
-                EncoderSpec(alice, 16),
-                ListenerSpec(bob, matching),
-                ListenerSpec(eve, matching),
-            )
-            played = [play_in_seats(players, 1, number) for number in range(1000)]
-            lost = [game.outcome in ("miscommunication", "both") for game in played]
-            miscommunicated[alice is bob, alice.name] = interval(lost)
-            turns[alice is bob, alice.name] = interval([len(game.turns) for game in played])
-        for one in ("minilm", "wordnet"):
-            for other in ("minilm", "wordnet"):
-                assert miscommunicated[True, one][1] < miscommunicated[False, other][0]
-                assert turns[True, one][0] > turns[False, other][1]
-
-
-def interval(values) -> tuple[float, float]:
-    """95 % interval of a mean over games."""
-    half = 1.96 * np.std(values, ddof=1) / np.sqrt(len(values))
-    return float(np.mean(values) - half), float(np.mean(values) + half)

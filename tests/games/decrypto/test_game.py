@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import (
     CODES,
     OUTCOMES,
@@ -110,12 +109,6 @@ def test_what_eve_sees_does_not_depend_on_keywords_or_the_current_code(
         assert one.view(BOB, now) != two.view(BOB, now)
 
 
-def test_a_finished_game_takes_no_turn() -> None:
-    game = Game(Deal(KEYS, CODES), Rules(turns=1)).after(HINTS, WRONG, WRONG)
-    with pytest.raises(ValueError, match="over"):
-        game.after(HINTS, WRONG, WRONG)
-
-
 def test_deals_are_seeded_and_uniform() -> None:
     stream = deal_stream(11)
     games = [deal(WORDS, Rules(), stream.episode(i)) for i in range(4000)]
@@ -128,11 +121,6 @@ def test_deals_are_seeded_and_uniform() -> None:
     assert abs(firsts - 4000 / 24).max() < 5 * np.sqrt(4000 / 24)
     heads = np.bincount([WORDS.index(game.keywords[0]) for game in games], minlength=9)
     assert abs(heads - 4000 / 9).max() < 5 * np.sqrt(4000 / 9)
-
-
-def test_too_few_keywords() -> None:
-    with pytest.raises(TomevalError, match="needs 4 keywords"):
-        deal(["a", "b", "c"], Rules(), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -148,22 +136,24 @@ def test_codes_as_people_and_programs_write_them(said, code) -> None:
     assert read_code(said) == code
 
 
-@pytest.mark.parametrize(
-    ("word", "keyword", "expected"),
-    [
-        ("rivers", "river", True),
-        ("dancing", "dancer", True),
-        ("running", "run", True),
-        ("glasses", "glass", True),
-        ("king's", "king", True),
-        ("café", "cafe", True),
-        ("train", "rain", False),
-        ("sunlight", "sun", False),
+FORMS = {
+    True: [
+        *(("rivers", "river"), ("dancing", "dancer"), ("running", "run"), ("glasses", "glass")),
+        *(("king's", "king"), ("café", "cafe"), ("ladies'", "lady"), ("runners’", "run")),
+        *(("dancing’s", "dance"), ("rock'n'roll", "rock"), ("smørs", "smor"), ("ŁODZ'", "lodz")),
+        *(("ocean", "ocean’s"), ("jacks'", "jack-o'-lantern")),
     ],
-)
-def test_forms(word, keyword, expected) -> None:
-    assert is_form(word, keyword) is expected
-    assert is_form(keyword, word) is expected
+    False: [
+        *(("train", "rain"), ("sunlight", "sun"), ("bank's", "driver's"), ("it'd", "cold'd")),
+        *(("o'clock", "o'neill"), ("James'", "jamb")),
+    ],
+}
+
+
+@pytest.mark.parametrize("expected", FORMS)
+def test_forms(expected) -> None:
+    assert [pair for pair in FORMS[expected] if is_form(*pair) is not expected] == []
+    assert [pair for pair in FORMS[expected] if is_form(*pair[::-1]) is not expected] == []
 
 
 @pytest.mark.parametrize(
@@ -213,25 +203,6 @@ def test_apostrophes_of_any_kind_hide_no_keyword(form, sign) -> None:
 )
 def test_signs_accents_and_kinds_of_letters_hide_no_keyword(hint) -> None:
     assert "a keyword" in (hint_fault((hint, "snow", "bank"), KEYS, RIGHT) or "")
-
-
-@pytest.mark.parametrize(
-    ("hint", "keyword"),
-    [
-        ("ladies'", "lady"), ("runners’", "run"), ("dancing’s", "dance"), ("rock'n'roll", "rock"),
-        ("smørs", "smor"), ("ŁODZ'", "lodz"), ("ocean", "ocean’s"), ("jacks'", "jack-o'-lantern"),
-    ],
-)  # fmt: skip
-def test_keywords_and_plural_possessives(hint, keyword) -> None:
-    assert is_form(hint, keyword)
-
-
-@pytest.mark.parametrize(
-    ("hint", "keyword"),
-    [("bank's", "driver's"), ("it'd", "cold'd"), ("o'clock", "o'neill"), ("James'", "jamb")],
-)
-def test_the_same_ending_is_no_form(hint, keyword) -> None:
-    assert not is_form(hint, keyword)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import json
-import re
-
 import pytest
 from decrypto_support import (
     ALL_PROBES,
@@ -16,12 +13,11 @@ from decrypto_support import (
 )
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.decrypto.game import Rules, as_code, hint_fault
+from tomeval.games.decrypto.game import Rules
 from tomeval.games.decrypto.scripts import play_decrypto
 from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES, Probes
 from tomeval.lexicon.words import WordLists
 from tomeval.models.base import BackendError
-from tomeval.strategies.templates import Prompts
 
 STRATEGIES = [
     {},
@@ -110,21 +106,6 @@ def test_bob_and_eve_do_not_read_the_code_of_the_turn() -> None:
         (text,) = found[role].texts()
         assert "2-4-1" not in text
         assert "first: cat\nsecond: dog\nthird: owl" in text
-
-
-def test_conversation_tells_every_turn_once_and_keeps_own_replies() -> None:
-    found = logs()
-    play(table(found, every={"memory": "conversation"}))
-    request = found["encoder"].requests[-1]
-    roles = [message.role for message in request.prompt.messages]
-    assert roles == ["user", "assistant"] * 2 + ["user"]
-    texts = [message.content for message in request.prompt.messages]
-    assert "The keywords:" in texts[0]
-    assert all("The keywords:" not in text for text in texts[1:])
-    assert texts[1].endswith('Final answer: {"hints": ["cat", "dog", "owl"]}')
-    assert texts[2].startswith("Turn 1 is over.")
-    assert texts[4].startswith("Turn 2 is over.")
-    assert "Turn 1 is over" not in texts[4]
 
 
 def test_a_reply_that_cannot_be_read_is_not_remembered_and_its_turn_is_told() -> None:
@@ -218,21 +199,6 @@ def test_a_probe_without_a_reply_ends_nothing() -> None:
     assert len(outcomes) > 1  # others than those on the keywords are answered
 
 
-def test_social_predicts_its_draft_and_is_shown_it() -> None:
-    found = logs()
-    options = {"strategy": {"encoder": "Social QA"}}
-    played = play(table(found, every=options, rules=Rules(turns=1)))
-    draft, bob, eve, final = found["encoder"].texts()
-    assert "Given that" not in draft
-    assert "you could give these hints for the code 2-4-1: cat; dog; owl." in bob
-    assert "Which code will Bob guess?" in bob
-    assert "Which code will Eve guess?" in eve
-    assert "Given that you have thought of the hints cat; dog; owl" in final
-    assert "you think Bob will guess 1-2-3 and Eve will guess 1-2-3" in final
-    assert not played.turns[0].told
-    assert played.turns[0].details["encoder"]["draft_eve"] == (1, 2, 3)
-
-
 def test_oracle_is_told_what_then_is_guessed() -> None:
     drafts = [["cat", "dog", "owl"], ["fox", "hen", "cow"]]
     found = logs()
@@ -248,124 +214,6 @@ def test_oracle_is_told_what_then_is_guessed() -> None:
     assert "You know for certain that for these Bob will guess 2-4-1" in found["encoder"].texts()[1]
     assert (played.turns[0].hints, played.turns[0].bob) == (("fox", "hen", "cow"), (1, 2, 3))
     assert len(found["decoder"].requests) == 2  # the draft, then what was given
-
-
-def noting(question):
-    """Answer with notes that name the turn, and probes and drafts without."""
-    notes = ""
-    if 'begins with "Plans:"' in question:
-        turn = re.findall(r"^This is turn (\d+) of at most", question, re.M)[-1]
-        notes = f"Plans: plan {turn}\n- Insights: insight {turn}\n"
-    answer = everything(question).split("Final")[1]
-    return f"{notes}Now then.\nFinal{answer}"
-
-
-@pytest.mark.parametrize("memory", ["restated", "conversation"])
-@pytest.mark.parametrize("answer", ["", " + CoT"])
-def test_notes_are_shown_in_the_next_turn_and_not_before(memory, answer) -> None:
-    found = logs(noting)
-    options = {"strategy": f"Plans + Insights{answer}", "memory": memory}
-    played = play(table(found, probes=ALL_PROBES, every=options))
-    assert played.status == "complete"
-    for role in ROLES:
-        asked = {"move": [], "probe": []}
-        for request in found[role].requests:
-            text = request.prompt.messages[-1].content
-            kind = "move" if request.sampling.temperature > 0 else "probe"
-            asked[kind].append(text)
-            shown = re.findall(
-                r"earlier in this game:\nPlans: plan (\d)\n- Insights: i.* (\d)", text
-            )
-            turn = re.findall(r"(?:^This is turn|In turn) (\d+) (?:of|you|Alice)", text, re.M)[-1]
-            assert shown == ([(str(int(turn) - 1),) * 2] if turn != "1" else [])
-            assert ('begins with "Plans:"' in text) == (kind == "move")
-            assert text.count("plan ") == text.count("insight ") == len(shown)
-        assert len(asked["move"]) == 3
-        assert bool(asked["probe"]) == (role != "decoder")
-    calls = [call["purpose"] for _, _, call in played.calls]
-    assert "plan" not in calls  # notes come with the answers
-
-
-@pytest.mark.parametrize("memory", ["restated", "conversation"])
-def test_examples_stand_before_moves_alone_and_once_in_a_conversation(memory) -> None:
-    found = logs()
-    options = {"strategy": "CoT + 3-Shot", "memory": memory}
-    play(table(found, probes=ALL_PROBES, every=options))
-    for role in ROLES:
-        for request in found[role].requests:
-            text = "\n".join(message.content for message in request.prompt.messages)
-            probe = request.sampling.temperature == 0
-            again = memory == "conversation" and len(request.prompt.messages) > 1
-            assert text.count("Example 3.") == (1 if again or not probe else 0)
-            assert "Think step by step" in request.prompt.messages[-1].content
-
-
-EXAMPLE = re.compile(r"^Example \d\. (.+)\nReasoning: .+\nFinal answer: (.+)$", re.M)
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_worked_examples_keep_the_rules(role) -> None:
-    text = Prompts("decrypto").render(f"answer/examples_{role}", marker="Final answer:")
-    found = EXAMPLE.findall(text)
-    assert len(found) == 3
-    for told, said_ in found:
-        answer = json.loads(said_)
-        keywords = tuple(re.findall(r"[1-4] (\w+)", told.partition(".")[0]))
-        assert len(keywords) == (0 if role == "interceptor" else 4)
-        past = [re.findall(r"[^;]+", hints) for hints in re.findall(r"\d: ([^.]+)\.", told)]
-        given = [hint.strip() for hints in past for hint in hints if hint != "none yet"]
-        assert len(past) == (4 if given else 0)
-        assert len(given) % 3 == 0  # three a turn
-        if role == "encoder":
-            code = tuple(map(int, re.findall(r"Code (\d)-(\d)-(\d)\.", told)[0]))
-            hints = tuple(answer["hints"])
-        else:
-            code = tuple(answer["code"])
-            hints = tuple(re.findall(r"The hints are (.+), (.+), (.+)\.", told)[0])
-        assert as_code(code) == code
-        assert hint_fault(hints, keywords, code) is None
-        assert not set(hints) & set(given)
-
-
-def test_who_keeps_a_draft_is_answered_as_told() -> None:
-    found = logs()
-    options = {"strategy": {"encoder": "Oracle"}}
-    played = play(table(found, every=options, rules=Rules(turns=1)))
-    assert len(found["decoder"].requests) == len(found["interceptor"].requests) == 1
-    assert played.turns[0].details["encoder"]["draft_bob"] == played.turns[0].bob
-    assert [role for _, role, _ in played.calls].count("decoder") == 1
-
-
-def test_s2a_replaces_the_past_once_a_turn() -> None:
-    found = logs(lambda q: "SUMMARY" if "Rewrite" in q else everything(q))
-    play(table(found, every={"strategy": "S2A"}, probes=ALL_PROBES))
-    # None in turn 1; then one to guess by, and one for the probes.
-    assert len(found["interceptor"].asked("Rewrite the hints")) == 4
-    for text in found["interceptor"].asked("turn 3 of at most"):
-        assert "SUMMARY" in text
-        assert "Turns so far" not in text
-    assert len(found["interceptor"].asked("Rewrite", "You are Eve", "play turn 3")) == 1
-    assert len(found["interceptor"].asked("Rewrite", "You are Eve", "say in turn 3")) == 1
-
-
-def test_reflexion_shows_the_last_lessons() -> None:
-    count = 0
-
-    def answer(question):
-        nonlocal count
-        if "Write one lesson" in question:
-            count += 1
-            return f"lesson {count}"
-        return everything(question)
-
-    found = logs()
-    found["decoder"] = Logged(answer)
-    rules = Rules(turns=4, miscommunications=9, interceptions=9)
-    play(table(found, rules=rules, every={"strategy": "Reflexion 2"}))
-    last = found["decoder"].texts()[-1]
-    assert "- lesson 2\n- lesson 3\n\nThis is turn 4 of" in last
-    assert "lesson 1" not in last
-    assert count == 3  # none after the last turn
 
 
 def test_beliefs_are_asked_from_turn_2_and_b_c_only_where_a_is_wrong() -> None:
@@ -401,9 +249,10 @@ def test_beliefs_with_and_without_the_earlier_answer_in_view(probes, expected) -
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"strategy": "LM"}, "cannot play Decrypto"),
-        ({"strategy": "Social LM + QA"}, "'social_lm' has no meaning here"),
-        ({"strategy": "Social QA"}, "only for the encoder"),
+        ({"strategy": "QA -Payoffs"}, "cannot play Decrypto: '-payoffs' has no meaning here"),
+        ({"strategy": "Reflexion 1 -History"}, "a lesson needs the turn that is over"),
+        ({"strategy": "LM -History", "memory": "conversation"}, "-History leaves out the past"),
+        ({"strategy": "Oracle"}, "only for the encoder"),
         ({"strategy": {"decodr": "QA"}}, "did you mean 'decoder'"),
         ({"max_attempts": 0}, "max_attempts must be a number from 1"),
     ],

@@ -49,6 +49,7 @@ def played(games, **more) -> Played:
         "believed": {question: np.full(n, "") for question in INTERCEPTOR_QUESTIONS},
         "keywords": np.full(n, comparable(KEYS)),
         "best": best.astype(float),
+        "random": best / 4.0,
         "planted": Planted.nothing(n),
     }
     return Played(**(data | more))
@@ -290,32 +291,3 @@ def test_clusters_of_one_are_plain_wilson_and_copies_add_nothing() -> None:
     assert copied.share == plain.share
     assert copied.low < plain.low  # 80 turns that say no more than 10 games do
     assert copied.high > plain.high
-
-
-@pytest.mark.parametrize(("p", "correlation"), [(0.5, 0.0), (0.5, 0.6), (0.1, 0.3)])
-def test_coverage_of_the_clustered_interval(p, correlation) -> None:
-    rng = np.random.default_rng(7)
-    games, repeats = 32, 400
-    covered = plain = 0
-    for _ in range(repeats):
-        size = rng.integers(2, 9, games)
-        if correlation:
-            odds = (1 - correlation) / correlation
-            chance = rng.beta(p * odds, (1 - p) * odds, games)
-        else:
-            chance = np.full(games, p)
-        cluster = np.repeat(np.arange(games), size)
-        hits = rng.random(len(cluster)) < chance[cluster]
-        found = clustered_share(hits, cluster)
-        covered += found.low <= p <= found.high
-        low, high = wilson(hits.sum(), len(hits))
-        plain += low <= p <= high
-    assert covered / repeats > 0.91
-    if correlation:  # what ignoring the games would do
-        assert plain / repeats < 0.9
-
-
-def test_nothing_to_count() -> None:
-    found = clustered_share([], [])
-    assert math.isnan(found.share)
-    assert found.items == 0

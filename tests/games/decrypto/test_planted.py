@@ -12,7 +12,6 @@ from asking import query
 from decrypto_support import Logged, everything, experiment, play, said, table
 from support import scripts
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import CODES, Rules
 from tomeval.games.decrypto.played import Planted, plant_guess
 from tomeval.games.decrypto.scripts import play_decrypto
@@ -20,7 +19,6 @@ from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.decrypto.tables import table_rows
 from tomeval.play.runner import run_experiment
 from tomeval.runs.results import Run
-from tomeval.strategies.asking import flatten
 
 CODE = (2, 4, 1)
 
@@ -104,21 +102,6 @@ def test_alice_reads_what_is_stated_and_eves_true_guess_is_kept() -> None:
         assert facts["belief"]["accuracy"] == accuracy / 100
 
 
-def test_an_eve_who_cannot_be_read_leaves_a_statement_that_is_neither() -> None:
-    found = {role: Logged(everything) for role in ROLES}
-    found["interceptor"] = Logged(lambda question: "I do not know.")
-    options = {"strategy": {"encoder": "Belief 50% (own)"}, "max_attempts": 1}
-    where = table(found, every=options, rules=Rules(turns=1))
-    where.on_invalid = "random"
-    turn = play(where).turns[0]
-    assert turn.details["encoder"]["belief"]["right"] is None
-
-
-def test_it_is_for_alice_alone() -> None:
-    with pytest.raises(TomevalError, match="is only for the encoder"):
-        table({role: Logged(everything) for role in ROLES}, every={"strategy": "Belief 5% (own)"})
-
-
 def test_an_alice_of_known_use_is_recovered(tmp_path) -> None:
     """She gives other hints if and only if she is warned: a slope of 1, and all she is told."""
 
@@ -161,34 +144,3 @@ def test_an_alice_of_known_use_is_recovered(tmp_path) -> None:
     assert low <= 1 <= high
     assert len(told.accuracy) == len(facts)
     assert [fact["belief"]["right"] for fact in facts] == told.right.tolist()
-
-
-def test_one_lost_answer_hides_no_measure(tmp_path) -> None:
-    """In the first turn of the first game Alice could not be read; she is told in others."""
-
-    def slow_to_start(request):
-        asks = request.prompt.messages[-1].content
-        if '{"hints"' in asks and "Turn 1: hints" not in flatten(request.prompt):
-            return "I do not know."
-        return play_decrypto(request)
-
-    with scripts(slow=slow_to_start):
-        made = experiment(
-            players={
-                "slow": {"model": "scripted:slow", "strategy": {"encoder": "Belief 60% (own)"}},
-                "minilm": {"embedding": "minilm"},
-            },
-            pairings=[{"encoder": "slow", "decoder": "minilm", "interceptor": "minilm"}],
-            episodes=3,
-            probes={},
-            on_invalid="random",
-        )
-        run_experiment(made, tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        steps = "SELECT step, json_extract(details, '$.encoder.belief') IS NULL FROM step_records"
-        assert {bool(lost) for step, lost in query(run, steps) if step == 1} == {True}
-        assert {bool(lost) for step, lost in query(run, steps) if step > 1} == {False}
-        assert "use_slope" in run.measures
-        [row] = table_rows("planted", run)
-        assert [n for n, table in run.tables.items() if table.reported(run)] == ["planted"]
-    assert row["turns"] > row["games"] == 3

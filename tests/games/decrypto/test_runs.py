@@ -10,13 +10,10 @@ from decrypto_support import Logged, everything, experiment, said
 from support import dump
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import CODES, Turn
 from tomeval.games.decrypto.played import pool
 from tomeval.games.decrypto.replays import RecordedGame, write_games
-from tomeval.games.decrypto.scripts import play_decrypto
 from tomeval.games.decrypto.tables import TABLES, table_rows
-from tomeval.models.base import GenerateRequest, LocalModel, Reply
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
@@ -104,13 +101,6 @@ def test_a_lost_prediction_of_a_draft_counts_once(tmp_path, monkeypatch) -> None
     assert row["invalid_rate"] == row["reask_rate"] == status["reask_rate"] == 1 / 3
 
 
-def test_a_run_that_stops_says_where(tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(SCRIPTS, "logged", Logged(lambda question: "nothing"))
-    players = {"l": {"model": "scripted:logged", "max_attempts": 1}}
-    with pytest.raises(TomevalError, match="l, l, l, seed 5, game 0: Alice, encode: the answer"):
-        run_experiment(experiment(players=players, on_invalid="stop"), tmp_path / "a")
-
-
 def test_beliefs_in_view_are_stored_and_measured_apart(tmp_path) -> None:
     """The script names the keywords that it is shown, whatever answer of its own is quoted."""
     settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 2, "seed": 1}
@@ -162,18 +152,6 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     assert first["predicted_eve_percent"] == 100.0
 
 
-def test_a_random_eve_intercepts_one_turn_in_24(tmp_path) -> None:
-    players = {"s": {"model": "scripted:decrypto"}, "chance": {"kind": "random"}}
-    pairings = [{"encoder": "s", "decoder": "s", "interceptor": "chance"}]
-    with tomeval.run(
-        experiment(players=players, pairings=pairings, episodes=60), tmp_path / "a"
-    ) as run:
-        (row,) = table_rows("outcomes", run)
-    low, high = (row[f"interception_per_turn_percent_ci95_{end}"] for end in ("low", "high"))
-    assert low < 100 / 24 < high
-    assert high - low < 6
-
-
 def test_regret_against_embedding_partners(tmp_path) -> None:
     seated = [{"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"}]
     run_experiment(
@@ -193,44 +171,6 @@ def test_regret_against_embedding_partners(tmp_path) -> None:
     assert (
         played[1].best >= (played[1].bob == played[1].code) * (played[1].eve != played[1].code)
     ).all()
-
-
-class Echo(LocalModel):
-    """A local model that counts its batches and answers like the script."""
-
-    name = revision = "echo"
-
-    def __init__(self) -> None:
-        self.batches: list[int] = []
-
-    def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:
-        self.batches.append(len(requests))
-        return [Reply(play_decrypto(request)) for request in requests]  # type: ignore[arg-type]
-
-    def score_batch(self, requests):
-        raise NotImplementedError
-
-    def count_tokens(self, prompt):
-        return None
-
-
-def test_two_local_models_at_one_table_do_not_wait_for_each_other(tmp_path, monkeypatch) -> None:
-    models: dict[str, Echo] = {}
-
-    def opened(spec, **_):
-        return models.setdefault(spec, Echo())
-
-    monkeypatch.setattr("tomeval.play.filling.open_model", opened)
-    data = {
-        "domain": "decrypto",
-        "players": {"a": {"model": "hf:one"}, "b": {"model": "hf:two"}},
-        "pairings": [{"encoder": "a", "decoder": "b", "interceptor": "b"}],
-        "episodes": 12,
-        "probes": PROBES,
-    }
-    run_experiment(make_experiment(data), tmp_path / "a", concurrency=6)
-    assert max(models["hf:one"].batches) >= 6
-    assert {row[2] for row in dump(tmp_path / "a")["episodes"]} == {"complete"}
 
 
 REPLAY = {
@@ -305,11 +245,3 @@ def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
         played = run.cells[0].played
     assert (played.bob == played.code).all()
     assert played.own.all()
-
-
-def test_records_that_change_are_another_experiment(tmp_path) -> None:
-    write_games(tmp_path / "games.json", [record((1, 0))])
-    run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")
-    write_games(tmp_path / "games.json", [record((1, 1))])
-    with pytest.raises(TomevalError, match="holds another experiment"):
-        run_experiment(make_experiment(REPLAY, base=tmp_path), tmp_path / "a")

@@ -34,16 +34,6 @@ def test_eve_plays_a_game_to_its_end(tmp_path) -> None:
         assert word in screen
 
 
-def test_mistakes_are_forgiven_with_a_message(tmp_path) -> None:
-    lines = ["", "2", "1-1-2", "1 2 5", "history", "?", "2, 4, 1"]
-    record, screen, _ = sit_down("interceptor", lines, tmp_path / "g.json", rules={"turns": 1})
-    assert record is not None
-    assert record.turns[0].eve == (2, 4, 1)
-    assert screen.count("A code is three different digits") == 2
-    assert screen.count("No turn has been played yet.") == 1
-    assert "Type 3 whole numbers" in screen
-
-
 def test_alice_is_told_what_is_wrong_with_her_hints(tmp_path) -> None:
     lines = ["snow", "a, b, c, d", "meal, b, c", "meals, b, c", "1, 2, 3", " big  cat , owl, fox "]
     record, screen, _ = sit_down("encoder", lines, tmp_path / "g.json", rules={"turns": 1})
@@ -65,11 +55,3 @@ def test_a_game_that_is_broken_off_keeps_its_finished_turns(tmp_path) -> None:
     assert again is not None
     assert len(again.turns) == 2
     assert "The game was not finished." in screen
-
-
-def test_nothing_is_recorded_of_no_turn(tmp_path) -> None:
-    out = tmp_path / "games.json"
-    record, screen, _ = sit_down("interceptor", ["q"], out)
-    assert record is None
-    assert not out.exists()
-    assert "nothing is recorded" in screen

@@ -18,7 +18,7 @@ from typing import Any
 
 from tomeval.core.credentials import confirmed_code
 from tomeval.core.errors import TomevalError
-from tomeval.core.plugins import loaded_plugins
+from tomeval.core.parts import loaded_plugins
 from tomeval.extensions.cluster.replicas import Ended, Lost, RayCluster, Ready, Setting
 from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
@@ -82,7 +82,7 @@ class Replicated(Workers):
                 f"the cells of this experiment cannot be sent to replicas: {error}; define their "
                 "classes and functions at the top level of a module"
             ) from None
-        named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
+        named = [plugin.where for plugin in loaded_plugins() if not plugin.package]
         self._setting = Setting(
             domain=experiment.domain,
             cells=cells,

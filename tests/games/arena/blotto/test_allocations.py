@@ -83,9 +83,3 @@ def test_a_near_miss_of_the_statement_is_still_beaten(fields, units):
         truth[giver] -= 1
         truth[taker] += 1
         assert result(reply, truth) == 1
-
-
-def test_large_boards_are_counted_and_not_listed():
-    assert allocations.count(7, 75) == 324_540_216
-    with pytest.raises(ValueError, match="324540216 allocations are too many"):
-        allocations.every(7, 75)

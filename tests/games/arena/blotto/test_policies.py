@@ -30,14 +30,6 @@ def make(name, options):
     return policy
 
 
-@pytest.mark.parametrize(("name", "options"), MANY)
-def test_a_forfeit_of_the_first_round_shows_a_player_nothing(name, options):
-    policy = make(name, options)
-    memory = policy.start(GAME.view(State(), 1))
-    view = GAME.view(GAME.struck(State(), Ask(0, "allocate"), "forfeit"), 1)
-    assert policy.observe(view, memory) == memory
-
-
 def conversation(policy, rounds):
     """Return the choices of seat 1 before each of some rounds of (seat 0, seat 1)."""
     state = State()
@@ -68,26 +60,6 @@ def test_it_draws_what_it_says_and_each_allocation_once(name, options):
         assert (
             abs(counts[action] / draws - weight) < 6 * (weight * (1 - weight) / draws) ** 0.5 + 1e-9
         )
-
-
-def test_who_never_draws_says_so():
-    """A policy that never draws leaves the generator where it was; one that may draw moves it."""
-    certain = [
-        ("mixture", {"allocations": [[5, 0, 0]]}),
-        ("mixture", {"allocations": [[5, 0, 0], [5, 0, 0], [1, 2, 2]], "weights": [1, 2, 0]}),
-        ("copy", {}),
-    ]
-    expected = [True, True, True]
-    for (name, options), sure in zip([*certain, *MANY], [*expected, *DRAWS], strict=True):
-        policy = make(name, options)
-        assert policy.without_chance == sure, name
-        rng = np.random.default_rng(0)
-        before = rng.bit_generator.state
-        policy.act(GAME.view(State(), 1), ASK, policy.start(GAME.view(State(), 1)), rng)
-        assert (rng.bit_generator.state == before) == sure, name
-
-
-DRAWS = [False, False, False, False, True, True]
 
 
 def certain(name, options, rounds):
@@ -145,8 +117,3 @@ def test_an_allocation_named_twice_counts_twice():
 def test_options_that_make_no_sense_are_one_error(name, options, message):
     with pytest.raises(TomevalError, match=message):
         make(name, options)
-
-
-def test_boards_that_are_too_large_are_refused():
-    with pytest.raises(TomevalError, match=r"divided in 324,540,216 ways, but at most"):
-        Blotto(BlottoRules(fields=7, units=75))

@@ -1,19 +1,12 @@
 """Rules of Blotto: hand-worked matches, faults, endings, what a seat sees."""
 
-import json
-import re
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.arena.named_games import get_kind
-from tomeval.games.blotto.allocations import result
 from tomeval.games.blotto.rules import Blotto, BlottoRules, State
 from tomeval.games.game import Ask, Broken, Probe, Stage
-from tomeval.strategies.templates import Prompts
 
 KIND = get_kind("blotto")
 WIN, LOSE = (0, 3, 3), (2, 2, 2)
@@ -121,26 +114,6 @@ def test_faults(items, broken):
         assert read == tuple(items) if broken is None else read.error == broken.error
 
 
-@given(st.integers(2, 6), st.integers(1, 30))
-def test_the_default_is_even_and_legal(fields, units):
-    game = Blotto(BlottoRules(fields=fields, units=units))
-    default = game.default(game.view(State(), 1), ASK)
-    assert game.broken(default) is None
-    assert max(default) - min(default) <= 1
-    assert list(default) == sorted(default, reverse=True)
-
-
-def test_both_seats_see_their_own_side():
-    game = small()
-    state = played(game, [(WIN, LOSE), (LOSE, LOSE), (WIN, LOSE)])
-    first, second = game.view(state, 0), game.view(state, 1)
-    assert (first.last, second.last) == ((WIN, LOSE), (LOSE, WIN))
-    assert (first.taken, first.lost, second.taken, second.lost) == (2, 0, 0, 2)
-    assert first.number == second.number == 4
-    assert first.events == second.events
-    assert game.view(State(), 0).last is None
-
-
 def test_the_probe_asks_for_the_other_seats_allocation():
     game = small()
     (probe,) = game.probes(State(), ASK)
@@ -189,19 +162,3 @@ def test_where_the_reward_is_no_sum_over_rounds_none_has_a_payoff(rewards):
 def test_parameters_that_make_no_sense_are_one_error(parameters, message):
     with pytest.raises(TomevalError, match=message):
         make(parameters)
-
-
-def test_the_worked_examples_of_prompts_are_right():
-    """Answers are legal on the board that they name, and do what their reasoning says."""
-    view = small().view(State(), 1)
-    values = {"game": small(), "view": view, "marker": "Final answer:"}
-    text = Prompts("arena").render("blotto/examples/allocate", **values)
-    assert "12 units are divided among 4 fields" in text
-    board = small(fields=4, units=12, rounds=7)
-    answers = [json.loads(found)["allocation"] for found in re.findall(r"Final answer: (.*)", text)]
-    against = [(6, 6, 0, 0), (5, 4, 3, 0), (3, 3, 3, 3)]
-    assert len(answers) == 3
-    for answer, other in zip(answers, against, strict=True):
-        assert board.broken(answer) is None
-        assert result(answer, other) == 1
-    assert result(answers[2], against[0]) == -1

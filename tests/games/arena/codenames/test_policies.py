@@ -1,17 +1,14 @@
 """Scripted players of Codenames against plain loops, and what answers are worth at most."""
 
 import itertools
-import json
 import math
 
 import numpy as np
 import pytest
-from asking import query
 from games.arena.codenames.cases import WORDS, small_game
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.probes import (
     best_sequence,
@@ -21,7 +18,6 @@ from tomeval.games.codenames.probes import (
 )
 from tomeval.games.codenames.state import Board
 from tomeval.lexicon.embedding_files import open_embedding
-from tomeval.runs.experiment import make_experiment
 
 
 def worths(game, path, board, covered, risk, caution):
@@ -121,27 +117,6 @@ def test_relabelled_words_change_nothing(tmp_path):
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"temperature": -1}, "temperature must be a number of at least 0, is -1"),
-        ({"caution": float("nan")}, "caution must be a number of at least 0, is nan"),
-        ({"breadth": 0}, "breadth must be a number of at least 1, is 0"),
-    ],
-)
-def test_bad_options_are_named(options, message):
-    with pytest.raises(TomevalError, match=message):
-        EmbeddingPlayer(**options)
-
-
-def test_unknown_embeddings_are_named(tmp_path):
-    game, _ = small_game(tmp_path, (2, 1, 1, 1), 0)
-    with pytest.raises(TomevalError, match=r"minlm.*minilm"):
-        EmbeddingPlayer("minlm").fits(game)
-    with pytest.raises(TomevalError, match="no vector"):
-        EmbeddingPlayer("minilm").fits(game)
-
-
 sequences = st.lists(st.sampled_from("abcd"), unique=True, max_size=3).map(tuple)
 
 
@@ -168,39 +143,3 @@ def test_of_equally_good_sequences_the_first_in_alphabetical_order_is_taken():
         assert best_sequence({(word,): 1 / 3 for word in words}) == (("oak",), 1 / 3)
         pairs = {(word, "end"): 1 / 3 for word in words}
         assert best_sequence(pairs) == (("oak", "end"), 1 / 3)
-
-
-def experiment(subject, others, **more):
-    return make_experiment(
-        {
-            "domain": "arena",
-            "episodes": 4,
-            "seed": 1,
-            "games": {"g": {"game": "codenames", "preset": "small"}},
-            "players": {
-                "one": {"kind": "embedding"},
-                "two": {"kind": "embedding", "embedding": "wordnet"},
-                "model": {"model": "scripted:arena"},
-            },
-            "lineups": [{"game": "g", "subject": subject, "others": others}],
-            **more,
-        },
-        where="x.toml",
-    )
-
-
-@pytest.fixture
-def table(playing):
-    return playing(experiment)
-
-
-def test_a_spymaster_is_asked_what_the_operative_takes(table):
-    """With equal embeddings every prediction of it comes true, with others some fail."""
-    hits = {}
-    for mate in ("one", "two"):
-        run = table("one", [mate, "two", "two"], values=False)
-        rows = query(run, "SELECT question, value FROM answers WHERE question LIKE 'takes%'")
-        assert {question for question, _ in rows} == {"takes_1", "takes_3"}
-        hits[mate] = sum(json.loads(value)["hit"] for _, value in rows) / len(rows)
-    assert hits["one"] == 1
-    assert hits["two"] < 1

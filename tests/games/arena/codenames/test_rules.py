@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from games.arena.codenames.cases import CLUES, small_game
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -173,12 +172,6 @@ def test_reading_answers(kind, items, expected):
     assert (found.error if isinstance(found, Broken) else found) == expected
 
 
-def test_a_word_cannot_be_uncovered_twice():
-    state, _ = run(game(), ("wave", 2), "sea")
-    found = game().read(game().view(state, 1), Ask(1, "guess"), ["sea"])
-    assert found == Broken("target", "'sea' is already uncovered")
-
-
 def properties(view):
     names = (name for name in dir(view) if not name.startswith("_") and name != "game")
     return {name: getattr(view, name) for name in names}
@@ -212,16 +205,6 @@ def test_operatives_see_nothing_of_the_key(order, seed):
             assert made.probes(state, ask) == made.probes(twin, ask)
     if tuple(key) != BOARD.key:
         assert properties(made.view(state, 0)) != properties(made.view(twin, 0))
-
-
-def test_rotations_give_the_subject_every_seat_and_one_mate():
-    rotations = game().rotations
-    assert sorted(row[0] for row in rotations) == [0, 1, 2, 3]
-    for row in rotations:
-        assert sorted(row) == [0, 1, 2, 3]
-        assert row[0] // 2 == row[1] // 2
-    for player in range(4):
-        assert sorted(row[player] for row in rotations) == [0, 1, 2, 3]
 
 
 def test_deals_have_the_counts_and_every_colour_everywhere():
@@ -294,20 +277,3 @@ def test_answers_to_probes():
 def test_bad_parameters_are_named(table, message):
     with pytest.raises(TomevalError, match=message):
         named_game("x", {"game": "codenames", **table}, "x.toml: games.x")
-
-
-def test_pass_cannot_be_a_board_word(tmp_path):
-    path = tmp_path / "words.txt"
-    path.write_text("sea\nPass\nfox\noak\n")
-    with pytest.raises(TomevalError, match="'pass' cannot be a board word"):
-        KIND.make(KIND.rules(red=1, blue=1, neutral=1, words=str(path)))
-
-
-def test_a_bank_without_a_legal_clue_is_named(tmp_path):
-    made, _ = small_game(tmp_path, (1, 1, 1, 1))
-    (tmp_path / "words.txt").write_text("\n".join(CLUES[:4]))
-    (tmp_path / "bank.txt").write_text("\n".join(CLUES[:4]))
-    made = KIND.make(made.parameters)
-    state = made.deal(np.random.default_rng(0))
-    with pytest.raises(TomevalError, match="no legal clue"):
-        made.random(made.view(state, 0), Ask(0, "clue"), np.random.default_rng(0))

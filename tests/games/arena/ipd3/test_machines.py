@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.game import Ask
-from tomeval.games.ipd3 import KIND
 from tomeval.games.ipd3.states import OPPONENTS, PAIRS
 from tomeval.games.ipd3.talk import acts_of, sentence_of
 
 C, D = "cooperate", "defect"
-LETTER = {"C": C, "D": D}
 
 
 def move(history, seat, other, first, rule):
@@ -146,17 +144,6 @@ def test_noise_turns_each_move_by_itself():
 def test_bad_tables(options, message):
     with pytest.raises(TomevalError, match=message):
         policy("machine", **options)
-
-
-def test_who_needs_talk_is_refused_without():
-    for name, cls in KIND.policies.items():
-        if name not in ("machine", "drawn"):
-            talks = name in ("promise_keeper", "promise_breaker", "believer", "once_bitten")
-            assert cls().talks == talks
-            if talks:
-                with pytest.raises(TomevalError, match="talk = 0"):
-                    cls().fits(game_of(talk=0))
-            cls().fits(game_of(talk=1))
 
 
 def chance_of(player, seat, game, log):
@@ -334,8 +321,3 @@ def test_the_table_of_the_manual_can_be_read():
     calm = {moves: p for p, moves in player.plays(("calm",))}
     assert calm == pytest.approx({"CC": 0.9, "CD": 0.1})
     assert player.plays(("angry",)) == ((1.0, "DD"),)
-
-
-def test_the_manual_names_every_player():
-    page = (Path(__file__).parents[4] / "docs/arena/ipd3.md").read_text(encoding="utf-8")
-    assert [name for name in KIND.policies if f"`{name}`" not in page] == []

@@ -1,7 +1,6 @@
 """Rules against hand-worked games and an independent reading of the payoffs."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -154,13 +153,6 @@ def test_moves_are_read(items, expected):
     assert (found.error if isinstance(found, Broken) else found) == expected
 
 
-def test_defaults_cooperate_and_say_nothing():
-    game, state = silent([])
-    view = game.view(state, 0)
-    assert game.default(view, Ask(0, "moves")) == (C, C)
-    assert game.default(view, Ask(0, "talk")) == ""
-
-
 def test_who_is_eliminated_keeps_points_and_pays_no_more():
     game, state = silent([ROUND], reward="points")
     game = game_of(talk=1, rounds=2)
@@ -271,18 +263,3 @@ def test_a_message_is_one_line_to_readers_and_models():
     told = Prompts("arena").render("ipd3/event", game=game, view=view, event=state.log[0])
     for line in (game.line(state.log[0]), told.strip("\n")):
         assert line == "Player 0: Hello Player 2: I promise"
-
-
-@pytest.mark.parametrize("kind", ["talk", "moves"])
-def test_the_worked_examples_of_prompts_are_legal_answers(kind):
-    game = game_of()
-    view = game.view(game.deal(None), 0)
-    values = {"game": game, "view": view, "marker": "ANSWER:"}
-    told = Prompts("arena").render(f"ipd3/examples/{kind}", **values)
-    answers = [line for line in told.splitlines() if line.startswith("ANSWER:")]
-    assert len(answers) == 3
-    form = game.form(view, Ask(0, kind))
-    for line in answers:
-        [(key, items)] = json.loads(line.removeprefix("ANSWER:")).items()
-        assert key == form.key
-        assert not isinstance(game.read(view, Ask(0, kind), items), Broken)

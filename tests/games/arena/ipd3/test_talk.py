@@ -72,16 +72,6 @@ def test_chatter_of_its_own_changes_nothing(acts, chatter):
     assert acts_of(f"{chatter}. {said} {chatter}!", (1, 2)) == acts
 
 
-def test_long_and_odd_texts_are_read_fast():
-    import time
-
-    begin = time.perf_counter()
-    for text in ("i will " * 10_000, "player 1, " * 10_000, " and i will cooperate" * 5_000):
-        acts_of(text, (1, 2))
-        acts_of("i will cooperate with " + text, (1, 2))
-    assert time.perf_counter() - begin < 5
-
-
 def test_words_that_are_kept():
     both = list(itertools.product(("cooperate", "defect"), repeat=2))
     assert [kept((N, N), moves) for moves in both] == [True] * 4

@@ -142,7 +142,7 @@ def test_four_players_with_one_act_a_day(names, pick, order, seat, seed):
 def test_free_talk_counts_as_acts():
     game = make(players=4, talk="free", talk_rounds=1)
     policies = table(game, 1, "reactive", "believer", "liar")
-    for seed in range(4):
+    for seed in range(2):
         check_path(game, 1, policies, np.random.default_rng(seed))
 
 
@@ -151,7 +151,7 @@ def test_free_talk_counts_as_acts():
 def test_five_players(name, seat):
     game = make(players=5)
     policies = table(game, seat, name, pick="next")
-    for seed in range(3):
+    for seed in range(2):
         check_path(game, seat, policies, np.random.default_rng(seed))
 
 
@@ -159,7 +159,7 @@ def test_chance_is_the_mean_of_play():
     game = make(players=5, talk="acts")
     policies = table(game, 2, "reactive", accuses=True)
     expected = KIND.solver(game, 2, policies).chance()
-    rng, total, games = np.random.default_rng(3), 0.0, 4000
+    rng, total, games = np.random.default_rng(3), 0.0, 1000
     for _ in range(games):
         state = game.deal(rng)
         while due := game.due(state):
@@ -223,7 +223,3 @@ def test_the_reply_votes_for_the_stated_mafia():
     assert values.reply({Probe("mafia"): (2,)}) == 2
     assert values.reply({Probe("mafia"): (0,)}) is None  # Player 0 was killed, and not by itself
     assert values.reply({Probe("voted_out", given=1): 1}) is None
-
-
-def test_no_values_for_many_players():
-    assert KIND.solver(make(players=9), 0, table(make(players=9), 0, "follower")) is None

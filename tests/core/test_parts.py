@@ -1,0 +1,264 @@
+"""The extensions: their table says what their objects bring, and strangers may do the same."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from importlib import import_module
+
+import pytest
+
+from tomeval.core import parts
+from tomeval.core.errors import TomevalError
+from tomeval.core.parts import (
+    ADDED,
+    Analysis,
+    CommandPart,
+    NotInstalled,
+    known,
+    named,
+    part,
+    register,
+    resolved,
+    shipped,
+)
+
+
+@pytest.fixture
+def clean(monkeypatch):
+    """Forget what a test adds."""
+    monkeypatch.setattr(parts, "_STATE", parts._Loaded())
+    yield
+    for name in set(sys.modules):
+        if name.startswith("tomeval_plugin"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("kind", ADDED)
+def test_what_the_table_says_is_there(kind) -> None:
+    for name in known(kind):
+        made = part(kind, name)
+        if isinstance(made, Analysis):
+            assert all(resolved(one) is not None for one in made[:3])
+            assert all(one is None or callable(resolved(one)) for one in made[3:])
+        elif kind in ("lists", "engines", "loggers", "commands", "runs"):
+            assert callable(made.run if isinstance(made, CommandPart) else made)
+        elif kind == "exporters":
+            assert callable(resolved(made.write))
+        elif kind == "comparisons":
+            assert callable(made.table)
+
+
+MINE = '''
+"""What a test needs."""
+from tomeval.core.parts import CommandPart, Compared, Exporter, register
+
+def greet(name: str) -> None:
+    """Greet somebody."""
+    print("hello", name)
+
+def chess(game: str, clock: int = 5) -> None:
+    """Play chess."""
+    print("played", game, clock)
+
+CHESS = CommandPart(chess, lambda name: name == "chess", lambda: ["chess"])
+
+def words():
+    """Return words of this test."""
+    return [{"word": "quince"}]
+
+def counted(runs, options):
+    row = {"by": options["by"], "cells": len(runs[0].cells)}
+    return [row], ["above it"], ["below it"]
+
+def write(run, out, mood=""):
+    out.mkdir()
+    (out / "mood.txt").write_text(mood + str(len(run.cells)))
+    return [out / "mood.txt"]
+
+register("commands", "greet", greet)
+register("commands", "play chess", CHESS)
+register("lists", "words", words)
+register("exporters", "mood", Exporter(write, "a mood", ("mood",)))
+register("comparisons", "counted", Compared(counted, ("--by",)))
+'''
+
+
+def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) -> None:
+    from tomeval import run
+
+    file = tmp_path / "mine.py"
+    file.write_text(textwrap.dedent(MINE))
+
+    def call(*arguments):
+        return tomeval("--plugin", file, *arguments)
+
+    assert call("greet", "you")[:2] == (0, "hello you\n")
+    assert "Greet somebody." in call("--help")[1]
+    assert call("play", "chess", "--clock", 3)[:2] == (0, "played chess 3\n")
+    assert "Play chess." in call("play", "chess", "--help")[1]
+    assert "did you mean 'chess'" in call("play", "ches")[2]
+    assert "no such option: --horizon" in call("play", "chess", "--horizon", 3)[2]
+    assert "quince" in call("list", "words")[1]
+    assert "words of this test" in call("list")[1]
+    assert "What a test needs." in call("list", "extensions")[1]
+    assert "a mood" in call("list", "formats")[1]
+    folder = tmp_path / "run"
+    run({"games": "RPS", "subjects": "random", "episodes": 1, "horizon": 2}, folder).close()
+    out = tmp_path / "out"
+    code, _, _ = call("export", folder, "--format", "mood", "--set", "mood=glad", "--out", out)
+    assert (code, (out / "mood.txt").read_text()) == (0, "glad1")
+    code, _, errors = call("export", folder, "--format", "mood", "--set", "mod=x", "--out", out)
+    assert code == 2
+    assert "did you mean 'mood'" in errors
+    code, shown, _ = call("compare", folder, "--what", "counted")
+    assert code == 0
+    assert shown.startswith("above it\n")
+    assert "note: below it" in shown
+    assert [line.split() for line in shown.splitlines() if line.startswith("strategy")] == [
+        ["strategy", "1"]
+    ]
+    code, _, errors = call("compare", folder, "--what", "counted", "--metric", "tom")
+    assert (code, "it applies to: differences" in " ".join(errors.split())) == (2, True)
+    code, _, errors = call("compare", folder, "--what", "countd")
+    assert (code, "did you mean 'counted'" in errors) == (2, True)
+    code, _, errors = call("export", folder, "--format", "mod", "--out", out)
+    assert code == 2
+    assert "did you mean 'mood'" in errors
+
+
+def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> None:
+    from tomeval import run
+    from tomeval.games.decrypto.players import PlayerKind, table_from_spec
+    from tomeval.games.seats import ScriptedSeat
+
+    def seat(chair, luck, lists):
+        return ScriptedSeat(chair)
+
+    kind = PlayerKind(
+        "draws, by its luck",
+        {"luck": 1},
+        lambda player, lists: player.options["luck"],
+        dict.fromkeys(("encoder", "decoder", "interceptor"), seat),
+        lambda text: {"luck": int(text)},
+    )
+    register("players", "decrypto lucky", kind)
+    assert table_from_spec("lucky:3") == {"kind": "lucky", "luck": 3}
+    data = {"domain": "decrypto", "episodes": 2, "players": {"a": {"kind": "lucky"}}}
+    with run(data, tmp_path / "run") as opened:
+        [cell] = opened.cells
+        assert len(cell.episodes) == 2
+        assert cell.definition["players"]["decoder"]["options"] == {"luck": 1}
+    for table, words in (
+        ({"kind": "lucky", "lock": 2}, "no option 'lock' .did you mean 'luck'"),
+        ({"kind": "lucki"}, "unknown kind of player 'lucki' .did you mean 'lucky'"),
+    ):
+        with pytest.raises(TomevalError, match=words):
+            run(data | {"players": {"a": table}}, tmp_path / "other")
+
+
+def test_engines_and_models_come_from_extensions(clean) -> None:
+    from tomeval.models import Backend, model_name, open_model
+    from tomeval.models.scripted import ScriptedModel
+    from tomeval.play.engines import make_engine
+
+    def opener(name, options, opening):
+        return ScriptedModel(lambda request: "J", name)
+
+    class Nowhere:
+        def __init__(self, address, replicas=1):
+            self.given = address, replicas
+
+    register("models", "parrot", Backend(opener, "parrot:WORD", about="says it"))
+    register("engines", "nowhere", Nowhere)
+    assert make_engine("nowhere:here", replicas=3).given == ("here", 3)
+    assert "nowhere" in named("engines")
+    assert model_name("parrot:J") == "parrot:J"
+    assert isinstance(open_model("parrot:J"), ScriptedModel)
+
+
+def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -> None:
+    import tomeval
+    from tomeval.core.resources import experiment_path, shipped, shipped_experiments
+    from tomeval.strategies import parse_strategy
+    from tomeval.strategies.advice import Advice
+    from tomeval.strategies.parts import forget
+    from tomeval.strategies.templates import load_prompts, prompt_sets
+
+    class First(tomeval.Subject):
+        """Always takes the first action."""
+
+        def act(self, observation):
+            return tomeval.Decision(0)
+
+        def predict(self, observation, own_action):
+            return tomeval.Decision(0)
+
+    class Calm(Advice):
+        """Says nothing."""
+
+    home = shipped("prompts")
+    template = sorted((home / "matrix").rglob("*.j2"))[0]
+    own = tmp_path / "set" / template.relative_to(home)
+    own.parent.mkdir(parents=True)
+    own.write_text(template.read_text() + "Again.\n")
+    file = tmp_path / "own.toml"
+    file.write_text('games = "RPS"\nsubjects = ["first_one"]\nepisodes = 1\nhorizon = 2\n')
+    load_prompts.cache_clear()
+    register("subjects", "first_one", First)
+    register("strategies", "Calm", Calm)
+    register("prompts", "twice", tmp_path / "set")
+    register("experiments", "own_one", file)
+    try:
+        assert experiment_path("own_one") == file
+        assert "own_one" in shipped_experiments()
+        [cell] = tomeval.make_experiment({"games": "RPS", "subjects": "first_one"}).cells
+        assert "first_one" in cell.key
+        assert parse_strategy("S2A + calm + CoT").name == "S2A + Calm + CoT"
+        assert "twice" in prompt_sets("matrix")
+        assert load_prompts("matrix", "twice").sha256() != load_prompts("matrix").sha256()
+        with pytest.raises(TomevalError, match=r"subject 'rmax': the name is taken by .*RMax"):
+            register("subjects", "rmax", First)
+    finally:
+        load_prompts.cache_clear()
+        forget("calm")
+
+
+def test_names_are_taken_once(clean) -> None:
+    register("lists", "words", print)
+    with pytest.raises(TomevalError, match=r"list 'words': the name is taken by builtins\.print"):
+        register("lists", "words", len)
+    with pytest.raises(TomevalError, match="taken by the extension 'regression'"):
+        register("comparisons", "regression", print)
+    with pytest.raises(TomevalError, match="cannot be shown"):
+        register("lists", "\n", print)
+    with pytest.raises(TomevalError, match=r"unknown kind of part 'list' .did you mean 'lists'"):
+        register("list", "words", print)
+    register("lists", "words", print)  # itself again
+    assert part("lists", "words") is print
+
+
+def test_one_that_is_not_here_is_one_line(clean, monkeypatch, tomeval) -> None:
+    from tomeval.extensions import Extension
+
+    gone = Extension("is gone", commands={"gone": "tomeval.extensions.gone.away:go"})
+    monkeypatch.setitem(shipped(), "gone", gone)
+    parts._shipped.cache_clear()
+    try:
+        with pytest.raises(NotInstalled, match="the extension 'gone' cannot be loaded"):
+            part("commands", "gone")
+        code, _, errors = tomeval("gone", "--fast")
+        assert code == 2
+        assert errors.startswith("tomeval: the extension 'gone' cannot be loaded")
+        assert "is not here: is gone" in " ".join(tomeval("list", "extensions")[1].split())
+    finally:
+        parts._shipped.cache_clear()
+
+
+def test_every_line_of_the_table_has_its_folder() -> None:
+    package = import_module("tomeval.extensions")
+    (home,) = package.__path__
+    from pathlib import Path
+
+    folders = {path.parent.name for path in Path(home).glob("*/__init__.py")}
+    assert folders == set(shipped())

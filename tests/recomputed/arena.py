@@ -1,0 +1,98 @@
+"""The arena: tables and ratings of ``arena_quickstart`` from its actions, by its pages' rules.
+
+``FOLDER`` holds ``steps.csv``, ``episodes.csv``, ``boards.txt`` (for each game of Codenames a line
+``# CELL EPISODE`` and its transcript) and the tables ``results``, ``all``, ``ratings``, ``errors``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from recomputed.arena_games import Game
+from recomputed.blotto import blotto
+from recomputed.codenames import codenames, read_boards
+from recomputed.common import Row, apart, episodes_of, number, table_of
+from recomputed.dilemma import dilemma
+from recomputed.mafia import mafia
+from recomputed.ratings import ratings
+from recomputed.tables import errors, line_ups
+
+
+def read(folder: Path) -> list[Game]:
+    """Return the games of an export, worked out anew."""
+    played = episodes_of(table_of(folder / "steps.csv"))
+    steps = {(e[0]["cell"], e[0]["episode"]): e for cell in played.values() for e in cell}
+    boards = read_boards(folder / "boards.txt")
+    found = []
+    for row in table_of(folder / "episodes.csv"):
+        key = row["cell"], row["episode"]
+        seats, marks = json.loads(row["seats"]), json.loads(row["marks"])
+        names = [row["player"]]
+        for other in row["others"].split(" + "):
+            count, _, name = other.rpartition(" x ")
+            names += [name] * int(count or 1)
+        game = Game(
+            row["game"],
+            row["player"],
+            f"{row['game']} {row['deal']}",
+            seats[0],
+            dict(zip(seats, names, strict=True)),
+            json.loads(row["roles"]),
+            steps[key],
+            marks,
+        )
+        if game.name == "codenames":
+            found.append(codenames(game, *boards[key]))
+        else:
+            found.append({"dilemma": dilemma, "blotto": blotto, "mafia": mafia}[game.name](game))
+    return found
+
+
+def furthest(own: list[Any], shown: list[Row], keys: tuple[str, ...]) -> tuple[float, int]:
+    """Return the largest difference, and of how many numbers; every row must have its like."""
+    every = [row for row in shown if row.get("subset", "all") == "all"]
+    by_key = {tuple(row[key] for key in keys): row for row in every}
+    found = [
+        apart(row[name], number(by_key[tuple(row[key] for key in keys)][name]))
+        for row in own
+        for name in row.keys() - set(keys)
+    ]
+    return max(found), len(found)
+
+
+def compared(folder: Path) -> dict[str, tuple[float, int]]:
+    """Return the largest difference of each table, and of how many numbers."""
+    games = read(folder)
+    tables = {path.stem: table_of(path) for path in sorted(folder.glob("*.csv"))}
+    lines = [{"player": p, "game": g, **row} for (p, g), row in line_ups(games).items()]
+    key, own = ("player", "game"), {}
+    for name in ("all", "results"):
+        columns = tables[name][0]
+        mine = [{k: v for k, v in row.items() if k in columns} for row in lines]
+        assert len(mine) == len(tables[name])
+        own[name] = mine, key
+    own["errors"] = errors(games), ("player",)
+    own["ratings"] = ratings(games, tables["ratings"]), ("game", "player")
+    assert all(rows for rows, _ in own.values())
+    found = {name: furthest(rows, tables[name], keys) for name, (rows, keys) in own.items()}
+    return {"decisions": off(games), **found}
+
+
+def off(games: list[Game]) -> tuple[float, int]:
+    """Return how far a regret of a decision is from the exported one, at most."""
+    found = []
+    for game in games:
+        mine = [row for row in game.rows if row["slot"] == "0"]
+        for row, fact in zip(mine, game.facts, strict=True):
+            for name, ends in (("regret", fact.regret), ("tom_regret", fact.tom)):
+                theirs = [number(row[f"{name}_{end}"]) for end in ("low", "high")]
+                found += map(apart, ends, theirs)
+    return max(found), len(found)
+
+
+if __name__ == "__main__":
+    for table, (difference, count) in compared(Path(sys.argv[1])).items():
+        print(f"{table}: {difference:.2g} of {count}")

@@ -1,0 +1,127 @@
+"""Small runs of every game against programs that share no code with them; see the package."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from known import drawn
+from support import ROOT, scripts
+
+import tomeval
+from tomeval.games.arena.replaying import game_lines
+from tomeval.games.arena.tables import result_rows
+from tomeval.report.exporting import export_run
+from tomeval.report.tables import render
+from tomeval.runs.experiment import load_experiment
+
+CLOSE = 1e-9
+MATRIX = {
+    "tabular": {
+        "games": ["RPS", "IBS", "IPD"],
+        "partners": ["single_action", "tit_for_tat", "uniform_random", "win_stay_lose_shift"],
+        "subjects": [
+            *("rmax", "random", "fictitious_play"),
+            {"kind": "simulated", "p": 0.8, "q": 0.6},
+        ],
+    },
+    "models": {
+        "games": "IPD",
+        "partners": ["grim_trigger", "noisy_tit_for_tat"],
+        "subjects": [{"strategy": ["QA", "LM"], "max_attempts": 2}, "random"],
+        "model": "scripted:drawn",
+    },
+}
+DECRYPTO = {
+    "domain": "decrypto",
+    "players": {"s": {"model": "scripted:decrypto"}, "minilm": {"embedding": "minilm"}},
+    "pairings": [
+        {"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"},
+        {"encoder": "s", "decoder": "s", "interceptor": "s"},
+    ],
+    "best_turn": True,
+    "probes": dict.fromkeys(("eve", "eve_reminded", "bob", "beliefs", "beliefs_in_view"), True),
+    "episodes": 8,
+}
+FEW = {0: 18, 1: 6, 2: 1, 3: 24}
+"""Games of the arena's line-ups: enough for every table to have numbers."""
+WITHOUT = {"delta_tom_planned_per_step"}
+
+
+def written(run, folder: Path) -> Path:
+    """Write exports and the table of all measures as the programs read them."""
+    folder.mkdir()
+    for what in ("steps", "episodes", "answers"):
+        export_run(run, what, "csv", folder / f"{what}.csv")
+    (folder / "all.csv").write_text(render(run.rows(), "csv"), encoding="utf-8")
+    shutil.copy(run.folder / "experiment.json", folder)
+    return folder
+
+
+def differences(program: str, folder: Path) -> dict[str, tuple[float, int]]:
+    """Run a program where tomeval cannot be imported; return differences and counts by name."""
+    code = (
+        "import runpy, sys; sys.modules['tomeval'] = None; sys.argv = sys.argv[1:]; "
+        f"runpy.run_module('recomputed.{program}', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", code, program, folder]
+    done = subprocess.run(command, cwd=ROOT / "tests", capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    found = [line.replace(": ", " of ").split(" of ") for line in done.stdout.splitlines()]
+    return {name: (float(most), int(count)) for name, most, count in found}
+
+
+def check(run, program: str, folder: Path, without=frozenset(), empty=()) -> None:
+    found = differences(program, written(run, folder))
+    assert {name: one for name, one in found.items() if one[0] > CLOSE} == {}
+    assert set(run.measures) - set(found) == without
+    assert [name for name, (_, count) in found.items() if not count] == [*empty]
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_matrix_games(tmp_path, name) -> None:
+    experiment = {"horizon": 12, "episodes": 7, "on_invalid": "void", **MATRIX[name]}
+    with scripts(drawn=drawn), tomeval.run(experiment, tmp_path / "run", go_on=True) as run:
+        empty = ["uses_percent"] if name == "models" else []  # nothing to see in the dilemma
+        check(run, "matrix", tmp_path / "export", WITHOUT, empty)
+
+
+def test_decrypto(tmp_path) -> None:
+    with tomeval.run(DECRYPTO, tmp_path / "run") as run:
+        check(run, "decrypto", tmp_path / "export")
+
+
+@pytest.mark.parametrize(
+    "few", [FEW, pytest.param({}, marks=pytest.mark.slow)], ids=["few games", "all games"]
+)
+def test_arena(tmp_path, few) -> None:
+    sets = [f"lineups.{place}.episodes={count}" for place, count in few.items()]
+    with tomeval.run(load_experiment("arena_quickstart", sets), tmp_path / "run") as run:
+        folder = written(run, tmp_path / "export")
+        boards = []
+        for cell in run.cells:
+            if cell.columns["game"] == "codenames":
+                for episode in cell.episodes.tolist():
+                    boards.append(f"# {cell.number} {episode}")
+                    boards += [line.text for line in game_lines(run, cell, episode)]
+        (folder / "boards.txt").write_text("\n".join(boards), encoding="utf-8")
+        tables = {"results": result_rows(run, ())}
+        tables |= {name: run.table_of(name).rows(run, ()) for name in ("ratings", "errors")}
+        for name, rows in tables.items():
+            (folder / f"{name}.csv").write_text(render(rows, "csv"), encoding="utf-8")
+    found = differences("arena", folder)
+    assert set(found) == {"decisions", "all", "results", "ratings", "errors"}
+    assert max(most for most, _ in found.values()) < CLOSE, found
+
+
+def test_programs_import_nothing_of_tomeval() -> None:
+    for path in Path(__file__).parent.glob("*.py"):
+        if not path.name.startswith("test_"):
+            nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            imported = [n.module or "" for n in nodes if isinstance(n, ast.ImportFrom)]
+            assert not [name for name in imported if name.startswith("tomeval")], path
+            assert "import tomeval" not in path.read_text(encoding="utf-8"), path

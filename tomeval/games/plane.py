@@ -1,0 +1,173 @@
+"""Players of any game with scores in the plane of *knows* and *uses*."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tomeval.core.numbers import number
+from tomeval.games.answer import HALF, answer, scored_cells
+from tomeval.games.scores import ScoredCell
+from tomeval.plots.drawing import (
+    DEFAULT,
+    Drawing,
+    Options,
+    has_values,
+    interval_words,
+    measured,
+    sample_words,
+)
+from tomeval.plots.families import all_words
+from tomeval.plots.style import (
+    FILLINGS,
+    SMALL,
+    add_head,
+    in_style,
+    new_figure,
+    point_style,
+)
+from tomeval.runs.cell import RunCell
+from tomeval.runs.measures import SCORES
+from tomeval.runs.notes import first_names
+from tomeval.runs.results import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SHADE = "0.92"
+SCORED = SCORES[:2]
+LOW, HIGH = -20.0, 100.0
+"""The frame of scores in percent; points beyond are drawn on its edge."""
+
+_MARGIN = 6.0
+_REGIONS = (
+    (1, 1, "knows and uses"),
+    (1, 0, "knows, does not use"),
+    (0, 1, "acts on wrong beliefs"),
+    (0, 0, "does not know"),
+)
+
+
+def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw *knows* across and *uses* up, a point per player and task with both intervals."""
+    seen = [cell for cell in scored_cells(run) if has_values(cell, SCORED)]
+    if not seen:
+        return []
+    title = f"Knows and uses: {all_words(seen)}"
+    figure = _figure(seen, Looks(run.cells), options, title)
+    caption = _caption(run, seen, options)
+    return [Drawing("plane", "plane", figure, title, caption, _describe(seen, options))]
+
+
+def _caption(run: Run, seen: Sequence[ScoredCell], options: Options) -> str:
+    """Say what is drawn, what the lines are, and which players are missing and why."""
+    blind = [c for c in scored_cells(run) if len(c.episodes) and not has_values(c, SCORED)]
+    means = [measured(cell, SCORED, options).mean for cell in seen]
+    beyond = sum(bool((mean < LOW).any() or (mean > HIGH).any()) for mean in means)
+    words = [
+        "Knows: how well it predicts its partner. Uses: how well it acts on its own prediction. "
+        "Both 0 at chance and 100 at the best attainable; a point per player and task, "
+        f"{all_words(seen)}, means over {sample_words(seen)} with {interval_words(options)}. "
+        "Lines: half of the attainable, the threshold for the names of the regions."
+    ]
+    if beyond:
+        words.append(f"{beyond} of {len(seen)} points lie beyond the frame and are on its edge.")
+    if blind:
+        names = first_names([cell.name for cell in blind])
+        words.append(f"Not shown, because use or prediction cannot be measured there: {names}.")
+    return " ".join(words)
+
+
+def _describe(seen: Sequence[ScoredCell], options: Options) -> str:
+    """Say both scores and the answer of every point."""
+    parts = []
+    for cell in seen:
+        knows, uses = measured(cell, SCORED, options).mean
+        said = answer(cell, options.interval)
+        parts.append(f"{cell.name}: knows {number(knows, 0)}, uses {number(uses, 0)}, {said}")
+    return f"{'. '.join(parts)}."
+
+
+@in_style
+def _figure(cells: Sequence[ScoredCell], looks: Looks, options: Options, title: str) -> Figure:
+    figure, (axes,) = new_figure(options.width, 0.9 * options.width)
+    _regions(axes)
+    for cell in cells:
+        _point(axes, cell, looks.of(cell), options)
+    ends = LOW - _MARGIN, HIGH + _MARGIN
+    axes.set(xlim=ends, ylim=ends, xticks=range(-20, 101, 20), yticks=range(-20, 101, 20))
+    axes.set_xlabel("knows: predicts its partner\n(0 chance, 100 best attainable)")
+    axes.set_ylabel("uses: acts on its prediction")
+    add_head(figure, title, looks.handles(cells))
+    return figure
+
+
+def _regions(axes: Axes) -> None:
+    """Draw the half lines, and name the regions inside the plane."""
+    ends = LOW - _MARGIN, HIGH + _MARGIN
+    axes.fill_between([HALF, ends[1]], ends[0], HALF, color=SHADE, lw=0, zorder=0)
+    for line in (axes.axhline, axes.axvline):
+        line(HALF, color="0.6", lw=0.8, zorder=1)
+        line(0.0, color="0.85", lw=0.6, zorder=0)
+    for right, top, text in _REGIONS:
+        x = HALF + 2 if right else LOW - 0.7 * _MARGIN
+        y = HIGH + 0.7 * _MARGIN if top else LOW - 0.7 * _MARGIN
+        look: dict[str, Any] = {"color": "0.35", "fontsize": SMALL, "style": "italic"}
+        axes.text(x, y, text, ha="left", va="top" if top else "bottom", **look)
+
+
+def _point(axes: Axes, cell: ScoredCell, style: dict[str, Any], options: Options) -> None:
+    """Draw one player in one task, with the crossing intervals."""
+    mean, _, low, high = (np.clip(part, LOW, HIGH) for part in measured(cell, SCORED, options))
+    ends = np.nan_to_num(np.stack([mean - low, high - mean]))
+    axes.errorbar(mean[0], mean[1], ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
+
+
+class Looks:
+    """How the points of a run look: each subject the same in all its figures.
+
+    Where subject and model tell all cells of a task apart, colour and marker are the subject's and
+    the filling is the model's; else every title has a look of its own.
+    """
+
+    def __init__(self, cells: Sequence[RunCell]) -> None:
+        pairs = [(cell.player, cell.own_model) for cell in cells]
+        models = list(dict.fromkeys(model for _, model in pairs if model))
+        same = len({cell.title for cell in cells}) == len(set(pairs))
+        self.models = models if same and 1 < len(models) <= len(FILLINGS) else []
+        keys = [player for player, _ in pairs] if self.models else [cell.title for cell in cells]
+        self.subjects = list(dict.fromkeys(keys))
+
+    def of(self, cell: RunCell) -> dict[str, Any]:
+        """Return the look of a cell's point."""
+        if not self.models:
+            return point_style(self.subjects.index(cell.title))
+        model = cell.own_model
+        filling = self.models.index(model) if model else 0
+        return point_style(self.subjects.index(cell.player), filling)
+
+    def handles(self, cells: Sequence[RunCell]) -> list[Any]:
+        """Return the legend of some cells: a mark per subject, and one per model."""
+        from matplotlib.lines import Line2D
+
+        if not self.models:
+            shown = {cell.title: self.of(cell) for cell in cells}
+            places = [name for name in self.subjects if name in shown]
+            return [Line2D([], [], label=name, **shown[name]) for name in places]
+        players = {cell.player for cell in cells}
+        handles = [
+            Line2D([], [], label=name, **point_style(index, 0))
+            for index, name in enumerate(self.subjects)
+            if name in players
+        ]
+        grey = {"marker": "o", "color": "0.4", "markersize": 5.5}
+        models = {cell.own_model for cell in cells}
+        for index, model in enumerate(self.models):
+            if model in models:
+                look = point_style(0, index) | grey
+                look |= {} if look["fillstyle"] == "full" else {"markeredgecolor": "0.4"}
+                handles.append(Line2D([], [], label=f"model: {model}", **look))
+        return handles
