@@ -31,21 +31,6 @@ LABELS = ("J", "F", "Scissors", "zebra", "zoo", "zest")  # one token and several
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    """Give the model of a family and template, made once."""
-    made = {}
-
-    def get(family="llama", template=None, **options):
-        key = (family, template, *sorted(options.items()))
-        if key not in made:
-            folder = make_model(tmp_path_factory.mktemp(family), family, template)
-            made[key] = TransformersModel(str(folder), **options)
-        return made[key]
-
-    return get
-
-
 def prompts(count=5):
     """Prompts of different lengths, all longer than the sliding window."""
     return [

@@ -269,9 +269,9 @@ def test_a_label_that_merges_with_the_whole_prompt_is_read_from_a_start_token():
     assert (empty.prefix, empty.backoff) == (query.prefix, 0)
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory, one_thread):
-    return TransformersModel(str(make_model(tmp_path_factory.mktemp("llama"))))
+@pytest.fixture
+def llama(models):
+    return models()
 
 
 def naive(model, ids, start):
