@@ -104,19 +104,21 @@ class Replicated(Workers):
         """
         super().play(filler)
         stopping, live = filler.stopping, filler.live
-        stopping.what = "the episodes under way, up to some minutes"
-        for models, jobs in filler.groups().items():
-            if not any(is_served(json.loads(key)) for key in models):
-                live.asking, live.replica_line = True, self._summary
-                schedule = Schedule(jobs, filler.stop_after_voids)
-                filler.schedules |= dict.fromkeys(schedule.cells, schedule)
-                try:
-                    run_loop(self._play(filler, schedule, models))
-                finally:
-                    stopping.on_request = lambda: None
-                stopping.check()
-        stopping.what = IN_FLIGHT
-        if live.asking:
+        groups = {
+            models: Schedule(jobs, filler.stop_after_voids)
+            for models, jobs in filler.groups().items()
+            if not any(is_served(json.loads(key)) for key in models)
+        }
+        for models, schedule in groups.items():
+            stopping.what = "the episodes under way, up to some minutes"
+            live.asking, live.replica_line = True, self._summary
+            filler.schedules |= dict.fromkeys(schedule.cells, schedule)
+            try:
+                run_loop(self._play(filler, schedule, models))
+            finally:
+                stopping.what, stopping.on_request = IN_FLIGHT, lambda: None
+            stopping.check()
+        if groups:
             live.closing.append(self._summary())
 
     def close(self) -> None:
