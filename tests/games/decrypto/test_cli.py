@@ -67,23 +67,6 @@ def test_tables(small, tomeval, what, by) -> None:
     assert tomeval(*args, "--format", "text")[0] == 0
 
 
-def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
-    with Run(small) as run:
-        rows = table_rows("functional", run)
-        asked = "SELECT COUNT(*) FROM answers JOIN cells USING (cell) JOIN episodes USING (cell, "
-        asked += (
-            "episode) WHERE question = 'eve' AND answers.outcome = 'valid' AND status = 'complete' "
-        )
-        asked += "AND encoder = ? AND decoder = ? AND interceptor = ?"
-        for row in rows:
-            names = tuple(row[role] for role in ROLES)
-            assert row["predicted_turns"] == query(run, asked, names)[0][0]
-            assert row["own_turns"] == row["turns"]
-    assert [row["predicted_turns"] > 0 for row in rows] == [
-        row["encoder"] == "script" and row["games"] > 0 for row in rows
-    ]
-
-
 def test_transcript(small, tomeval) -> None:
     _, out, _ = tomeval("transcript", small, "--cell", "0", "--episode", "1", "--no-calls")
     assert "== step 2: Alice (script), encode: " in out
