@@ -76,23 +76,6 @@ def test_prompt(tomeval, experiment) -> None:
     assert "has no example of its own" in tomeval("prompt", "QA", "--domain", "toy")[2]
 
 
-@pytest.mark.parametrize(
-    ("what", "form"),
-    [("steps", "csv"), ("episodes", "jsonl"), ("answers", "parquet"), ("cells", "csv")],
-)
-def test_tables_are_exported(tomeval, folder, tmp_path, what, form) -> None:
-    import pandas
-
-    path = tmp_path / f"x.{form}"
-    code, out, _ = tomeval("export", folder, "--what", what, "--format", form, "--out", path)
-    assert (code, out) == (0, f"{path}\n")
-    read = {"csv": pandas.read_csv, "parquet": pandas.read_parquet}
-    frame = read[form](path) if form in read else pandas.read_json(path, lines=True)
-    assert len(frame) == {"steps": 72, "episodes": 18, "answers": 72, "cells": 6}[what]
-    numbers = {"steps": "guess", "episodes": "start", "answers": "attempts", "cells": "size"}[what]
-    assert frame[numbers].dtype.kind == "i"
-
-
 def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:
     code, out, _ = tomeval("plot", folder, "--out", tmp_path, "--only", "forest")
     assert code == 0
