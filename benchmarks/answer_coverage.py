@@ -12,7 +12,7 @@ import itertools
 import tempfile
 
 import tomeval
-from tomeval.games.matrix.answer import UNDECIDED, Ends, answer, plain, words
+from tomeval.games.answer import UNDECIDED, Ends, answer, plain, words
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.measures import SCORES
 

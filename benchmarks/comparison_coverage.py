@@ -3,7 +3,7 @@
 Every procedure is repeated on simulated data whose truth is known: the simulated subject's closed
 form (`tomeval.expected`), or numbers drawn for it. Prints what is behind docs/comparisons.md.
 
-    python benchmarks/comparison_coverage.py [--repetitions 1000] [--only pairs,shares,...]
+    python benchmarks/comparison_coverage.py [--repetitions 1000] [--only pairs,flips,...]
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from tomeval.games.matrix.measures import MEASURES, METRICS
 from tomeval.games.matrix.play import Setup
 from tomeval.statistics.flips import FlipPower
 from tomeval.statistics.paired import ENUMERATED, sign_flip, sign_flip_exact
-from tomeval.statistics.ratios import fieller, ratio_moments
 
 CELLS = list(itertools.product(("RPS", "IBS", "IPD"), ("single_action", "tit_for_tat")))
 BASE, OTHER = 0.8, 0.9
@@ -103,34 +102,6 @@ def equivalence(repetitions: int) -> Iterator[Row]:
         yield {"pairs": episodes, **spread(claims)}
 
 
-def shares(repetitions: int) -> Iterator[Row]:
-    """Shares of regret: coverage of Fieller's intervals."""
-    order = [
-        METRICS.index(f"{name}_per_step")
-        for name in ("delta_functional", "delta_tom_best_response", "response_gap", "foresight_gap")
-    ]
-    for episodes in (10, 30, 100):
-        hits: list[float] = []
-        given: list[float] = []
-        for task in CELLS:
-            setup = cell(*task, BASE)
-            data = metrics_of(setup, 0, episodes * repetitions)[0][:, order]
-            known = truth_of(setup)[order]
-            for k in (1, 2, 3):
-                if data[:, k].std() < 1e-9:
-                    continue
-                inside = []
-                for part in data.reshape(repetitions, episodes, -1):
-                    mean = part.mean(axis=0)
-                    moves = [(part - mean) / episodes]
-                    value, low, high = fieller(mean[k], mean[0], ratio_moments(moves, k))
-                    there = np.nan if np.isnan(value) else held(low, high, known[k] / known[0])
-                    inside.append(float(there))
-                hits.append(100 * float(np.nanmean(inside)))
-                given.append(100 * float(np.isfinite(inside).mean()))
-        yield {"episodes": episodes, **spread(hits), "given %": f"{np.mean(given):.1f}"}
-
-
 def flips(repetitions: int) -> Iterator[Row]:
     """Power of the sign flip, corrected, with the number of pairs that `power` gives for 80 %."""
     rng = np.random.default_rng(8)
@@ -147,5 +118,5 @@ def flips(repetitions: int) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    parts = (pairs, equivalence, shares, flips)
+    parts = (pairs, equivalence, flips)
     count({part.__name__: part for part in parts}, 1_000)

@@ -84,18 +84,18 @@ def setup_of(
 def played(setup: Setup, first: int, episodes: int) -> Played:
     """Play some episodes of a cell."""
     if has_batch(setup.kind):
-        parts = [simulate(setup, first, episodes)]
+        records = simulate(setup, first, episodes)
     else:
-        parts = [play_episode(setup, first + number) for number in range(episodes)]
+        records = [play_episode(setup, first + number) for number in range(episodes)]
 
     def column(name: str) -> NDArray[np.int64]:
-        return np.concatenate([getattr(part, name).ravel() for part in parts]).astype(np.int64)
+        return np.concatenate([record.column(name) for record in records])
 
     own, theirs = column("own_action"), column("partner_action")
     return Played(
         setup.game,
         setup.tables.partners,
-        column("partners"),
+        np.array([record.own["partner"] for record in records]),
         np.full(episodes, setup.horizon),
         own,
         theirs,

@@ -47,17 +47,18 @@ def slopes_of(game: str, partners: str, options: dict[str, Any], repetitions: in
     setup = setup_of("believer", options, game, partners, horizon=HORIZON, seed=0)
     values = np.empty(repetitions * EPISODES)
     for episode in range(len(values)):
-        steps = play_episode(setup, episode)
-        said = [steps.details[0, t]["act"]["belief"]["action"] for t in range(HORIZON)]
+        record = play_episode(setup, episode)
+        own, theirs = (np.array(record.column(f"{who}_action")) for who in ("own", "partner"))
+        said = [one["belief"]["action"] for one in record.column("act_details")]
         played = Played(
             setup.game,
             [],
             np.zeros(1, dtype=np.int64),
             np.array([HORIZON]),
-            steps.own_action[0],
-            steps.partner_action[0],
+            own,
+            theirs,
             None,
-            setup.game.own[steps.own_action[0], steps.partner_action[0]],
+            setup.game.own[own, theirs],
         )
         told = Statements(options["accuracy"], np.array(said))
         values[episode] = use_slopes(played, told).mean()

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from tomeval import Run
-from tomeval.core.extensions import Extension
+from tomeval.core.parts import Analysis, register
 from tomeval.plots import Drawing
+from tomeval.runs.analyses import make_measure
 from tomeval.runs.columns import Table, fixed
-from tomeval.runs.outside import make_measure
 
 NAME = "example_name_percent"
 
@@ -61,11 +61,13 @@ def print_rows(folder: Path) -> None:
         print(max(rows(run), key=lambda row: row["most %"], default="no complete episode"))
 
 
-EXTENSION = Extension(
-    name="example_name",
-    about="how often players repeat themselves",
-    measures={"matrix": [MEASURE]},
-    tables={"matrix": {"example_name": Table("the most stubborn episodes", fixed(rows))}},
-    figures={"matrix": {"example_name": bars}},
-    commands={"example_name": print_rows},
+register(
+    "analyses",
+    "matrix example_name",
+    Analysis(
+        measures=[MEASURE],
+        tables={"example_name": Table("the most stubborn episodes", fixed(rows))},
+        figures={"example_name": bars},
+    ),
 )
+register("commands", "example_name", print_rows)

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.coroutines import run_now
+from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.decrypto.embedding_players import MATCHINGS
-from tomeval.games.decrypto.experiment import DecryptoCell
-from tomeval.games.decrypto.seating import play_one
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment
@@ -52,7 +51,7 @@ def row(careful: bool, matching: str, eve: str, alice: str, bob: str, games: int
     }
     [cell] = make_experiment(data).cells
     assert isinstance(cell, DecryptoCell)
-    played = [run_now(play_one(cell, game, {}, lambda: None)) for game in range(games)]
+    played = [run_now(cell.play(game, {}, lambda: None)) for game in range(games)]
     turns = np.array([game.decisions[-1].round for game in played])
     lost = sum(game.ending in ("miscommunication", "both") for game in played)
     survived = sum(game.ending == "survived" for game in played)

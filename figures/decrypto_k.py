@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.coroutines import run_now
-from tomeval.games.decrypto.experiment import DecryptoCell
-from tomeval.games.decrypto.seating import play_one
+from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.played import PlayedGame
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure
@@ -57,7 +56,7 @@ def measure(pair: str, eve: str, careful: bool, k: int, games: int) -> list[dict
     }
     [cell] = make_experiment(data).cells
     assert isinstance(cell, DecryptoCell)
-    played = [run_now(play_one(cell, game, {}, lambda: None)) for game in range(games)]
+    played = [run_now(cell.play(game, {}, lambda: None)) for game in range(games)]
     about = {"alice_and_bob": pair, "eve": eve, "careful": careful, "k": k, "games": games}
     return [
         {

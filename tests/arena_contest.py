@@ -5,7 +5,7 @@ import sys
 from contextlib import contextmanager
 from unittest import mock
 
-from tomeval.core import extensions
+from tomeval.core.parts import ADDED
 from tomeval.core.resources import shipped
 
 
@@ -17,8 +17,8 @@ def contest():
     module = importlib.util.module_from_spec(spec)
     sys.modules["example_name"] = module
     try:
-        spec.loader.exec_module(module)
-        with mock.patch.dict(extensions.ADDED, {"example_name": module.EXTENSION}):
+        with mock.patch.dict(ADDED["games"]):
+            spec.loader.exec_module(module)
             yield module
     finally:
         del sys.modules["example_name"]  # alone: what was imported meanwhile stays

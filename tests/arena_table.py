@@ -37,8 +37,8 @@ def seat(number, script, prompts=None, attempts=1, **options):
     rng, model = np.random.default_rng(number), ScriptedModel(script)
     chair = Chair(number, rng, model, f"test/{number}", attempts=attempts)
     made = ArenaOptions(**options)
-    prompts = prompts or made.templates("arena", None)
-    return LLMSeat(chair, made, made.parsed, prompts)
+    prompts = prompts or made.prompts_in("", None)
+    return LLMSeat(chair, made, made.strategy_in(), prompts)
 
 
 def play(game, state, seats, *, probes=False):

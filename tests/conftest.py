@@ -16,10 +16,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tomeval import cli
-from tomeval.core.extensions import ADDED, shipped
+from tomeval.core.parts import ADDED
 from tomeval.models import BACKENDS
 from tomeval.models.scripted import SCRIPTS
-from tomeval.runs.outside import _ADOPTED, LOADED
+from tomeval.runs.analyses import LOADED
 
 # Started in the background of a script, pytest and all that it starts would ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -44,7 +44,7 @@ HANG = 600
 """Seconds after which a test has gone wrong. Nothing is ever waited for by the clock: a condition
 is, as long as it takes on a machine that has other things to do."""
 
-REGISTRIES: tuple[Mapping[str, Any], ...] = (SCRIPTS, BACKENDS, LOADED, ADDED)
+REGISTRIES: tuple[Mapping[str, Any], ...] = (SCRIPTS, BACKENDS, LOADED, *ADDED.values())
 
 SLOW = 1800
 """Seconds that a test marked slow may take, unless it says so itself."""
@@ -61,15 +61,7 @@ def restored() -> Iterator[None]:
     with ExitStack() as stack:
         for registry in REGISTRIES:
             stack.enter_context(mock.patch.dict(registry))
-        adopted = {name: dict(brought) for name, brought in _ADOPTED.items()}
         yield
-        for name, brought in [*_ADOPTED.items()]:  # measures that strangers gave to domains
-            strange = {measure for measure, owner in brought.items() if owner not in shipped()}
-            new = strange - adopted.get(name, {}).keys()
-            if new and name in LOADED:
-                domain = LOADED[name]
-                domain.measures = {n: m for n, m in domain.measures.items() if n not in new}
-            _ADOPTED[name] = {m: owner for m, owner in brought.items() if m not in new}
 
 
 # What a module's own fixtures register lasts as long as they do.

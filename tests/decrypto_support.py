@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.games.decrypto.game import Deal, Game, Rules
-from tomeval.games.decrypto.llm import DecryptoOptions, DecryptoSeat
+from tomeval.games.decrypto.llm import DecryptoOptions
 from tomeval.games.decrypto.seats import ALICE, EVE, ROLES, Probes
 from tomeval.games.decrypto.stages import Decrypto, trail_of
 from tomeval.games.decrypto.turns import as_record, turns_of
@@ -75,7 +75,7 @@ def everything(question: str) -> str:
 def seat(role: str, script, **options):
     rng, model = np.random.default_rng(0), ScriptedModel(script)
     chair = Chair(ROLES.index(role), rng, model, f"test/{role}")
-    return DecryptoSeat(chair, DecryptoOptions(**options))
+    return DecryptoOptions(**options).seat(chair, role)
 
 
 def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **options) -> Table:

@@ -14,9 +14,11 @@ from concurrent.futures import Future
 from typing import Any
 
 from tomeval.core.errors import TomevalError
+from tomeval.extensions.cluster import engine
 from tomeval.extensions.cluster.engine import Replicated
-from tomeval.extensions.cluster.player import Player, Setting
-from tomeval.extensions.cluster.ray_cluster import Lost
+from tomeval.extensions.cluster.replicas import Lost, Player, Setting
+
+engine.TURN = 0.02  # no test waits a second for the end
 
 Change = Callable[["FakeReplica", str, Any], Any]
 """What may change an answer on its way, given the method that was called."""
@@ -84,7 +86,7 @@ class FakeCluster:
     def check(self) -> None:
         """Refuse nothing."""
 
-    def start(self, setting: Setting) -> FakeReplica:
+    def start(self, setting: Setting, episodes: int) -> FakeReplica:
         self.replicas.append(FakeReplica(len(self.replicas), setting))
         return self.replicas[-1]
 

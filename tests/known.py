@@ -14,9 +14,9 @@ from tomeval.core.coroutines import run_now
 from tomeval.games.matrix.games import GAMES, MatrixGame
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
-from tomeval.games.matrix.steps import Steps
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import ScriptedModel
+from tomeval.runs.record import Record
 from tomeval.strategies import Strategy
 from tomeval.strategies.asking import flatten
 from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
@@ -138,16 +138,16 @@ def make_setup(
     )
 
 
-def play(setup: Setup, script: Any, episode: int = 0) -> Steps:
+def play(setup: Setup, script: Any, episode: int = 0) -> Record:
     """Play one episode with a script."""
     return run_now(play_episode_async(setup, episode, ScriptedModel(script)))
 
 
-def prompts_in_log(steps: Steps) -> list[tuple[str, int, str]]:
+def prompts_in_log(record: Record) -> list[tuple[str, int, str]]:
     """Rebuild every full prompt from the call log, in the order of the calls."""
     last: dict[str, str] = {}
     result = []
-    for _, step, _, purpose, call in steps.calls:
+    for step, _, purpose, call in record.calls:
         last[purpose] = last.get(purpose, "")[: call["prompt_same"]] + call["prompt_rest"]
         asked = "react" if purpose.startswith("react ") else purpose
         result.append((asked, step, last[purpose]))

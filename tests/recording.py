@@ -33,8 +33,8 @@ from tomeval.games.arena.scripts import play_arena
 from tomeval.games.matrix.games import get_game
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.play.runner import run_experiment
+from tomeval.runs.analyses import known_tables
 from tomeval.runs.experiment import load_experiment, make_experiment
-from tomeval.runs.outside import known_tables
 from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
 
@@ -66,12 +66,12 @@ def matrix_case(name: str, labels: str, strategy: Any) -> str:
     script = Known(game, game.label_set(labels))
     partner = fixed(game, [(2 * i + 1) % game.m for i in range(4)])
     options = {"conditional": True, "option_order": "shuffled"}
-    steps = play(make_setup(game, partner, strategy, 4, labels, **options), script)
+    record = play(make_setup(game, partner, strategy, 4, labels, **options), script)
     rows = [
-        steps.own_action.tolist(),
-        steps.predicted_action.tolist(),
-        steps.told.tolist(),
-        [[episode, step, form] for episode, step, _, form, _ in steps.calls],
+        [record.column("own_action")],
+        [record.column("predicted_action")],
+        [list(map(bool, record.column("told")))],
+        [[record.episode, step, form] for step, _, form, _ in record.calls],
     ]
     return digest([[request(one) for one in script.requests], rows])
 
@@ -207,7 +207,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "beyond_planted": ("planted",),
     "decrypto_quickstart": (
         *("beliefs", "cells", "functional", "outcomes", "perspective", "replay", "turns"),
-        *("differences", "shares"),
+        "differences",
         *("steps", "episodes", "answers"),
     ),
     "known_players": (),
@@ -217,7 +217,6 @@ QUICK: dict[str, tuple[str, ...]] = {
 
 Of each domain and of each table one is left; `make slow` checks every command of every experiment.
 """
-COMPARISONS = (*("differences", "shares"),)
 
 
 def printed(*arguments: str) -> str:
@@ -287,8 +286,7 @@ def commands(folder: str) -> Iterator[tuple[str, ...]]:
         known = known_tables(domain).items()
         for table in ["cells", *(name for name, table in known if table.present(run))]:
             yield ("table", folder, "--all", "--what", table)
-    for kind in COMPARISONS:
-        yield ("compare", folder, "--what", kind, "--resamples", "99")
+    yield ("compare", folder, "--what", "differences", "--resamples", "99")
     for what in ("steps", "episodes", "answers", "cells"):
         yield ("export", folder, "--what", what)
 

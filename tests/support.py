@@ -6,7 +6,7 @@ import io
 import itertools
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -23,9 +23,10 @@ from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import Played
-from tomeval.games.matrix.storing import SCHEMA, as_records
+from tomeval.games.matrix.storing import SCHEMA
 from tomeval.models.scripted import SCRIPTS, Script
 from tomeval.runs.lines import encode, read_lines
+from tomeval.runs.record import Record
 from tomeval.runs.store import Store
 from tomeval.runs.writing import WritableStore
 from tomeval.strategies.recording import times_asked
@@ -257,11 +258,16 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, str]:
         return None, str(error)
 
 
-def step_rows(setup, steps) -> list[tuple]:
-    """Return the steps that played episodes make: episode, step, and the domain's columns."""
+def column(record: Record, name: str) -> np.ndarray:
+    """Return a column of an episode of a matrix game."""
+    return np.array(record.column(name))
+
+
+def step_rows(records: Sequence[Record]) -> list[tuple]:
+    """Return the steps of played episodes: episode, step, and the domain's columns."""
     return [
         (record.episode, *row)
-        for record in as_records(steps, setup.game)
+        for record in records
         for row in record.rows("steps", ("step", *SCHEMA.steps), SCHEMA.asked)
     ]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tomeval.core.extensions import shipped
+from tomeval.core.parts import shipped
 from tomeval.games.arena.named_games import GAMES
 
 SCRIPT = Path(__file__).with_name("without_extension.py")

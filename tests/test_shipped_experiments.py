@@ -189,6 +189,13 @@ def test_it_runs_as_is_on_one_small_model(name, tmp_path) -> None:
         assert all(row["episodes"] == 2 for row in run.rows())
 
 
+@pytest.mark.parametrize(("name", "count"), [("decrypto_strategies", 14), ("arena_strategies", 7)])
+def test_seven_strategies_play_offline_in_games_of_seats(name, count, tmp_path) -> None:
+    with tomeval.run(load_experiment(name, ["episodes=1"]), tmp_path / "run") as run:
+        assert [row["episodes"] for row in run.rows()] == [1] * count
+        assert len({cell.prompted["strategy"] for cell in run.cells}) == 7
+
+
 def test_ablation_script_prints_its_table(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     import ablation

@@ -126,16 +126,15 @@ def main(package: str, name: str, folder: Path) -> None:
 
 def check_extension(name: str, experiment: Path, listed: str, folder: Path) -> None:
     """Check that the commands of an extension that is not there are one line."""
-    from tomeval.core.extensions import shipped
+    from tomeval.core.parts import shipped
 
     assert "is not here" in listed
-    line = shipped()[name]
-    named = [one for one in line["commands"] if not one.startswith("import ")]
+    brought = shipped()[name].parts
+    named = [one for one in brought.get("commands", {}) if not one.startswith("import ")]
     asked = [_call_of(*one.split()) for one in named]
-    asked += [["run", experiment, "--engine", name] for name in line["engines"]]
-    asked += [["compare", folder / "run", "--what", name] for name in line["comparisons"]]
-    asked += [["run", experiment, "--shard", "1/2"]] if "shard" in line["portions"] else []
-    for player in line["players"]:
+    asked += [["run", experiment, "--engine", one] for one in brought.get("engines", {})]
+    asked += [["compare", folder / "run", "--what", one] for one in brought.get("comparisons", {})]
+    for player in brought.get("players", {}):
         file = folder / f"{player}.toml"
         file.write_text(PLAYERS[player])
         asked.append(["run", file, "--out", folder / player])

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from tomeval.games.matrix.subjects import Subject as Subject
     from tomeval.games.matrix.subjects import register_subject as register_subject
     from tomeval.models import register_model as register_model
+    from tomeval.runs.analyses import register_measure as register_measure
     from tomeval.runs.domain import register_domain as register_domain
     from tomeval.runs.experiment import Experiment as Experiment
     from tomeval.runs.experiment import load_experiment as load_experiment
     from tomeval.runs.experiment import make_experiment as make_experiment
-    from tomeval.runs.outside import register_measure as register_measure
     from tomeval.strategies.compose import ADVICE as ADVICE
     from tomeval.strategies.compose import ANSWERS as ANSWERS
     from tomeval.strategies.compose import CONTEXTS as CONTEXTS
@@ -62,7 +62,7 @@ _HOME = {
     "extensions.environments.environment": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),
-    "runs.outside": ("register_measure",),
+    "runs.analyses": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
     "strategies.compose": ("ADVICE", "ANSWERS", "CONTEXTS"),
     "strategies.outside": ("register_advice",),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tomeval.cli.starting import KINDS
-from tomeval.core import plugins
+from tomeval.core import parts
 from tomeval.core.resources import shipped
 from tomeval.games.matrix.subjects import SUBJECTS
 from tomeval.strategies.parts import advice_parts, forget
@@ -22,7 +22,7 @@ def here(tmp_path, monkeypatch):
     """Work in an empty folder; forget afterwards what plugins registered."""
     monkeypatch.chdir(tmp_path)
     subjects = dict(SUBJECTS)
-    monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
+    monkeypatch.setattr(parts, "_STATE", parts._Loaded())
     load_prompts.cache_clear()
     yield tmp_path
     for name in set(SUBJECTS) - set(subjects):
@@ -123,7 +123,7 @@ def test_an_extension_brings_a_measure_a_table_a_figure_and_a_command(tomeval, h
     own = experiment(games='["RPS"]', partners='["always(2)"]', subjects='["random"]')
     assert tomeval("run", own)[0] == 0
     more = ("--plugin", "my_extension.py")
-    assert "measures, tables, figures, commands" in tomeval(*more, "list", "extensions")[1]
+    assert "analyses, commands" in tomeval(*more, "list", "extensions")[1]
     [row] = rows(tomeval(*more, "table", "runs/e", "--format", "csv")[1])
     assert 0 <= float(row["my_extension_percent"]) <= 100
     what = ("--what", "my_extension", "--format", "csv")

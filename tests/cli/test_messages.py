@@ -98,10 +98,9 @@ MISTAKES = [
     ("plot runs/mine --out p --only plan", "(did you mean 'plane'?)"),
     ("report runs/mine -o x.pdf", "-o x.pdf: a report is one HTML file: x.html"),
     ("compare runs/mine --what power --difference 0.1", "give one --metric and the --difference"),
-    ("compare runs/mine --what shres", "unknown comparison 'shres' (did you mean 'shares'?)"),
+    ("compare runs/mine --what powr", "unknown comparison 'powr' (did you mean 'power'?)"),
     ("compare runs/mine --margin tom_percent=x", "write METRIC=VALUE"),
     ("compare runs/mine --baseline rmx", "unknown strategy as the baseline 'rmx'"),
-    ("compare runs/mine --what shares --scale range", "--scale has no effect with --what shares"),
     ("plot runs/mine --out p --only forest --all", "--only and --all cannot be combined"),
     (
         "plot runs/mine --out p --metric regret --only tom",

@@ -6,11 +6,12 @@ import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import shipped
+from tomeval.core.parts import shipped
 from tomeval.plots import draw
-from tomeval.runs.outside import figures_of, groups_of, tables_of
+from tomeval.runs.analyses import all_analyses
+from tomeval.runs.domain import get_domain
 
-GROUPS = [name for name, extension in shipped().items() if "matrix" in extension.data]
+ANALYSES = [n for n, one in shipped().items() if f"matrix {n}" in one.parts.get("analyses", {})]
 
 
 @pytest.fixture(scope="module")
@@ -20,15 +21,15 @@ def plain(tmp_path_factory):
         yield run
 
 
-@pytest.mark.parametrize("name", GROUPS)
+@pytest.mark.parametrize("name", ANALYSES)
 def test_runs_without_its_data_have_none_of_it(plain, name) -> None:
-    extension = shipped()[name]
-    measures = [m.name for group in groups_of(extension, "matrix") for m in group.measures]
-    tables = {*tables_of(extension, "matrix")}
+    analysis = all_analyses(get_domain("matrix"))[name]
+    measures = [measure.name for measure in analysis.measures]
+    tables = {*analysis.tables}
     assert measures or tables
     assert not {*measures} & {*plain.measures}
     assert not tables & {*plain.tables}
-    for figure in figures_of(extension, "matrix"):
+    for figure in analysis.figures:
         with pytest.raises(TomevalError, match=f"does not support the figure '{figure}'"):
             draw(plain, [figure])
 

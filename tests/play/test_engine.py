@@ -350,12 +350,8 @@ def one_episode(strategy, script, on_invalid="random", horizon=4, **options):
 
 
 def outcomes(steps):
-    from tomeval.core.outcomes import OUTCOMES
-
-    return [
-        (OUTCOMES[a], OUTCOMES[p])
-        for a, p in zip(steps.act_outcome[0], steps.predict_outcome[0], strict=True)
-    ]
+    names = ("act_outcome", "predict_outcome")
+    return list(zip(*map(steps.column, names), strict=True))
 
 
 def test_a_lost_summary_does_not_bring_back_an_old_prediction():
@@ -413,19 +409,19 @@ def test_scored_labels():
     """The likelier label, or a draw; the distribution, route and mass of each row."""
     said = [np.log(0.003), np.log(0.001)]
     steps = one_episode("LM", lambda request: said)
-    assert steps.own_action[0].tolist() == [0] * 4
-    assert [steps.book[k] for k in steps.own_probs[0]] == [pytest.approx((0.75, 0.25))] * 4
-    details = steps.details[0, 0]["act"]
+    assert steps.column("own_action") == [0] * 4
+    assert steps.column("own_probs") == [pytest.approx((0.75, 0.25))] * 4
+    details = steps.column("act_details")[0]
     assert details["method"] == "scripted"
     assert details["mass"] == pytest.approx(0.004)
     assert details["low_mass"]
     drawn = [
-        one_episode("LM", lambda request: said, decide="sample", seed=s).own_action.mean()
+        one_episode("LM", lambda request: said, decide="sample", seed=s).column("own_action")
         for s in range(100)
     ]
     assert abs(np.mean(drawn) - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 400)
     ties = [
-        one_episode("LM", lambda request: [-1.0, -1.0], seed=s).own_action.mean()
+        one_episode("LM", lambda request: [-1.0, -1.0], seed=s).column("own_action")
         for s in range(100)
     ]
     assert abs(np.mean(ties) - 0.5) < 4 * np.sqrt(0.25 / 400)

@@ -447,8 +447,8 @@ def waiting_setup() -> Setup:
 
 def test_coroutine_subjects(own_subjects) -> None:
     steps = asyncio.run(play_episode_async(waiting_setup(), 0))
-    assert steps.own_action.tolist() == [[0, 1, 0, 1, 0]]
-    assert steps.partner_action.tolist() == [[0, 0, 1, 0, 1]]
+    assert steps.column("own_action") == [0, 1, 0, 1, 0]
+    assert steps.column("partner_action") == [0, 0, 1, 0, 1]
     with pytest.raises(TomevalError, match="awaited something"):
         play_episode(waiting_setup(), 0)
 

@@ -15,8 +15,8 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.plots import FIGURES, Options, chosen, draw, plot_run, save
 from tomeval.plots.style import RC, in_style
+from tomeval.runs.analyses import known_figures
 from tomeval.runs.domain import DOMAINS, get_domain
-from tomeval.runs.outside import known_figures
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tomeval
-from tomeval.games.matrix.figures.curves import _points, _regret_limits, smooth
+from tomeval.games.matrix.curves import _points, _regret_limits, smooth
 from tomeval.games.matrix.results import matrix_cell
 from tomeval.plots import Options, draw
 

@@ -7,8 +7,7 @@ import pytest
 import scipy.stats
 
 import tomeval
-from tomeval.comparing import compare, decompose
-from tomeval.runs.capabilities import Parts
+from tomeval.comparing import compare
 from tomeval.runs.cell import RunCell
 from tomeval.statistics.shares import share_of_sums
 
@@ -59,11 +58,3 @@ def test_comparisons_pair_clusters(folder, clustered):
     assert found.pairs[0, 0] == len(means[0])
     assert found.p_t[0, 0, 0] == pytest.approx(theirs.pvalue)
     assert found.difference[0, 0, 0] == pytest.approx((other - one).mean())
-
-
-def test_decompositions_count_clusters(folder, clustered, monkeypatch):
-    with tomeval.Run(folder) as run:
-        parts = Parts("loss_per_step", {"loss": "loss_per_step"})
-        monkeypatch.setattr(run.domain.compare, "parts", parts)
-        found = decompose(run)
-    assert found.episodes.tolist()[0] == 24 // SIZE

@@ -7,9 +7,9 @@ from support import break_off_writes, dump
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
 from tomeval.play.runner import run_experiment
+from tomeval.runs.analyses import LOADED
 from tomeval.runs.domain import register_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.outside import LOADED
 
 TOYS = {"domain": "toy", "episodes": 5, "seed": [1, 2]}
 DECRYPTO = {"domain": "decrypto", "players": {"chance": {"kind": "random"}}, "episodes": 1}

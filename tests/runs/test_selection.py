@@ -3,9 +3,9 @@
 import pytest
 
 import tomeval
+from tomeval.runs.analyses import known_measures
 from tomeval.runs.domain import get_domain
 from tomeval.runs.measures import SCORE_PARTS, SCORES
-from tomeval.runs.outside import with_all_extensions
 from tomeval.runs.selection import choose_measures
 
 
@@ -56,9 +56,7 @@ def test_a_measure_is_known_by_name_heading_and_synonym(folder):
 
 @pytest.mark.parametrize("name", ["matrix", "decrypto", "arena"])
 def test_every_measure_has_three_names_of_its_own(name):
-    domain = get_domain(name)
-    with_all_extensions(domain)
-    measures = domain.measures
+    measures = known_measures(get_domain(name))
     for measure in measures.values():
         scored = measure.name in (
             *SCORES,

@@ -14,16 +14,14 @@ from statsmodels.stats.proportion import proportion_confint
 from tomeval.games.arena.domain import ARENA
 from tomeval.games.decrypto.domain import DECRYPTO
 from tomeval.games.matrix.domain import MATRIX
-from tomeval.runs.outside import with_all_extensions
+from tomeval.runs.analyses import known_measures
 from tomeval.statistics.bounded import FEWEST, score_ends, t_quantile_975
 from tomeval.statistics.estimates import INTERVALS, estimate
 
-for domain in (MATRIX, DECRYPTO, ARENA):
-    with_all_extensions(domain)
 BOUNDED = {
     f"{domain.name} {name}": measure.limits
     for domain in (MATRIX, DECRYPTO, ARENA)
-    for name, measure in domain.measures.items()
+    for name, measure in known_measures(domain).items()
     if np.isfinite(measure.limits).any()
 }
 FIXED = settings(derandomize=True, database=None, deadline=None, max_examples=60)

@@ -34,15 +34,15 @@ def played(strategy, concurrent, purpose, reply):
     model = ScriptedModel(script)
     model.capabilities = Capabilities(concurrent=concurrent)
     setup = make_setup(IPD, fixed(IPD, [0, 1]), strategy, 4, on_invalid="random", max_attempts=2)
-    steps = asyncio.run(play_episode_async(setup, 0, model))
+    record = asyncio.run(play_episode_async(setup, 0, model))
     asked = sorted(f"{step} {name} {text}" for name, step, text in script.log)
-    calls = sorted(f"{step} {name}" for _, step, _, name, _ in steps.calls)
+    calls = sorted(f"{step} {name}" for step, _, name, _ in record.calls)
     rows = [
-        steps.own_action.tolist(),
-        steps.predicted_action.tolist(),
-        steps.act_outcome.tolist(),
-        steps.predict_outcome.tolist(),
-        steps.status,
+        record.column("own_action"),
+        record.column("predicted_action"),
+        record.column("act_outcome"),
+        record.column("predict_outcome"),
+        record.status,
     ]
     return asked, calls, rows
 

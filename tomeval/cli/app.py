@@ -16,8 +16,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.parts import (
+    CommandPart,
+    NotInstalled,
+    load_plugins,
+    named,
+    part,
+    resolved,
+    use_plugin,
+)
 from tomeval.core.printing import notes_handler, show, show_wrapped
 from tomeval.core.text import excerpt
 
@@ -46,7 +54,7 @@ PARTS = {
 
 ABOUT = {
     "play": "Play a game yourself at the terminal.",
-    "import": "Make a run folder of games played elsewhere, or of several runs.",
+    "import": "Make a run folder of games played elsewhere.",
 }
 """What they are for."""
 
@@ -66,20 +74,19 @@ class Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of its own commands, then those of extensions, strangers' too."""
         _load_strangers()
-        brought = (name.partition(" ")[0] for name in extensions.named("commands"))
+        brought = (name.partition(" ")[0] for name in named("commands"))
         return list(dict.fromkeys([*_OWN, *PARTS, *brought]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; one that ships is loaded when it is called, and for its help."""
         if cmd_name not in _OWN:
             _load_strangers()
-        names = extensions.named("commands")
+        names = named("commands")
         parts = [n for n in names if n.partition(" ")[0] == cmd_name and n != cmd_name]
         if cmd_name in PARTS or parts:
             about = ABOUT.get(cmd_name, "")
-            more = f"What its options are, its first argument says: {cmd_name} WHAT --help."
             panel = "Begin and share" if about else OWN_PANEL
-            return _Parted(cmd_name, help=f"{about}\n\n{more}", rich_help_panel=panel)
+            return _Parted(cmd_name, help=about, rich_help_panel=panel)
         if cmd_name not in (*_OWN, *names):
             return None
         panel = _PANEL.get(cmd_name, OWN_PANEL)
@@ -112,17 +119,16 @@ class _Parted(TyperCommand):
         """Choose the part that claims an argument, else the one that claims none, and begin it."""
         name = str(self.name)
         words = list(takewhile(_is_word, args)) or list(filter(_is_word, args))
-        if not words and {"--help"} & {*args}:
+        parts, missing = self._parts(name)
+        if not words and "--help" in args:
+            said = [self.help or "", "The first argument says which it is:"]
+            for run, *_ in parts:
+                command = _command(name, run)
+                usage = " ".join(command.collect_usage_pieces(typer.Context(command)))
+                said.append(f"{name} {usage}: {(run.__doc__ or '').partition(chr(10))[0]}")
+            said.append(f"See {name} WHAT --help.")
+            self.help = "\n\n".join(said)
             return super().make_context(info_name, args, parent=parent, **extra)
-        parts, missing = [], None
-        keys = [n.partition(" ") for n in extensions.named("commands")]
-        for key in [*PARTS.get(name, {}), *(key for head, _, key in keys if head == name)]:
-            try:
-                made = _made(f"{name} {key}")
-            except extensions.NotInstalled as error:  # which may have claimed it
-                missing = error
-                continue
-            parts.append(made if isinstance(made, extensions.CommandPart) else (made, None, None))
         for run, claims, _ in parts:
             if claims and any(map(claims, words)):
                 return _command(name, run).make_context(info_name, args, parent=parent, **extra)
@@ -131,6 +137,20 @@ class _Parted(TyperCommand):
                 return _command(name, run).make_context(info_name, args, parent=parent, **extra)
         known = [name for _, _, names in parts if names for name in names()]
         raise missing or unknown("name", words[0], known, name)
+
+    @staticmethod
+    def _parts(name: str) -> tuple[list[CommandPart], NotInstalled | None]:
+        """Return what the command is in each domain, and why one of them cannot be loaded."""
+        found, missing = [], None
+        keys = [n.partition(" ") for n in named("commands")]
+        for key in [*PARTS.get(name, {}), *(key for head, _, key in keys if head == name)]:
+            try:
+                made = _made(f"{name} {key}")
+            except NotInstalled as error:  # which may have claimed it
+                missing = error
+                continue
+            found.append(made if isinstance(made, CommandPart) else CommandPart(made))
+        return found, missing
 
 
 def _is_word(text: str) -> bool:
@@ -165,13 +185,13 @@ def _made(whole: str) -> Any:
     head, _, key = whole.partition(" ")
     where = PARTS.get(head, {}).get(key) if key else _OWN.get(head)
     if where is None:
-        return extensions.part("commands", whole)
+        return part("commands", whole)
     try:
-        return extensions.resolved(f"tomeval.{where}")
+        return resolved(f"tomeval.{where}")
     except ModuleNotFoundError as error:
         if not str(error.name).startswith("tomeval."):
             raise
-        raise extensions.NotInstalled(f"{whole}: cannot be loaded ({error})") from None
+        raise NotInstalled(f"{whole}: cannot be loaded ({error})") from None
 
 
 def _about(name: str) -> str:
@@ -198,8 +218,6 @@ def _command(name: str, made: Any) -> Any:
 
 def _load_strangers() -> None:
     """Load installed packages for help, which stands where one of them cannot be loaded."""
-    from tomeval.core.plugins import load_plugins
-
     try:
         load_plugins()
     except TomevalError as error:
@@ -221,8 +239,6 @@ def _version(asked: bool) -> None:
 def _load(specs: list[str] | None) -> list[str] | None:
     """Load what ``--plugin`` names before the command is looked up, which it may bring."""
     for spec in specs or ():
-        from tomeval.core.plugins import use_plugin
-
         use_plugin(spec)
     return specs
 

@@ -42,7 +42,7 @@ def compare(
         str,
         typer.Option(
             "--what",
-            help="differences, shares or power; of extensions regression, sensitivity and others.",
+            help="differences or power; of extensions regression, sensitivity and others.",
         ),
     ] = "differences",
     metrics: Annotated[
@@ -56,7 +56,7 @@ def compare(
     where: WhereOption = None,
     by_task: Annotated[
         bool,
-        typer.Option("--by-task", help="Also compare within each task (differences, shares)."),
+        typer.Option("--by-task", help="Also compare within each task (differences)."),
     ] = False,
     margin: Annotated[
         list[str] | None,

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tomeval.core import extensions as brought
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import Extension
-from tomeval.core.plugins import loaded_plugins
+from tomeval.core.parts import (
+    KINDS,
+    is_installed,
+    known,
+    loaded_plugins,
+    named,
+    part,
+    parts,
+    resolved,
+)
+from tomeval.core.parts import shipped as shipped_extensions
 from tomeval.core.resources import read_text, shipped
-from tomeval.runs.domain import Domain, domain_names, get_domain
-from tomeval.runs.outside import known_figures, known_tables, with_all_extensions
+from tomeval.runs.analyses import known_figures, known_measures, known_tables
+from tomeval.runs.domain import domain_names, get_domain
 
 Rows = list[dict[str, Any]]
 
@@ -27,7 +34,7 @@ def list_rows(what: str, holding: str = "") -> Rows:
     if not what:
         return _lists()
     made = LISTS.get(what) or next((make for _, own, make in _of_domains() if own == what), None)
-    made = made or brought.part("lists", what)
+    made = made or part("lists", what)
     if made is None:
         raise unknown("list", what, list_names())
     rows: Rows = made()
@@ -46,12 +53,12 @@ def _of_domains() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
     """Yield domain, name and maker of the lists that domains bring, each loaded when it is met."""
     for domain in domain_names():
         for name, make in get_domain(domain).describe.lists.items():
-            yield domain, name, brought.resolved(make)
+            yield domain, name, resolved(make)
 
 
 def list_names() -> list[str]:
     """Return the names of all lists."""
-    return [*LISTS, *(name for _, name, _ in _of_domains()), *brought.named("lists")]
+    return [*LISTS, *(name for _, name, _ in _of_domains()), *named("lists")]
 
 
 def _lists() -> Rows:
@@ -59,7 +66,7 @@ def _lists() -> Rows:
     rows = [("", name, make) for name, make in LISTS.items()]
     rows += [
         *_of_domains(),
-        *(("", name, make) for name, make in brought.parts("lists").items()),
+        *(("", name, make) for name, make in parts("lists").items()),
     ]
     return [
         {
@@ -77,24 +84,16 @@ def _holds(make: Callable[..., Any]) -> str:
     return first.removeprefix("Return ").rstrip(".").replace("``", "")
 
 
-def _domains() -> list[Domain]:
-    """Return the kinds of game, with the measures of all extensions."""
-    all_domains = [get_domain(name) for name in domain_names()]
-    for domain in all_domains:
-        with_all_extensions(domain)
-    return all_domains
-
-
 def domains() -> Rows:
     """Return the kinds of game."""
     return [
         {
             "domain": domain.name,
             "title": domain.title,
-            "measures": len(domain.measures),
+            "measures": len(known_measures(domain)),
             "lists": ", ".join(domain.describe.lists),
         }
-        for domain in _domains()
+        for domain in map(get_domain, domain_names())
     ]
 
 
@@ -103,7 +102,7 @@ def experiments() -> Rows:
     rows = []
     for path in [
         *sorted(shipped("experiments").glob("*.toml")),
-        *brought.parts("experiments").values(),
+        *parts("experiments").values(),
     ]:
         lines = (line for line in read_text(path).splitlines() if not line.startswith("#:"))
         first = next(lines, "")
@@ -125,8 +124,8 @@ def measures() -> Rows:
             "meaning": measure.meaning,
             "source": measure.source,
         }
-        for domain in _domains()
-        for measure in domain.measures.values()
+        for domain in map(get_domain, domain_names())
+        for measure in known_measures(domain).values()
     ]
 
 
@@ -145,9 +144,9 @@ def strategies() -> Rows:
     sees |= {"s2a": "its own summary of rules and history"}
     load_strategies()
     shown = {strategy.name: strategy for strategy in NAMED}
-    for key, part in advice_parts().items():
-        if part.make:
-            shown[part.shown] = Strategy(advice=key)
+    for key, own in advice_parts().items():
+        if own.make:
+            shown[own.shown] = Strategy(advice=key)
     shown |= {name: parse_strategy(name) for name in EXAMPLES}
     return [
         {
@@ -219,7 +218,7 @@ def figures() -> Rows:
     for domain in map(get_domain, domain_names()):
         by_domain += [(domain.name, name, where) for name, where in known_figures(domain).items()]
     return [
-        {"figure": name, "domain": domain, "about": _holds(brought.resolved(where))}
+        {"figure": name, "domain": domain, "about": _holds(resolved(where))}
         for domain, name, where in by_domain
     ]
 
@@ -244,25 +243,25 @@ def formats() -> Rows:
     """Return the formats of the whole run that ``tomeval export --format`` can name."""
     return [
         {"format": name, "for": one.about, "settings": ", ".join(one.options)}
-        for name, one in brought.parts("exporters").items()
+        for name, one in parts("exporters").items()
     ]
 
 
 def extensions() -> Rows:
     """Return the extensions: those that ship, and those of installed packages and of --plugin."""
-    sources = [(one, "tomeval") for one in brought.shipped().values()]
+    sources = [(n, n, "tomeval", one.about) for n, one in shipped_extensions().items()]
     for plugin in loaded_plugins():
-        empty = Extension(re.sub(r"\W", "_", plugin.name), plugin.module)
-        one = brought.ADDED.get(plugin.extension, empty)
-        sources.append((one, plugin.package or "--plugin"))
+        sources.append((plugin.where, plugin.name, plugin.package or "--plugin", plugin.about))
     return [
         {
-            "extension": one.name,
-            "brings": ", ".join(kind for kind in brought.KINDS if one[kind]),
+            "extension": name,
+            "brings": ", ".join(
+                kind for kind in KINDS if whose in {one.extension for one in known(kind).values()}
+            ),
             "from": source,
-            "about": one.about if brought.is_installed(one) else f"is not here: {one.about}",
+            "about": about if is_installed(whose) else f"is not here: {about}",
         }
-        for one, source in sources
+        for whose, name, source, about in sources
     ]
 
 

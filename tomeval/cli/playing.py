@@ -185,9 +185,9 @@ def play_into(
 
 
 def _logger(name: str) -> Any:
-    """Return what logs a run, see `tomeval.core.extensions.Extension.loggers`."""
+    """Return what logs a run, see `tomeval.core.parts.KINDS`."""
     from tomeval.core.errors import unknown
-    from tomeval.core.extensions import named, part
+    from tomeval.core.parts import named, part
 
     made = part("loggers", name)
     if made is None:

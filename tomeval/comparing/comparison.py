@@ -256,7 +256,7 @@ def in_ranges(side: Side, names: Sequence[str], scale: str, reference: str | Non
         That is not known of the cell, or 0.
     """
     cell = side.cell
-    measured = [cell.domain.measures[name] for name in names]
+    measured = [cell.measures[name] for name in names]
     if scale == "payoff" or not any(measure.in_payoffs for measure in measured):
         return side
     divided_by = width(cell, scale, reference)

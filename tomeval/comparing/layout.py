@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.comparing.pairing import Meeting, Pairing
-from tomeval.runs.measures import SCORE_PARTS, SCORES
+from tomeval.runs.measures import is_score
 from tomeval.statistics.paired import FloatArray, IntArray, split_counts
 
 
@@ -55,7 +55,7 @@ class Layout:
         size = len(self.order) + self.pooled
         self.shape = (size, len(pairing.levels), len(pairing.measures))
         self.counts: IntArray = np.concatenate([m.paired.sum(axis=0) for m in meetings])
-        scored = [one.name in (*SCORES, *SCORE_PARTS) for one in pairing.measures]
+        scored = [is_score(one.name) for one in pairing.measures]
         self.blind: NDArray[np.bool_] = np.concatenate([_blind(m) & scored for m in meetings])
         used = (self.counts > 0)[..., None] & ~self.blind
         self.shares = used / np.maximum(used.sum(axis=0), 1)

@@ -97,7 +97,7 @@ def _group_notes(found: Comparison) -> list[str]:
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
     """Tell which metrics a comparison weighs by episode and a table by item."""
     uneven = [
-        cells[0].domain.measures[name].heading
+        cells[0].measures[name].heading
         for name in names
         if any(_uneven(cell, name) for cell in cells)
     ]

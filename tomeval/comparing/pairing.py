@@ -123,7 +123,8 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
             f"no {by} shares a task ({', '.join((*table.columns, 'seed'))}) with the baseline "
             f"{baseline!r}: nothing can be paired"
         )
-    return table.finish(tuple(domain.compare.side(domain.measures[name], by) for name in metrics))
+    measures = sides[0].cell.measures
+    return table.finish(tuple(domain.compare.side(measures[name], by) for name in metrics))
 
 
 @dataclass

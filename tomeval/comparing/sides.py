@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.runs.cell import RunCell
+from tomeval.runs.columns import PROMPTED
 from tomeval.runs.domain import Domain
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures
 from tomeval.statistics.paired import FloatArray, IntArray
+from tomeval.strategies.parts import KINDS
 
 Runs = Run | str | Path | Sequence[Run | str | Path]
 
@@ -122,7 +124,7 @@ def metric_names(runs: Sequence[Run], metrics: Iterable[str] | None = None) -> t
 
 def known_by(domain: Domain) -> tuple[str, ...]:
     """Return what levels can differ in."""
-    return (*domain.compare.by, WORDING, "run")
+    return (*dict.fromkeys((*domain.compare.by, *PROMPTED)), WORDING, "run")
 
 
 def check_by(runs: Sequence[Run], by: str | None) -> str:
@@ -142,7 +144,7 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
     # The default is always possible: a domain's `level` replaces an empty column. What is no
     # column, such as the team of two seats, has levels of its own.
     if by not in ("run", WORDING, domain.compare.by[0]) and not any(
-        (cell.columns[by] if by in cell.columns else domain.compare.level(cell, by)) != ""
+        (known[by] if by in (known := cell.prompted | cell.columns) else level(cell, by)) != ""
         for cell in cells
     ):
         others = ", ".join(name for name in known_by(domain) if name != by)
@@ -175,13 +177,22 @@ def compared_by(run: Run) -> str | None:
 
 def has_level(cell: RunCell, by: str | None) -> bool:
     """Tell whether a cell takes part if levels differ in `by`: one without a model has no model."""
+    if by in KINDS:
+        return cell.prompted[by] != ""
     if by == WORDING:
         return cell.domain.compare.worded(cell) is not None
     return by != "model" or cell.columns.get(by) != ""
 
 
+def level(cell: RunCell, by: str) -> str:
+    """Return a cell's level."""
+    return cell.prompted[by] if by in KINDS else cell.domain.compare.level(cell, by)
+
+
 def held_name(domain: Domain, by: str) -> str:
     """Return what tables call that which compared cells share besides their task."""
+    if by in KINDS:
+        return "otherwise"
     return "player" if by == WORDING else domain.compare.held_name(by)
 
 
@@ -193,7 +204,8 @@ def left_out(runs: Sequence[Run], by: str) -> list[str]:
         return []
     some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" * (len(names) > 3))
     players = "player" if len(names) == 1 else "players"
-    return [f"{len(names)} {players} without a {by} left out: {some}"]
+    lacks = "strategy" if by in KINDS else by
+    return [f"{len(names)} {players} without a {lacks} left out: {some}"]
 
 
 def read_sides(
@@ -241,24 +253,26 @@ def _side(
 ) -> Side:
     """Read one cell of the folder `run`, whose name as a level is `own`."""
     compare = cell.domain.compare
-    task = dict(cell.task) if by is None else compare.task_of(cell, by)
+    whole = "strategy" if by in KINDS else by  # of which a part differs
+    task = dict(cell.task) if whole is None else compare.task_of(cell, whole)
     if reference and "reference" in task:
         task["reference"] = reference
     if by is None:
         # the title tells players of one name in runs that are joined apart
-        level, held = "", ", ".join(map(str, (*cell.columns.values(), cell.title)))
+        at, held = "", ", ".join(map(str, (*cell.columns.values(), cell.title)))
     elif by == WORDING and (asked := compare.worded(cell)) is not None:
-        level, held = asked.words, f"{asked.player}, {asked.model}"
+        at, held = asked.words, f"{asked.player}, {asked.model}"
         task = {k: v for k, v in task.items() if k not in (compare.by[0], *asked.options)}
     else:
-        level = own if by == "run" else compare.level(cell, by)
-        held = compare.held(cell, by)
+        at = own if by == "run" else level(cell, by)
+        parts = [cell.prompted[name] for name in KINDS if by in KINDS and name != by]
+        held = ", ".join(filter(None, [compare.held(cell, str(whole)), *parts]))
     values = [cell.totals(metric, reference).parts for metric in metrics]
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)
     sizes = np.array([_size(cell, metric) for metric in metrics])
     side = Side(
-        level,
+        at,
         held,
         task,
         cell.seed,
@@ -318,7 +332,7 @@ def _elsewhere(sides: Sequence[Side]) -> Side:
 
 def _size(cell: RunCell, metric: str) -> float:
     """Return how large the numbers are that a measure of a cell is computed from."""
-    measure = cell.domain.measures[metric]
+    measure = cell.measures[metric]
     if measure.in_payoffs and cell.payoff_size:
         return cell.payoff_size
     return 100.0 if measure.unit == "%" else 1.0

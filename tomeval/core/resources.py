@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import named, part
 from tomeval.core.files import check_readable
+from tomeval.core.parts import named, part
 from tomeval.core.text import check_text, excerpt
 
 MAX_TOML = 32_000_000
@@ -49,6 +49,7 @@ def experiment_path(experiment: str | Path) -> Path:
         own = path.with_name(f"{name}.toml")
         near = did_you_mean(name, shipped_experiments())
         near = f" (did you mean {str(own)!r}?)" if own.is_file() else near
+        near = near or "; `tomeval list experiments` names them"
         raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
     return chosen
 

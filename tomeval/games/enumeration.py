@@ -8,6 +8,7 @@ do not depend on what was asked before.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -57,6 +58,7 @@ class Enumeration(Solver):
         self._value = self.search.mean(self.dealt.values())
         self.search.left = math.inf  # what is asked from now on is known but for its first stage
         self._asked: dict[Belief, dict[Action, float]] = {}
+        self._supposed: dict[Any, dict[Action, float] | None] = {}
 
     def follow(self, view: View[Any]) -> Follower:
         """Return a follower, which knows what may have been dealt."""
@@ -68,6 +70,10 @@ class Enumeration(Solver):
 
     def chance(self) -> Bound:
         """Return the value of play that is drawn as `ArenaGame.random` draws it."""
+        return self._chance
+
+    @functools.cached_property
+    def _chance(self) -> Bound:
         drawn = Search(self.positions, before=self.search, pick=fmean, apart=True)
         value = math.fsum(
             dealt.chance * (dealt.earned + p * drawn.worth(((at, 1.0),)))
@@ -92,6 +98,15 @@ class Enumeration(Solver):
 
         `sighted`: and if the seat sees all from now on.
         """
+        told = frozenset((at, ways) for at, others in stated.items() for ways in others.items())
+        key = belief, told, sighted
+        if key not in self._supposed:
+            self._supposed[key] = self._supposing(belief, stated, sighted)
+        return self._supposed[key]
+
+    def _supposing(
+        self, belief: Belief, stated: Mapping[int, Mapping[int, Choices]], sighted: bool
+    ) -> dict[Action, float] | None:
         search = self._sighted
         parts: list[tuple[Belief, float]] = [(((at, 1.0),), weight) for at, weight in belief]
         if not sighted:
@@ -224,6 +239,20 @@ class EnumeratedValues(Values):
         that contradict it are dropped, and in each of the others the seat sees all from now on.
         What follows from the decision is no reason for it.
         """
+        q, _ = self._supposing(said)
+        return self.solver.best(q)[0] if q else None
+
+    def worths(self, said: Mapping[Probe, Action] | None = None) -> Mapping[Action, float]:
+        """Return Q* of all options, or what they are worth if what was said is true; see `reply`.
+
+        Nothing of messages, which are not listed.
+        """
+        q, weight = (self.q, 1.0) if said is None else self._supposing(said)
+        game, options = self.solver.game, self.solver.game.options(self.view, self.ask)
+        return {x: q[game.like(self.view, self.ask, x)] / weight for x in options} if q else {}
+
+    def _supposing(self, said: Mapping[Probe, Action]) -> tuple[Mapping[Action, float], float]:
+        """Return the values of actions if what was said is true, times the weight of that."""
         plain = {probe: answer for probe, answer in said.items() if probe.given is None}
         hidden = {probe: answer for probe, answer in plain.items() if probe.about is None}
         belief = tuple((at, weight) for at, weight in self.belief if self._agrees(hidden, at, {}))
@@ -235,9 +264,9 @@ class EnumeratedValues(Values):
         }
         stated = {at: self._stated(at, doing) for at, _ in belief if doing}
         if not (hidden or doing) or not belief or not all(all(s.values()) for s in stated.values()):
-            return None
+            return {}, 1.0
         q = self.solver.supposing(belief, stated, bool(hidden))
-        return self.solver.best(q)[0] if q else None
+        return q or {}, math.fsum(weight for _, weight in belief)
 
     def _stated(self, at: int, doing: Mapping[Ask, Mapping[Probe, Action]]) -> dict[int, Choices]:
         """Return what others do of whom something was said; nothing if that cannot be."""

@@ -33,6 +33,9 @@ player declined; the model gave no reply. Games judge the first three, the other
 a reply."""
 
 
+GUESSES = 200
+"""Answers in words that are drawn for what they score by chance."""
+
 TIE = 1e-12
 """By how much equal chances or values may differ, by rounding."""
 
@@ -87,7 +90,8 @@ class Form(NamedTuple):
     size : int
         Number of items; 0: any number.
     labels : tuple of str
-        With size 1: all that may be said, as text, so that a model can score it; empty: too many.
+        All that may be said, as text, so that a model can score it, several items with hyphens
+        between; empty: too many.
     limit : int
         The most characters of a text; 0: any number.
     """
@@ -100,7 +104,7 @@ class Form(NamedTuple):
 
     def items(self, label: str) -> list[Any]:
         """Return the items that one of the labels stands for."""
-        return [self.kind(label)]
+        return [self.kind(item) for item in (label.split("-") if self.size > 1 else [label])]
 
     def fault(self, items: Sequence[Any]) -> Broken | None:
         """Return how items have not this form: how many they are, and their type."""
@@ -246,6 +250,8 @@ class ArenaGame(ABC, Generic[S]):
         What probes ask for, in words for readers, such as ``move of {}``; see `asked`.
     sums : tuple of str
         Kinds of events that only sum up others, and tell a seat nothing new; see `essence`.
+    consequences : tuple of str
+        Names of probes that no reply follows from: they ask what comes of a decision.
     templates : Path or None
         A folder with its prompts, ``arena/NAME/rules.j2`` and so on; None: they are in ``prompts``.
     lines : mapping of str to str
@@ -263,6 +269,7 @@ class ArenaGame(ABC, Generic[S]):
     questions: ClassVar[Mapping[str, str]] = {}
     lines: ClassVar[Mapping[str, str]] = {}
     sums: ClassVar[tuple[str, ...]] = ()
+    consequences: ClassVar[tuple[str, ...]] = ()
     templates: ClassVar[Path | None] = None
     seats: int
     length: int
@@ -531,6 +538,21 @@ class ArenaGame(ABC, Generic[S]):
         most = max(chances.values()) - TIE
         return next(said for said in sorted(chances, key=str) if chances[said] >= most)
 
+    def guess(self, view: Any, probe: Probe, rng: np.random.Generator) -> Action:
+        """Draw an answer to a probe that can be true. Default: one of its `options`."""
+        options = self.options(view, probe)
+        return options[int(rng.integers(len(options)))]
+
+    def chance(
+        self, view: Any, probe: Probe, truth: Action, rng: np.random.Generator
+    ) -> float | None:
+        """Return what an answer of `guess` scores in expectation; None: it has no meaning here.
+
+        Default: the mean over the `options`, or over `GUESSES` draws where there are none.
+        """
+        said = self.options(view, probe) or [self.guess(view, probe, rng) for _ in range(GUESSES)]
+        return sum(self.hit(probe, one, truth) for one in said) / len(said)
+
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Return how right an answer is, from 0 to 1; default: 1 if it is the truth, else 0."""
         return float(said == truth)
@@ -550,22 +572,29 @@ class ArenaGame(ABC, Generic[S]):
         stated = {probe.about: answer for probe, answer in said.items() if probe.about in others}
         return stated if stated.keys() == others else None
 
-    def step_reply(self, view: Any, said: Mapping[Probe, Action]) -> Action | None:
-        """Return the best reply to what a seat stated, as far as this stage's payoff goes.
+    def step_worths(self, view: Any, said: Mapping[Probe, Action]) -> Mapping[Action, float]:
+        """Return what each option adds to the reward in this stage if what a seat stated is true.
 
-        None where the game has no one-step payoffs, or where nothing follows from what was stated.
-        Default: the first of its `options` with the highest `payoff` against what is `supposed`.
+        Empty where the game has no one-step payoffs, or where nothing follows from what was stated.
+        Default: the `payoff` of its `options` against what is `supposed`.
         """
         supposed, state, seat = self.supposed(view, said), view._state, view.seat
         ask = next((ask for ask in self.due(state) if ask.seat == seat), None)
         if supposed is None or ask is None:
-            return None
-        paid = [
-            (self.payoff(state, seat, {**supposed, seat: action}), action)
+            return {}
+        paid = {
+            action: self.payoff(state, seat, {**supposed, seat: action})
             for action in self.options(view, ask)
-        ]
-        known = [(worth, action) for worth, action in paid if worth is not None]
-        return max(known, key=lambda pair: pair[0])[1] if known else None
+        }
+        return {action: worth for action, worth in paid.items() if worth is not None}
+
+    def step_reply(self, view: Any, said: Mapping[Probe, Action]) -> Action | None:
+        """Return the best reply to what a seat stated, as far as this stage's payoff goes.
+
+        None where there is none. Default: the first of the best by `step_worths`.
+        """
+        worths = self.step_worths(view, said)
+        return max(worths, key=worths.__getitem__) if worths else None
 
     def stepwise(
         self, state: S, seat: int, actions: Mapping[int, Action], reply: Action | None
@@ -634,3 +663,6 @@ def words(action: Action) -> str:
 Verdict = Literal["valid", "default", "invalid", "fatal"]
 """What became of a decision: played as it was; replaced by the default; refused, so that the game
 could not go on; refused, which cost the seat the game or its place in it."""
+
+COUNTED = ("valid", "default")
+"""Those on decisions whose action counted; an action can be null."""

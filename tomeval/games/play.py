@@ -11,11 +11,12 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
-from tomeval.games.game import UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed, judge, value, weigh
+from tomeval.games.game import COUNTED, UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
+from tomeval.games.played import Decision, PlayedGame, Probed, judge
 from tomeval.games.running import RECORDED, Replay, together
 from tomeval.games.seats import Answer, Door, PlannerSeat, Seat
-from tomeval.games.solver import Follower, Solver
+from tomeval.games.solver import Follower, Solver, exactly
+from tomeval.games.worth import value, weigh
 
 SUBJECT_SLOT = 0
 
@@ -33,8 +34,9 @@ class Table:
         The seat of every slot.
     door : Door
         The subject's.
-    deal, chance, fallback : numpy.random.Generator
-        For the deal, for chance moves, and for actions in place of broken ones.
+    deal, chance, fallback, statements : numpy.random.Generator
+        For the deal, for chance moves, for actions in place of broken ones, and for random answers
+        to probes, that decisions are held to.
     on_invalid : str
         See `experiment.POLICIES`.
     solver : Solver or None
@@ -65,6 +67,7 @@ class Table:
     on_step: Callable[[Decision], None] = lambda decision: None
     start: Any = None
     record: Sequence[Stage[Any]] = ()
+    statements: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
 
 class _Over(Exception):
@@ -118,7 +121,9 @@ class _Play:
             played.ending = game.ending(self.state)
         played.roles, played.teams = game.roles(self.state), game.teams(self.state)
         played.rounds = game.rounds(self.state)
-        judge(game, played.decisions, self.trail, self.state)
+        judge(game, played.decisions, self.trail, self.state, table.statements)
+        if (solver := table.solver) is not None:
+            played.best_value, played.random_value = map(exactly, (solver.value(), solver.chance()))
         return played
 
     def _due(self) -> tuple[Ask, ...]:
@@ -182,7 +187,8 @@ class _Play:
         )
         for decision in decisions.values():
             if decision.slot in (SUBJECT_SLOT, *asked):
-                value(self.game, self.game.view(self.state, decision.seat), decision)
+                view = self.game.view(self.state, decision.seat)
+                value(self.game, view, decision, self.table.statements)
         goes_on = all(decision.verdict != "invalid" for decision in decisions.values())
         for ask in asks:
             self.open[ask] = decision = decisions[ask]

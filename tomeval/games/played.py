@@ -6,46 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from tomeval.core.outcomes import COMPLETE, VALID
-from tomeval.games.game import Action, ArenaGame, Broken, Probe, Stage, Stepwise, Verdict
+from tomeval.games.game import Action, ArenaGame, Broken, Probe, Stage, Verdict
 from tomeval.games.seats import Answer
-from tomeval.games.solver import Bound, Values
+from tomeval.games.solver import Values
+from tomeval.games.worth import Worth
 
 Mark = int | tuple[int, str, str]
 """What followed a stage: the place of chance among `ArenaGame.outcomes`, or whose decision of which
 kind broke the rules for good, and what that cost (see `ArenaGame.struck`)."""
-
-
-@dataclass
-class Worth:
-    """What a decision of the subject was worth, where that is known.
-
-    Attributes
-    ----------
-    best, chosen : Bound or None
-        V* and Q* of what was done; `chosen` is None if it was not the subject's own doing.
-    regret : Bound or None
-        V* - Q*.
-    reply : Action
-        The best reply to what the subject stated; None without.
-    tom_regret : Bound or None
-        V* - Q* of that reply.
-    step_reply : Action
-        The best reply to what was stated as far as one stage goes; None without.
-    step : Stepwise or None
-        One-step payoffs.
-    counted : Bound or None
-        V* - Q* of what counted, also where that was a default or drawn; not stored.
-    """
-
-    best: Bound | None = None
-    chosen: Bound | None = None
-    regret: Bound | None = None
-    reply: Action = None
-    tom_regret: Bound | None = None
-    step_reply: Action = None
-    step: Stepwise | None = None
-    counted: Bound | None = None
 
 
 @dataclass
@@ -69,6 +40,8 @@ class Probed:
         What the exact Bayesian observer gave to the truth.
     observer_brier : float or None
         The Brier score of the observer.
+    chance : float or None
+        What an answer at random scores in expectation, see `ArenaGame.chance`.
     """
 
     probe: Probe
@@ -80,6 +53,7 @@ class Probed:
     attainable: float | None = None
     observer: float | None = None
     observer_brier: float | None = None
+    chance: float | None = None
 
 
 @dataclass
@@ -150,6 +124,8 @@ class PlayedGame:
     rounds : int
     ending : str
         Empty for games that are not complete.
+    best_value, random_value : float or None
+        V* before the deal, and the value of playing at random; None: not known exactly.
     calls : list of (decision number, slot, form, record)
     """
 
@@ -165,6 +141,8 @@ class PlayedGame:
     teams: tuple[tuple[int, ...], ...] = ()
     rounds: int = 0
     ending: str = ""
+    best_value: float | None = None
+    random_value: float | None = None
     calls: list[tuple[int, int, str, dict[str, Any]]] = field(default_factory=list)
 
 
@@ -173,42 +151,14 @@ def frozen(value: Any) -> Action:
     return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
-COUNTED = ("valid", "default")
-"""The verdicts on decisions whose action counted; an action can be null."""
-
-
-def value(game: ArenaGame[Any], view: Any, decision: Decision) -> None:
-    """Record V* and Q* of a decision, and the regret of acting on its predictions."""
-    values, worth = decision.values, Worth()
-    decision.worth = worth
-    said = {p.probe: p.answer.action for p in decision.probed if p.answer.outcome == VALID}
-    worth.step_reply = game.step_reply(view, said) if said else None
-    if values is None:
-        return
-    for probed in decision.probed:
-        probed.attainable = values.attainable(probed.probe)
-    worth.best = values.best
-    if decision.verdict in COUNTED:
-        worth.counted = values.regret(decision.action)
-    if decision.verdict == "valid":
-        worth.chosen, worth.regret = values.of(decision.action), worth.counted
-    worth.reply = values.reply(said) if said else None
-    if worth.reply is not None:
-        worth.tom_regret = values.regret(worth.reply)
-
-
-def weigh(game: ArenaGame[Any], decisions: Iterable[Decision], stage: Stage[Any]) -> None:
-    """Note one-step payoffs, now that all actions of a stage are known."""
-    for one in decisions:
-        if one.worth is not None and one.verdict == "valid":
-            reply = one.worth.step_reply
-            one.worth.step = game.stepwise(stage.state, one.seat, stage.actions, reply)
-
-
 def judge(
-    game: ArenaGame[Any], decisions: Iterable[Decision], trail: Sequence[Stage[Any]], end: Any
+    game: ArenaGame[Any],
+    decisions: Iterable[Decision],
+    trail: Sequence[Stage[Any]],
+    end: Any,
+    rng: np.random.Generator,
 ) -> None:
-    """Compare answers to probes with the truth, once a game is over."""
+    """Compare answers to probes with the truth, once a game is over; `rng` draws answers."""
     for decision in decisions:
         if (at := decision.at) is None:
             continue
@@ -216,6 +166,7 @@ def judge(
         for probed in decision.probed:
             truth = game.truth(probed.probe, decision.seat, trail, at, end)
             if truth is not None:
+                probed.chance = game.chance(view, probed.probe, truth, rng)
                 _judge(game, view, decision.values, probed, truth)
 
 

@@ -2,62 +2,53 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.models.naming import NO_MODEL
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.models import model_name
+from tomeval.models.naming import NO_MODEL, without_address
 from tomeval.runs.capabilities import Worded
 from tomeval.runs.columns import as_text
 from tomeval.runs.domain import Player
 from tomeval.runs.experiment import Experiment, located
+from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.options import WITH_MEMORY, split_wording
 
-P = TypeVar("P")
-MakePlayer = Callable[[str, dict[str, Any], dict[str, Any], Path | None], P]
-"""Makes a player of its name, its table, the experiment's defaults, and the folder of paths."""
-
 LLM = "llm"
-
-LLM_DEFAULTS: tuple[str, ...] = ("strategy", "memory", "temperature", "probe_temperature")
-LLM_DEFAULTS += ("top_p", "top_k", "min_p", "max_tokens", "lenient", "prompts", "system")
-"""Options of language models that an experiment can set for all of them."""
-
-IF_SET = ("lenient",)
-"""Options that stand in a player's definition only if they are not the default."""
 
 
 @dataclass(frozen=True, eq=False)
 class GamePlayer(Player):
     """One player. Its draws depend on its name; relative paths among its options start at `base`.
 
-    `DOMAIN` names its prompts, and `OPTIONS` the class of a language model's options, which is
-    imported when one plays.
+    `OPTIONS` is the class of a language model's options, which is imported when one plays; those
+    `IF_SET` stand in its definition only if they are not the default.
     """
 
     base: Path | None = None
 
-    DOMAIN: ClassVar[str]
     OPTIONS: ClassVar[str]
+    IF_SET: ClassVar[tuple[str, ...]] = ("lenient",)
 
     @cached_property
     def llm_options(self) -> Any:
         """The options of a language model, an instance of `OPTIONS`."""
         return resolve_name(self.OPTIONS)(**self.options)
 
-    @cached_property
-    def templates(self) -> str:
-        """The hash of the prompt templates; empty if it uses none."""
+    def templates(self, slot: str) -> str:
+        """Return the hash of the prompt templates that it uses in a slot; empty if none."""
         if not self.model:
             return ""
-        return str(self.llm_options.templates(self.DOMAIN, self.base).sha256())
+        return str(self.llm_options.prompts_in(slot, self.base).sha256())
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -67,18 +58,74 @@ class GamePlayer(Player):
         return {**said, "model": self.model_name, **spec}
 
     @classmethod
-    def model_and_options(cls, entry: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return the model that a table names and the options beside it, both checked."""
-        from tomeval.models import model_name
+    def kind_in(cls, entry: Mapping[str, Any]) -> str:
+        """Return the kind of player that a table is of."""
+        raise NotImplementedError
 
-        given = dict(entry)
-        model = given.pop("model", "")
-        if not model:
-            raise TomevalError(NO_MODEL)
-        model_name(model)
+    @classmethod
+    def scripted(cls, name: str, kind: str, entry: dict[str, Any], base: Path | None) -> Self:
+        """Return a player without a model, given its options."""
+        raise NotImplementedError
+
+    @classmethod
+    def of_table(
+        cls, name: str, table: Mapping[str, Any], experiment: GameExperiment
+    ) -> Iterator[Self]:
+        """Yield the player of a table, or one for every combination of a language model's lists.
+
+        A table has ``kind`` and options: of a language model ``model`` and the fields of `OPTIONS`,
+        for which the experiment has defaults.
+        """
+        kind, base = cls.kind_in(table), experiment.base
+        entry = {key: value for key, value in table.items() if key != "kind"}
+        if kind != LLM:
+            yield cls.scripted(name, kind, entry, base)
+            return
         options = resolve_name(cls.OPTIONS)
-        check_options(LLM, given, [field.name for field in fields(options)], ["model"])
-        return model, options(**given)
+        known = [field.name for field in fields(options)]
+        check_options(LLM, entry, ["model", *known], ["kind"])
+        given = {key: getattr(experiment, key) for key in known if key in experiment.keys}
+        for own, one in swept(name, {"model": experiment.default_model, **given, **entry}):
+            model = one.pop("model")
+            if not model:
+                raise TomevalError(NO_MODEL)
+            model_name(model)
+            chosen = vars(options(**one))
+            usual = {field.name: field.default for field in fields(options)}
+            kept = {
+                key: chosen[key]
+                for key in known
+                if chosen[key] != usual[key] or key not in cls.IF_SET
+            }
+            strategy = kept["strategy"] if isinstance(kept["strategy"], str) else ""
+            yield cls(own, LLM, kept, model, strategy, base=base)
+
+
+def swept(name: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a player's options for every combination of its lists, with a name that tells them.
+
+    Examples
+    --------
+    >>> [own for own, _ in swept("bob", {"strategy": ["LM", "s2a"], "memory": "restated"})]
+    ['bob(strategy=LM)', 'bob(strategy=S2A)']
+    """
+    axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
+    for key, values in axes.items():
+        if not values:
+            raise TomevalError(f"{key} is an empty list")
+    for chosen in itertools.product(*axes.values()):
+        options = dict(zip(axes, chosen, strict=True))
+        inside = ", ".join(
+            f"{key}={_called(key, options[key])}" for key, values in axes.items() if values[1:]
+        )
+        yield f"{name}({inside})" if inside else name, options
+
+
+def _called(key: str, value: Any) -> str:
+    """Return a value of an axis as names have it: in one spelling, without an address."""
+    if key == "model":
+        return without_address(model_name(value))
+    return parse_strategy(value).name if (key, type(value)) == ("strategy", str) else as_text(value)
 
 
 def check_options(
@@ -123,14 +170,20 @@ class GameExperiment(Experiment):
     Parameters
     ----------
     players : dict
-        Tables by name: ``kind``, which may be left out if ``model`` is given, and options.
+        Tables by name: ``kind``, which may be left out if ``model`` is given, and options. Lists
+        among those of a language model are axes: one player for every combination. Where a line-up
+        names the table, it is played for each of them; one name is one player in all its seats.
     strategy, memory, temperature, probe_temperature, top_p, top_k, min_p, max_tokens, lenient,
     prompts, system
         Defaults of language-model players. A domain adds the key ``model``.
     """
 
+    PLAYER: ClassVar[type[GamePlayer]]
+    RESERVED: ClassVar[tuple[str, ...]] = ()
+    """What line-ups call others than players."""
+
     players: dict[str, dict[str, Any]] = Field(default={})
-    strategy: str | dict[str, str] = "QA"
+    strategy: str | dict[str, str] | list[str | dict[str, str]] = "QA"
     memory: str = "restated"
     temperature: float = 0.6
     probe_temperature: float = 0.0
@@ -151,21 +204,49 @@ class GameExperiment(Experiment):
             if isinstance(table, dict) and table.pop("model", None) is not None:
                 table.setdefault("kind", LLM)
 
-    def named(
-        self, make: MakePlayer[P], model: Any, defaults: Collection[str] = LLM_DEFAULTS
-    ) -> dict[str, P]:
-        """Return the players by name.
+    @property
+    def keys(self) -> Collection[str]:
+        """The keys that it can have."""
+        return type(self).model_fields.keys()
 
-        `model` is that of language models that name none; `defaults` are the keys that hold for
-        them all.
-        """
-        given = {"model": model, **{key: getattr(self, key) for key in defaults}}
-        made = {}
+    @property
+    def default_model(self) -> Any:
+        """The model of players that name none; a list is an axis."""
+        return getattr(self, "model")  # noqa: B009 (the key of a domain)
+
+    def tables_of_players(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Yield the place of every table of a player, its name, and the table."""
         for name, table in self.players.items():
-            check_name(name, f"{self._where}: players")
-            with located(f"{self._where}: players.{name}"):
-                made[name] = make(name, dict(table), given, self._base)
+            yield f"{self._where}: players", name, table
+
+    @cached_property
+    def named(self) -> dict[str, tuple[GamePlayer, ...]]:
+        """Whom line-ups can name: players, and tables of several."""
+        made: dict[str, tuple[GamePlayer, ...]] = {}
+        for where, name, table in self.tables_of_players():
+            check_name(name, where, (*made, *self.RESERVED))
+            with located(f"{where}.{name}"):
+                players = made[name] = tuple(self.PLAYER.of_table(name, table, self))
+            for player in players:
+                if player.name != name:
+                    check_name(player.name, where, made)
+                    made[player.name] = (player,)
         return made
+
+    @property
+    def by_name(self) -> dict[str, GamePlayer]:
+        """The players."""
+        return {one.name: one for players in self.named.values() for one in players}
+
+    def seatings(self, names: Sequence[str], where: str) -> Iterator[tuple[Any, ...]]:
+        """Yield who sits in the slots of a line-up, given names, for every value of their axes."""
+        for name in names:
+            if name not in self.named:
+                raise unknown("player", name, [*self.named, *self.RESERVED], where)
+        called = dict.fromkeys(names)
+        for chosen in itertools.product(*map(self.named.__getitem__, called)):
+            players = dict(zip(called, chosen, strict=True))
+            yield tuple(map(players.__getitem__, names))
 
 
 def check_name(name: str, where: str, taken: Collection[str] = ()) -> None:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tomeval.games.played import COUNTED, Decision, PlayedGame, Probed
+from tomeval.games.game import COUNTED
+from tomeval.games.played import Decision, PlayedGame, Probed
 from tomeval.games.running import RECORDED
 from tomeval.games.solver import Bound
 from tomeval.runs.record import Asked, Column, Record
@@ -14,6 +15,12 @@ from tomeval.runs.record import Asked, Column, Record
 BOUNDS = ("best", "chosen", "regret", "tom_regret")
 VALUES = [f"{name}_{end}" for name in BOUNDS for end in ("low", "high")]
 PAYOFFS = ("step_payoff", "step_best", "step_reply")
+WEIGHED = ("best", "chosen", "mean")
+HELD = ("option_mean", *(f"said_{name}" for name in WEIGHED))
+HELD += (*(f"step_said_{name}" for name in WEIGHED), "other_lost", "other_chance", "depends")
+"""What the scores are made of: what options are worth on average (Q*); what the best, the chosen
+and the mean option are worth if what was stated is true, in the end and in this stage; what the
+decision and a random option lose if random statements are; whether they change the best option."""
 
 EPISODES = {
     "deal": "INTEGER",
@@ -28,9 +35,12 @@ EPISODES = {
     "rewards": "TEXT",
     "wins": "TEXT",
     "marks": "TEXT",
+    "best_value": "REAL",
+    "random_value": "REAL",
 }
 """`deal` groups games that share a deal; `role`, `reward` and `won` are the subject's; `seats` is
-the seat of every player, the subject first; the lists after it are by seat."""
+the seat of every player, the subject first; the lists after it are by seat. `best_value` is V* of
+the subject's seat before the deal, `random_value` what random play is worth there."""
 
 STEPS = {
     "stage": "INTEGER",
@@ -46,7 +56,7 @@ STEPS = {
     "tries": "TEXT",
     **dict.fromkeys(VALUES, "REAL"),
     "reply": "TEXT",
-    **dict.fromkeys(PAYOFFS, "REAL"),
+    **dict.fromkeys((*PAYOFFS, *HELD), "REAL"),
     "told": "INTEGER",
     "details": "TEXT",
 }
@@ -83,6 +93,8 @@ def as_record(game: PlayedGame, name_of: Callable[[int], str], **more: Any) -> R
         "rewards": game.rewards,
         "wins": game.wins,
         "marks": game.record,
+        "best_value": game.best_value,
+        "random_value": game.random_value,
     }
     rows = [_step(decision) for decision in game.decisions]
     columns = {name: [row[name] for row in rows] for name in STEPS}
@@ -101,6 +113,12 @@ def _step(row: Decision) -> dict[str, Any]:
         values += [None, None] if bound is None else [float(end) for end in bound]
     step = None if worth is None else worth.step
     payoffs = (None,) * 3 if step is None else tuple(map(_number, step))
+    held: list[float | None] = [None] * len(HELD)
+    if worth is not None:
+        options, said, now = worth.options, worth.said, worth.step_said
+        held = [None if options is None else _number(options.mean)]
+        held += [*(said or (None,) * 3), *(now or (None,) * 3), *(worth.other or (None,) * 2)]
+        held.append(None if worth.depends is None else float(worth.depends))
     replied = worth is not None and worth.tom_regret is not None
     return {
         **{"stage": row.stage, "round": row.round, "seat": row.seat, "slot": row.slot},
@@ -113,7 +131,7 @@ def _step(row: Decision) -> dict[str, Any]:
         "tries": answer.tries or None,
         **dict(zip(VALUES, values, strict=True)),
         "reply": worth.reply if replied and worth is not None else None,
-        **dict(zip(PAYOFFS, payoffs, strict=True)),
+        **dict(zip((*PAYOFFS, *HELD), (*payoffs, *held), strict=True)),
         "told": int(row.told) or None,
         "details": details or None,
     }
@@ -129,7 +147,7 @@ def _answers(row: Decision, name: str) -> Iterator[tuple[Any, ...]]:
 def _scored(probed: Probed) -> dict[str, Any]:
     """Return what is known of a probe, JSON-ready."""
     names = ("truth", "hit", "probability", "brier", "attainable", "observer", "observer_brier")
-    known = {name: getattr(probed, name) for name in names}
+    known = {name: getattr(probed, name) for name in (*names, "chance")}
     said = {"said": probed.answer.action, "probe": probed.probe.name}
     tries = probed.answer.tries
     return {**said, **known, **({"tries": tries} if tries else {})}

@@ -15,15 +15,12 @@ from tomeval.models.base import Model, Stopped
 from tomeval.runs.capabilities import Play
 from tomeval.runs.record import Record
 
-PlayOne = Callable[[Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Any]]
-"""Plays one game of a cell, given its number, models by seat, and what to call after each step."""
-
 GAMES_PER_CHUNK = 50
 """Games without a language model that are played and stored together."""
 
 
-def play_of(play_one: PlayOne, as_record: Callable[[Any, Any], Record]) -> Play:
-    """Return how a domain plays; `as_record` is given a cell and a game.
+def play_of(as_record: Callable[[Any, Any], Record]) -> Play:
+    """Return how a domain of `GameCell` plays; `as_record` is given a cell and a game.
 
     Games without a model are played in chunks, without event loop.
     """
@@ -31,10 +28,10 @@ def play_of(play_one: PlayOne, as_record: Callable[[Any, Any], Record]) -> Play:
     async def one(
         cell: Any, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
     ) -> Record:
-        return as_record(cell, await play_one(cell, episode, models, on_step))
+        return as_record(cell, await cell.play(episode, models, on_step))
 
     def many(cell: Any, first: int, count: int) -> list[Record]:
-        played = (play_one(cell, first + number, {}, lambda: None) for number in range(count))
+        played = (cell.play(first + number, {}, lambda: None) for number in range(count))
         return [as_record(cell, run_now(game)) for game in played]
 
     return Play(one, lambda cell: 0 if cell.models else GAMES_PER_CHUNK, many)

@@ -85,4 +85,4 @@ def _note(forms: dict[str, Form], name: str, form: Form) -> None:
 
 def scorable(form: Form) -> bool:
     """Tell whether a model can score all that may be said."""
-    return form.size == 1 and bool(form.labels)
+    return bool(form.labels)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from tomeval.games.game import Action, Ask, Probe
 
@@ -19,6 +22,26 @@ class Bound(NamedTuple):
     def exact(self) -> bool:
         """Whether it is known."""
         return self.low == self.high
+
+
+def exactly(value: Bound | None) -> float | None:
+    """Return a value that is known exactly; else None."""
+    return float(value.low) if value is not None and value.exact else None
+
+
+class Weighed(NamedTuple):
+    """What the options of a decision are worth: the best one, the one that was chosen, the mean."""
+
+    best: float
+    chosen: float
+    mean: float
+
+    @classmethod
+    def of(cls, worths: Mapping[Action, float], chosen: Action) -> Weighed | None:
+        """Return what options are worth; None if what was chosen is none of them."""
+        if chosen not in worths:
+            return None
+        return cls(max(worths.values()), worths[chosen], fmean(worths.values()))
 
 
 class Values(ABC):
@@ -52,6 +75,22 @@ class Values(ABC):
         None if nothing follows from it, or if it contradicts what the seat has seen.
         """
         return None
+
+    def worths(self, said: Mapping[Probe, Action] | None = None) -> Mapping[Action, float]:
+        """Return Q* of every option, or what they are worth if what the seat stated is true.
+
+        Empty where they are not known, or not listed, or nothing follows from what was said.
+        """
+        return {}
+
+    def weighed(
+        self, action: Action, rng: np.random.Generator, said: Mapping[Probe, Action] | None = None
+    ) -> Weighed | None:
+        """Return `worths` as the scores need them; None where they are not known.
+
+        `rng` is for games that have too many options to list. Default: of all options.
+        """
+        return Weighed.of(self.worths(said), action)
 
     def observer(self, probe: Probe) -> Mapping[Action, float] | None:
         """Return the exact posterior of a Bayesian observer over the answers to a probe.

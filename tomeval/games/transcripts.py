@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tomeval.games.game import ArenaGame, Event, Probe
-from tomeval.games.played import COUNTED, frozen
+from tomeval.games.game import COUNTED, ArenaGame, Event, Probe
+from tomeval.games.played import frozen
 from tomeval.games.records import BOUNDS, STEPS, struck_seats
 from tomeval.games.solver import Bound
 from tomeval.runs.capabilities import Line

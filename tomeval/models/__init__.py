@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tomeval.core.credentials import credential_among
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import bring, named, part, parts, reserve, resolved
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
-from tomeval.core.plugins import origin
+from tomeval.core.parts import named, origin, part, parts, register, resolved
 from tomeval.models.base import LocalModel, Model, Opening
 
 if TYPE_CHECKING:
@@ -102,19 +101,13 @@ def register_model(
         The kind is taken or cannot be read.
     """
 
-    def register(opener: _Opener) -> _Opener:
+    def add(opener: _Opener) -> _Opener:
         backend = Backend(opener, form or kind, served, about=about)
         _take(kind, backend)
-        bring("models", kind, backend, opener)
+        register("models", kind, backend, opener)
         return opener
 
-    return register
-
-
-def _opener(backend: Backend) -> str:
-    """Return what opens a kind of model, by which two of one name are told apart."""
-    opener = backend.opener
-    return opener.replace(":", ".") if isinstance(opener, str) else ".".join(origin(opener))
+    return add
 
 
 def _take(kind: str, backend: Backend) -> None:
@@ -123,13 +116,10 @@ def _take(kind: str, backend: Backend) -> None:
         raise TomevalError(f"model {kind!r}: a kind is letters, digits, _ and -")
     if backend.form.partition(":")[0] != kind:
         raise TomevalError(f"model {kind!r}: its form {backend.form!r} must begin with {kind}:")
-    if kind in BACKENDS and _opener(BACKENDS[kind]) != _opener(backend):
-        taken = _opener(BACKENDS[kind])
+    if kind in BACKENDS and origin(BACKENDS[kind].opener) != origin(backend.opener):
+        taken = origin(BACKENDS[kind].opener)
         raise TomevalError(f"model {kind!r}: the name is taken by {taken}; choose another")
     BACKENDS[kind] = backend
-
-
-reserve("models", dict(BACKENDS))
 
 
 def is_kind(kind: str) -> bool:

@@ -1,6 +1,6 @@
-"""One episode's line to a model: batched in lockstep with others, remembered, beside others.
+"""One episode's line to a model: batched in lockstep with others, or remembered.
 
-A batch holds the requests of all live episodes and runs when all of them wait.
+A batch holds the requests of all episodes and runs when nothing else goes on.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ import asyncio
 import hashlib
 import itertools
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -30,6 +29,9 @@ from tomeval.models.base import (
 Request = GenerateRequest | ScoreRequest
 
 
+_QUIET = 5  # turns of the loop without a request, after which all that can ask has asked
+
+
 class _Asked(NamedTuple):
     """A request, who made it, and the future that its answer goes to."""
 
@@ -41,35 +43,26 @@ class _Asked(NamedTuple):
 class Batcher:
     """Makes one asynchronous model per episode out of a local model.
 
-    A batch runs as soon as every live episode has a request waiting or is away, asking another
-    model: nothing polls, nothing sleeps, and the batch is as large as it can be. If the backend
-    keeps less than all episodes have read, the first ones are played, and the others wait until
-    those are done.
+    A batch runs once the loop has no more to do than to wait, for it or for other models: nothing
+    sleeps, and the batch is as large as it can be. If the backend keeps less than all episodes have
+    read, the first ones are played, and the others wait until those are done.
     """
 
     def __init__(self, model: LocalModel) -> None:
         self.model = model
         self._live: dict[LockstepModel, set[str]] = {}  # the groups of each; the oldest first
-        self._away: set[LockstepModel] = set()
         self._asked: list[_Asked] = []
         self._checking = False
 
     @contextmanager
     def episode(self) -> Iterator[LockstepModel]:
-        """Return a model for one episode; batches wait for it until the block ends."""
+        """Return a model for one episode, which ends with the block."""
         model = LockstepModel(self)
         self._live[model] = set()
         try:
             yield model
         finally:
             self.model.forget(self._live.pop(model))
-            self._away.discard(model)
-            self._check()
-
-    def leave(self, who: LockstepModel, gone: bool) -> None:
-        """Let batches wait no longer for an episode that is busy elsewhere, or wait again."""
-        if gone != (who in self._away):
-            (self._away.add if gone else self._away.discard)(who)
             self._check()
 
     def ask(self, who: LockstepModel, request: Request) -> asyncio.Future[Any]:
@@ -84,27 +77,25 @@ class Batcher:
         """Look again once all that is ready to go on has done so."""
         if not self._checking:
             self._checking = True
-            asyncio.get_running_loop().call_soon(self._run_if_all_wait, 0)
+            asyncio.get_running_loop().call_soon(self._run_if_quiet, -1, 0)
 
-    def _run_if_all_wait(self, before: int) -> None:
-        """Run a batch where every episode waits and no more requests have come since last time.
-
-        An episode may ask several questions side by side: one turn of the loop brings them all.
-        """
+    def _run_if_quiet(self, before: int, quiet: int) -> None:
+        """Run a batch if no more requests have come for some turns of the loop."""
         count = len(self._asked)
-        if count != before:
-            asyncio.get_running_loop().call_soon(self._run_if_all_wait, count)
+        quiet = quiet + 1 if count == before else 0
+        if quiet < _QUIET:
+            asyncio.get_running_loop().call_soon(self._run_if_quiet, count, quiet)
             return
-        self._checking = False
-        self._asked = [one for one in self._asked if not one.future.done()]
-        waiting, playing = {one.who for one in self._asked}, self._playing()
-        if not waiting or not waiting >= playing - self._away:
-            return
-        now = [one for one in self._asked if one.who in playing]
-        self._asked = [one for one in self._asked if one.who not in playing]
-        _run([one for one in now if isinstance(one.request, ScoreRequest)], self.model.score_batch)
+        self._checking, playing = False, self._playing()
+        asked = [one for one in self._asked if not one.future.done()]
+        now = [one.who in playing for one in asked]
+        self._asked = [one for one, mine in zip(asked, now, strict=True) if not mine]
+        batch = list(itertools.compress(asked, now))
         _run(
-            [one for one in now if isinstance(one.request, GenerateRequest)],
+            [one for one in batch if isinstance(one.request, ScoreRequest)], self.model.score_batch
+        )
+        _run(
+            [one for one in batch if isinstance(one.request, GenerateRequest)],
             self.model.generate_batch,
         )
 
@@ -127,56 +118,6 @@ class LockstepModel(WrappedModel):
     async def ask(self, request: Request) -> Any:
         """Wait for the batch that holds this request."""
         return await self._batcher.ask(self, request)
-
-    def leave(self, gone: bool) -> None:
-        """Say whether the episode is busy elsewhere."""
-        self._batcher.leave(self, gone)
-
-
-def side_by_side(lines: Mapping[str, Model]) -> dict[str, Model]:
-    """Join one episode's lines to several models: while it asks one, no other waits for it."""
-    table = _Busy([line for line in lines.values() if isinstance(line, LockstepModel)])
-    return {key: _JoinedModel(line, table) for key, line in lines.items()}
-
-
-class _Busy:
-    """Which of an episode's lines have requests under way."""
-
-    def __init__(self, lines: Sequence[LockstepModel]) -> None:
-        self._lines = lines
-        self._pending: Counter[Model] = Counter()
-
-    @contextmanager
-    def asking(self, line: Model) -> Iterator[None]:
-        self._pending[line] += 1
-        self._tell()
-        try:
-            yield
-        finally:
-            self._pending[line] -= 1
-            self._tell()
-
-    def _tell(self) -> None:
-        busy = any(self._pending.values())
-        for line in self._lines:
-            line.leave(busy and not self._pending[line])
-
-
-class _JoinedModel(WrappedModel):
-    """One of several lines of an episode."""
-
-    def __init__(self, line: Model, busy: _Busy) -> None:
-        super().__init__(line)
-        self._line, self._busy = line, busy
-
-    async def ask(self, request: Request) -> Any:
-        """Ask, away from the other models meanwhile."""
-        with self._busy.asking(self._line):
-            return await super().ask(request)
-
-    def episode(self, answered: int) -> Model:
-        """Return the line as one episode uses it."""
-        return _JoinedModel(self._line.episode(answered), self._busy)
 
 
 def _run(asked: list[_Asked], function: Callable[[list[Any]], Sequence[Any]]) -> None:

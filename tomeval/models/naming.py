@@ -94,21 +94,12 @@ def public_names(definitions: Iterable[Any]) -> dict[str, str]:
 def brief_names(names: Iterable[str]) -> list[str]:
     """Return what to call the models of a run in lines that go by: no address, and no kind.
 
-    Names that would be equal so keep their kind, and are numbered if need be.
-
     Examples
     --------
     >>> brief_names(["pocket", "openai:m@http://127.0.0.1:8000/v1", "hf:org/m"])
     ['pocket', 'm', 'org/m']
-    >>> brief_names(["openai:m@http://a:1/v1", "openai:m@http://b:1/v1"])
-    ['openai:m', 'openai:m (2)']
     """
-    full = list(names)
-    brief = [_KIND.sub("", without_address(name)) for name in full]
-    if len(set(brief)) == len(set(full)):
-        return brief
-    kept = public_names(full)
-    return [kept.get(name, name) for name in full]
+    return [_KIND.sub("", without_address(name)) for name in names]
 
 
 def short_file_name(names: Iterable[str]) -> str:

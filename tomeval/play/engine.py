@@ -20,7 +20,7 @@ from tomeval.models.base import (
     Unusable,
     WrappedModel,
 )
-from tomeval.models.batching import Batcher, RememberingModel, side_by_side
+from tomeval.models.batching import Batcher, RememberingModel
 from tomeval.play.engines import run_loop
 from tomeval.play.schedule import Job, Schedule
 from tomeval.play.stopping import Stopping
@@ -159,7 +159,7 @@ class Lines:
                     lines[key] = stack.enter_context(model.episode())
                 else:
                     lines[key] = model
-            yield side_by_side(lines) if len(lines) > 1 else lines
+            yield lines
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import named, part
+from tomeval.core.parts import named, part
 from tomeval.runs.domain import Cell, Domain
 from tomeval.runs.record import Record
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.runs.analyses import known_measures
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import located
 from tomeval.runs.notes import NOT_MET
@@ -160,8 +161,9 @@ def goals(experiment: Experiment) -> list[Goal]:
 
 
 def _measure(domain: Any, name: str = "") -> Measure:
-    chosen = choose_measures(domain.measures, [name.strip()] if name else [])
-    measure: Measure = domain.measures[(chosen or list(domain.show.headline))[0]]
+    measures = known_measures(domain)
+    chosen = choose_measures(measures, [name.strip()] if name else [])
+    measure: Measure = measures[(chosen or list(domain.show.headline))[0]]
     return measure
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from tomeval.comparing.sides import Incomparable
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import resolved
+from tomeval.core.parts import resolved
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.output import check_formats, safe_stems, save, write_captions
 from tomeval.plots.overlays import check_by
-from tomeval.runs.outside import known_figures
+from tomeval.runs.analyses import known_figures
 from tomeval.runs.results import Run
 from tomeval.runs.selection import first_part
 
@@ -50,8 +50,7 @@ def chosen(
     """Return the names of the figures to draw, see `draw_one`.
 
     Those of `only`; else, with `every` or options that some figures heed alone (`by`, those of
-    curves), all that heed the options; else those of `Show.first_figures`, and of
-    `Extension.first_figures`, that do.
+    curves), all that heed the options; else those of `Show.first_figures` that do.
 
     Raises
     ------
@@ -80,7 +79,6 @@ def chosen(
     if only:
         return list(dict.fromkeys(only))
     first = [name for name in run.domain.show.first_figures if _figure(run, name) in drawable(run)]
-    first += run.first_added
     names = drawable(run) if every or options.by or options.of_curves else first
     names = [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
     if not names:

@@ -10,13 +10,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
-from tomeval.comparing.decomposition import Decomposition, decompose
 from tomeval.comparing.result import ALPHA
 from tomeval.comparing.sides import left_out
-from tomeval.core import extensions
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import Compared
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
+from tomeval.core.parts import Compared, named, part, parts
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
@@ -107,33 +105,6 @@ def _differences(runs: Sequence[Run], options: Row) -> Table:
     return rows, comparison_above(comparison), list(comparison.notes)
 
 
-def _shares(runs: Sequence[Run], options: Row) -> Table:
-    parts = decompose(runs, None if options["by_task"] else options["by"], options["reference"])
-    rows = parts.rows()
-    if options["form"] in READ:
-        labelled = zip(rows, parts.labels, strict=True)
-        rows = [_shares_read(parts, row, label) for row, label in labelled]
-        keys = list(dict.fromkeys(key for row in rows for key in row))
-        rows = [{key: row.get(key, "") for key in keys} for row in rows]
-    notes = [f"{n}: {why}" for n, why in zip(parts.names, parts.reason, strict=True) if why]
-    notes += [] if options["by_task"] else left_out(runs, options["by"])
-    whole = parts.whole.heading
-    above = [f"parts of {whole} (95 % Student intervals) and their shares (Fieller intervals)"]
-    return rows, above, notes
-
-
-def _shares_read(found: Decomposition, row: Row, label: Row) -> Row:
-    """Return a row of a decomposition for reading: parts in the whole's unit, shares in percent."""
-    digits = found.whole.digits
-    shown = {key: value for key, value in label.items() if value not in ("", None)}
-    shown[found.whole.heading] = interval(*_ends(row, "functional"), digits, symmetric=True)
-    for part in found.parts:
-        shown[part] = interval(*_ends(row, part), digits, symmetric=True)
-    for part in found.parts:
-        shown[f"{part} %"] = interval(*_ends(row, f"{part}_share", 100), 1)
-    return shown
-
-
 def _power(runs: Sequence[Run], options: Row) -> Table:
     from tomeval.comparing.power import POWER, episodes_needed
 
@@ -191,7 +162,6 @@ TABLES: dict[str, Compared] = {
     "differences": Compared(
         _differences, ("--by", "--baseline", "--metric", "--by-task", "--margin", "--scale")
     ),
-    "shares": Compared(_shares, ("--by", "--by-task")),
     "power": Compared(_power, ("--by", "--baseline", "--metric", "--difference")),
 }
 """By the name that ``--what`` takes; extensions bring others.
@@ -202,7 +172,7 @@ All take `--reference`, `--format` and `--resamples`, whether or not they resamp
 
 def table_names() -> list[str]:
     """Return what ``--what`` takes."""
-    return [*TABLES, *extensions.named("comparisons")]
+    return [*TABLES, *named("comparisons")]
 
 
 def table_named(what: str, given: Collection[str]) -> Callable[..., Table]:
@@ -213,12 +183,12 @@ def table_named(what: str, given: Collection[str]) -> Callable[..., Table]:
     TomevalError
         An unknown name, or an option that the table does not read.
     """
-    chosen = TABLES.get(what) or extensions.part("comparisons", what)
+    chosen = TABLES.get(what) or part("comparisons", what)
     if chosen is None:
         raise unknown("comparison", what, table_names(), "--what")
     for name in given:
         if name not in chosen.options:
-            known = TABLES | extensions.parts("comparisons")
+            known = TABLES | parts("comparisons")
             readers = ", ".join(other for other, one in known.items() if name in one.options)
             raise TomevalError(f"{name} has no effect with --what {what}; it applies to: {readers}")
     made: Callable[..., Table] = chosen.table

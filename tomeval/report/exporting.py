@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import named, part, resolved
 from tomeval.core.extras import need
 from tomeval.core.files import check_ending, replacing
+from tomeval.core.parts import named, part, resolved
 from tomeval.core.printing import Sink, data_stream
 from tomeval.core.text import spreadsheet
 from tomeval.runs.cell import JUDGED

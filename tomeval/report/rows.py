@@ -11,6 +11,7 @@ from tomeval.core.numbers import MISSING, decimals, fixed, interval, plus_minus
 from tomeval.report.tables import Grid
 from tomeval.runs.columns import (
     LENIENT,
+    OF_CELLS,
     RATES,
     has_interval,
     heading,
@@ -152,10 +153,12 @@ def is_number(value: Any) -> bool:
 def repeats(rows: Rows) -> set[str]:
     """Return the columns that say nothing.
 
-    ``strategy``, where language models' subjects are named by it with their options, and the share
-    of answers that were read leniently, where none was.
+    The parts of a strategy, as it says them; ``strategy``, where language models' subjects are
+    named by it with their options, and the share of answers that were read leniently, where none
+    was.
     """
-    silent = set() if any(row.get(LENIENT.name, 0) > 0 for row in rows) else {LENIENT.name}
+    silent = set(OF_CELLS.values()) - {"strategy"}
+    silent |= set() if any(row.get(LENIENT.name, 0) > 0 for row in rows) else {LENIENT.name}
     for name in ("subject", "player"):
         if {name, "strategy"} <= rows[0].keys() and all(
             not row["strategy"] or f"{row[name]}(".startswith(f"{row['strategy']}(") for row in rows
@@ -171,7 +174,7 @@ def columns_of(rows: Rows, keep: Sequence[str] = ()) -> list[str]:
     all the same are shown as they are.
     """
     first = rows[0]
-    drop = {name for name in first if is_interval(name)} | repeats(rows)
+    drop = {name for name in first if is_interval(name)} | (repeats(rows) - set(keep))
     drop |= {name for name in first if all(row[name] in ("", None) for row in rows)}
     measured = [name for name in first if has_interval(first, name)]
     empty = {name for name in measured if not any(is_number(row[name]) for row in rows)}

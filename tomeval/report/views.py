@@ -14,9 +14,9 @@ from tomeval.report.rows import INTERVAL, Rows, grid_of, repeats, shared_words, 
 from tomeval.report.tables import Grid
 from tomeval.runs import notes as said
 from tomeval.runs import tallies
-from tomeval.runs.columns import ANSWER, filled, is_attainable, is_interval
+from tomeval.runs.analyses import lacking
+from tomeval.runs.columns import ANSWER, OF_CELLS, filled, is_attainable, is_interval
 from tomeval.runs.measures import SCORES, Measure
-from tomeval.runs.outside import lacking
 from tomeval.runs.results import STOPPED, Run, joined, joined_rows
 from tomeval.runs.selection import choose_measures
 from tomeval.statistics import AUTO
@@ -229,7 +229,8 @@ def measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
         return grid_of(chosen, measures, task, words=words)
 
     if asked.whole:
-        return View([by_row(rows, ())], list(measures), [])
+        grid = grid_of(rows, measures, task, [*OF_CELLS.values()], words)
+        return View([grid], list(measures), [])
     headline = [name for name in run.headline if name in measures] or list(measures)[:1]
     names = choose_measures(measures, asked.metrics)
     one = names or [name for name in run.domain.show.headline[:1] if name in headline]

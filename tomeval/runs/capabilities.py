@@ -55,13 +55,6 @@ class Facts(NamedTuple):
     tables: list[tuple[str, Rows]]
 
 
-class Parts(NamedTuple):
-    """How a measure splits exactly into others: names of measures; `part` has them by word."""
-
-    whole: str
-    part: Mapping[str, str]
-
-
 class Worded(NamedTuple):
     """How the measured player of a cell is asked.
 
@@ -158,9 +151,6 @@ class Read:
         The domain's own measures that a run has data for; None: all.
     references : tuple of str
         What regret can be measured from, the default first.
-    data : mapping
-        Kinds of data that only some runs have, by name: each tells whether a store has it.
-        Extensions name what their measures need (`tomeval.core.extensions.Extension`).
     """
 
     schema: Schema
@@ -169,7 +159,6 @@ class Read:
     step_records: Callable[[Store, Sequence[int]], Iterator[dict[str, Any]]] = _step_records
     measured: Callable[[Run], Mapping[str, Measure]] | None = None
     references: tuple[str, ...] = ("",)
-    data: Mapping[str, Callable[[Store], bool]] = field(default_factory=dict)
 
 
 def _steps_as_lines(run: Run, cell: RunCell, episode: int) -> Iterator[Line]:
@@ -315,8 +304,6 @@ class Compare:
         What tasks are named by, besides what differs between them; default: `panel`.
     drawn : str
         What an episode draws (`RunCell.which`), as a word of a sentence.
-    parts : Parts or None
-        The decomposition of its functional measure.
     words : function of a task
         A task, or some of its columns, in words; empty without columns.
     level : function of cell, by
@@ -344,7 +331,6 @@ class Compare:
     shares_draws: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     drawn: str = "partner"
-    parts: Parts | None = None
     words: Callable[[Mapping[str, Any]], str] = _words
     level: Callable[[RunCell, str], str] = lambda cell, by: str(cell.columns[by])
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure

@@ -13,19 +13,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from tomeval.core.once import Holding, held
 from tomeval.core.outcomes import COMPLETE
+from tomeval.runs.analyses import known_measures
+from tomeval.runs.columns import PROMPTED, as_text
 from tomeval.runs.measures import (
-    SCORE_PARTS,
-    SCORES,
     FloatArray,
+    Measure,
     MeasureFault,
     Totals,
     checked,
+    is_score,
 )
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, Estimate, estimate
 from tomeval.statistics.bounded import FEWEST, UNBOUNDED, ends_if_alike
 from tomeval.statistics.estimates import SEQUENCE, kind_of
 from tomeval.statistics.shares import clustered_sums
+from tomeval.strategies.compose import recorded_strategy
+from tomeval.strategies.parts import KINDS
 
 if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
@@ -51,8 +55,6 @@ class RunCell:
         Where its episodes are.
     title : str
         What tells it from cells of the same task.
-    names : tuple of str
-        The measures that the run has data for.
     holding : Holding
         Bounds what the cells of a run hold in memory of their episodes.
     sequential : bool
@@ -68,12 +70,16 @@ class RunCell:
         self.definition = definition
         self.columns: dict[str, str | int] = self.domain.read.columns(definition)
         self.title = self.player
-        self.names = tuple(self.domain.measures)
         self.holding = Holding()
         self.sequential = False
         self.faults: set[str] = set()
         self._totals: dict[tuple[str, str], Totals] = {}
         self._estimates: dict[tuple[str, str], dict[str, Ends]] = {}
+
+    @cached_property
+    def measures(self) -> Mapping[str, Measure]:
+        """The measures by name; a run gives its cells those that it has data for."""
+        return known_measures(self.domain)
 
     # What a domain's own cell answers
 
@@ -169,7 +175,7 @@ class RunCell:
 
         All intervals of the measure end there. Default: its `Measure.limits`.
         """
-        return self.domain.measures[name].limits
+        return self.measures[name].limits
 
     def regret_range(self, reference: str | None = None) -> float | None:
         """Return how much regret can differ here in expectation, whoever plays; None if unknown.
@@ -199,6 +205,32 @@ class RunCell:
         return str(self.columns.get("model", ""))
 
     @property
+    def strategies(self) -> Mapping[str, Any]:
+        """The strategies of the language models that are measured, as recorded, by seat."""
+        strategy = self.columns.get("strategy")
+        return {"": strategy} if strategy else {}
+
+    @cached_property
+    def prompted(self) -> dict[str, str]:
+        """How the models are asked, by the names of `PROMPTED`; empty without one.
+
+        Of several seats what is so for all, or what each has, such as ``Bob LM, Eve QA``. The parts
+        of a strategy that is not known here, such as a plug-in's, are empty.
+        """
+        said: dict[str, dict[str, str]] = {name: {} for name in PROMPTED}
+        for seat, spec in self.strategies.items():
+            known = recorded_strategy(spec)
+            said["strategy"][seat] = as_text(spec) if known is None else known.name
+            for name in KINDS:
+                said[name][seat] = "" if known is None else getattr(known, name)
+        return {
+            name: ", ".join(f"{seat} {value}" for seat, value in values.items())
+            if len(set(values.values())) > 1
+            else next(iter(values.values()), "")
+            for name, values in said.items()
+        }
+
+    @property
     def episode_names(self) -> Sequence[str]:
         """What each episode is called where it was recorded, from 0; empty if it has no name."""
         return ()
@@ -221,9 +253,9 @@ class RunCell:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The columns, and what else was set for the cell: seed, reference, on_invalid."""
+        """The columns, how models are asked, and what else was set: seed, reference, on_invalid."""
         more = {"seed": self.seed, "on_invalid": self.definition["on_invalid"]}
-        return {**self.columns, **more, "reference": self.reference}
+        return {**self.prompted, **self.columns, **more, "reference": self.reference}
 
     @property
     def task(self) -> dict[str, Any]:
@@ -279,8 +311,8 @@ class RunCell:
             count = len(self.episodes)
             self._totals[key] = Totals(np.full(count, np.nan))
             try:
-                if name in self.names:
-                    totals = self.domain.measures[name].of(self.played, key[1])
+                if name in self.measures:
+                    totals = self.measures[name].of(self.played, key[1])
                     self._totals[key] = checked(name, totals, count)
             except MeasureFault as fault:
                 if name not in self.faults:
@@ -290,7 +322,7 @@ class RunCell:
 
     def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by complete episode, shape (E,), in its unit."""
-        return {name: self.totals(name, reference).values for name in self.names}
+        return {name: self.totals(name, reference).values for name in self.measures}
 
     def estimate(
         self,
@@ -334,7 +366,7 @@ class RunCell:
             estimated = self.mean(table, interval, among, bounds)
             ends = zip(*(part.tolist() for part in estimated), strict=True)
             result |= zip(columns, ends, strict=True)
-        for name in {*SCORES, *SCORE_PARTS} & result.keys():
+        for name in filter(is_score, list(result)):
             result[name] = self._alike(name, parts[name], result[name], interval, reference)
         return result
 

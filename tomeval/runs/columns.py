@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import exact
+from tomeval.strategies.parts import KINDS
 
 if TYPE_CHECKING:
     from tomeval.runs.measures import Measure
@@ -85,6 +86,12 @@ HEADINGS |= {
 
 ANSWER = "answer"
 """The column of a domain's verdict."""
+
+PROMPTED = ("strategy", *KINDS)
+"""Columns that say how language models are asked, see `RunCell.prompted`."""
+
+OF_CELLS = {name: name if name != ANSWER else "answer_part" for name in PROMPTED}
+"""What tables of cells call these: `ANSWER` is another column there."""
 
 ATTAINABLE = "_attainable"
 """How columns end that say what can be attained of a measure, see `RunCell.attainable`."""

@@ -10,18 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import ADDED, NotInstalled, bring, named, part, reserve
-from tomeval.core.plugins import HINT, load_plugins
+from tomeval.core.parts import HINT, NotInstalled, is_there, load_plugins, named, part, register
 from tomeval.models import is_served, model_name
 from tomeval.models.scripted import SOURCES, Script
+from tomeval.runs.analyses import LOADED
 from tomeval.runs.capabilities import Compare, Describe, Play, Read, Show
 from tomeval.runs.measures import Measure, guarded
-from tomeval.runs.outside import LOADED, adopt
 
 if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
@@ -32,8 +30,6 @@ DOMAINS: dict[str, str] = {
     "arena": "tomeval.games.arena.domain:ARENA",
 }
 """Where each domain is: ``module:object``, loaded when it is first named."""
-
-reserve("domains", DOMAINS)
 
 Rows = list[dict[str, Any]]
 
@@ -131,7 +127,7 @@ class Domain:
     experiment : type of Experiment
         The keys of its experiment files.
     measures : mapping of str to Measure
-        In the order of tables; with those of extensions, see `tomeval.runs.outside.adopt`.
+        In the order of tables.
     play, read, show, compare, describe
         See `tomeval.runs.capabilities`.
     """
@@ -180,12 +176,14 @@ def get_domain(name: str, where: str = "") -> Domain:
         return LOADED[name]
     if isinstance(name, str) and name in DOMAINS:
         try:
-            return _take(resolve_name(DOMAINS[name]))
+            LOADED[name] = resolve_name(DOMAINS[name])
+            return LOADED[name]
         except ImportError as error:
             why = f"the domain {name!r} cannot be loaded: {error}; reinstall tomeval"
             raise NotInstalled(why) from error
     if isinstance(name, str) and (brought := part("domains", name)):
-        return _take(brought)
+        LOADED[name] = brought
+        return LOADED[name]
     raise TomevalError(f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}")
 
 
@@ -202,36 +200,20 @@ def register_domain(domain: Domain) -> Domain:
     """
     if not isinstance(domain, Domain):
         raise TomevalError(f"a domain is an object of the class Domain, not {domain!r:.60}")
-    if domain.name in DOMAINS:
-        raise TomevalError(f"domain {domain.name!r}: the name is taken by a domain that ships")
     domain.measures = {
         name: one if hasattr(one.of, "__wrapped__") else replace(one, of=guarded(one.of, name))
         for name, one in domain.measures.items()
     }
-    bring("domains", domain.name, domain, domain.experiment)
-    return _take(domain)
-
-
-def _take(domain: Domain) -> Domain:
-    """Enter a domain: one that ships, or one that an extension brings."""
+    register("domains", domain.name, domain, domain.experiment)
     LOADED[domain.name] = domain
-    for extension in ADDED.values():
-        adopt(domain, extension)
     return domain
 
 
 def domain_names() -> list[str]:
     """Return the names of all domains, without those that ship but are not there."""
     load_plugins()
-    here = (name for name, where in DOMAINS.items() if _is_there(where.rpartition(".")[0]))
-    return list(dict.fromkeys([*here, *LOADED, *named("domains")]))
-
-
-def _is_there(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:
-        return False
+    here = (name for name, where in DOMAINS.items() if is_there(where.rpartition(".")[0]))
+    return list(dict.fromkeys([*here, *named("domains")]))
 
 
 def _scripts() -> Iterator[tuple[str, Script]]:

@@ -25,8 +25,8 @@ from pydantic import (
 )
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extensions import part, parts
 from tomeval.core.outcomes import ON_INVALID
+from tomeval.core.parts import part, parts
 from tomeval.core.resources import experiment_path, read_toml, shown_path
 from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name
@@ -116,9 +116,6 @@ class Experiment(BaseModel):
 
     CELL: ClassVar[type[Cell] | None] = None
     """What `expand` makes by default."""
-
-    MODEL_AXIS: ClassVar[bool] = False
-    """Whether the key `model` may hold several models, as an axis of the grid."""
 
     _base: Path | None = None
     _where: str = "experiment"
@@ -365,8 +362,6 @@ def load_experiment(
     if stand_in and "model" not in data and "model" in domain.experiment.model_fields:
         data["model"] = stand_in
     if len(given) > 1:
-        if not domain.experiment.MODEL_AXIS:
-            raise TomevalError(f"{where}: --model: players of {domain.name} share one model")
         data["model"] = given
     base, one_model = path.parent, bool(given)
     experiment = make_experiment(data, base=base, where=where, one_model=one_model)

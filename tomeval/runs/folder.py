@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import named as named_parts
-from tomeval.core.extensions import part
 from tomeval.core.files import check_outside
+from tomeval.core.parts import named as named_parts
+from tomeval.core.parts import part
 from tomeval.core.resources import shipped_experiments
 from tomeval.runs.index import EXPERIMENT
 from tomeval.runs.writing import WritableStore

@@ -27,7 +27,20 @@ SCORES = ("knows_percent", "uses_percent", "plays_percent")
 """Scores of a player in any game, 0 at chance and 100 at the best attainable."""
 
 SCORE_PARTS = ("replies_percent", "plans_percent")
-"""What *uses* is the larger of."""
+"""What *uses* is made of."""
+
+_STEMS = ("knows", "uses", "plays", "replies", "plans", "reads", "right")
+
+
+def is_score(name: str) -> bool:
+    """Tell whether a measure is a score, or a part of one such as ``knows_bob_percent``.
+
+    Examples
+    --------
+    >>> is_score("uses_percent"), is_score("knows_bob_percent"), is_score("knowingly_bad_percent")
+    (True, True, False)
+    """
+    return name.endswith("_percent") and name.partition("_")[0] in _STEMS
 
 
 class Totals(NamedTuple):
@@ -216,7 +229,7 @@ def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], To
 
 def digits_of(column: str) -> int:
     """Return how many decimals a column with an interval has at most."""
-    if column in (*SCORES, *SCORE_PARTS):
+    if is_score(column):
         return 0
     return 2 if column.endswith("_percent") else 3
 

@@ -160,7 +160,7 @@ def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str =
 
 def _unbounded(cell: RunCell, names: Sequence[str]) -> bool:
     """Tell whether a shown mean of a cell has no sequence, as nothing bounds it."""
-    estimate = cell.estimate([name for name in names if name in cell.names], SEQUENCE)
+    estimate = cell.estimate([name for name in names if name in cell.measures], SEQUENCE)
     return bool((np.isnan(estimate.low) & np.isfinite(estimate.mean)).any())
 
 
@@ -168,7 +168,7 @@ def _alike(cell: RunCell, names: Sequence[str]) -> bool:
     """Tell whether a shown mean of a cell has an interval of width 0."""
     for name in names:
         if (
-            name not in cell.names
+            name not in cell.measures
             or cell.totals(name).share
             or np.isfinite(cell.limits(name)).all()
         ):

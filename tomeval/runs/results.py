@@ -19,11 +19,11 @@ from tomeval.core.once import Holding
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
+from tomeval.runs.analyses import analyses_of, known_tables, measures_for
 from tomeval.runs.cell import JUDGED, RunCell
-from tomeval.runs.columns import ANSWER, INVALID, REASK, filled, flat, in_order
+from tomeval.runs.columns import ANSWER, INVALID, OF_CELLS, PROMPTED, REASK, filled, flat, in_order
 from tomeval.runs.folder import located, raised
 from tomeval.runs.measures import SCORES, Measure
-from tomeval.runs.outside import extensions_for, figures_of, known_tables, measures_for, tables_of
 from tomeval.runs.record import ASKED
 from tomeval.runs.selection import parse_where, select
 from tomeval.runs.store import Store
@@ -103,7 +103,7 @@ class Run:
             cells = select(cells, self._where) if self._where else cells
             holding, faults = Holding(), set[str]()
             for cell, title in zip(cells, _titles(cells), strict=True):
-                cell.title, cell.names, cell.holding = title, self.metric_names, holding
+                cell.title, cell.measures, cell.holding = title, self.measures, holding
                 cell.sequential = self.sequential
                 cell.faults = faults
             return cells
@@ -163,8 +163,8 @@ class Run:
     def tables(self) -> Mapping[str, Table]:
         """The tables besides that of cells that this run has data for, by name."""
         known = dict(self.domain.show.tables)
-        for extension in extensions_for(self.domain, self.store):
-            known |= tables_of(extension, self.domain.name)
+        for analysis in analyses_of(self.domain, self.store).values():
+            known |= analysis.tables
         return {name: table for name, table in known.items() if table.present(self)}
 
     def table_of(self, name: str) -> Table:
@@ -191,17 +191,10 @@ class Run:
         """What draws each figure that extensions bring this run; one of a table if it is there."""
         return {
             name: draw
-            for extension in extensions_for(self.domain, self.store)
-            for name, draw in figures_of(extension, self.domain.name).items()
-            if name not in tables_of(extension, self.domain.name) or name in self.tables
+            for analysis in analyses_of(self.domain, self.store).values()
+            for name, draw in analysis.figures.items()
+            if name not in analysis.tables or name in self.tables
         }
-
-    @property
-    def first_added(self) -> list[str]:
-        """Those of `added_figures` that are drawn unless others are named."""
-        extensions = extensions_for(self.domain, self.store)
-        first = {name for extension in extensions for name in extension.first_figures}
-        return [name for name in self.added_figures if name in first]
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -270,7 +263,8 @@ class Run:
             ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
             if chance limits what can be attained in any cell, `RunCell.attainable`. With all
-            measures ``answer``, if the domain has one (`Verdict.answer`). ``reference``
+            measures `OF_CELLS`, of a run with strategies, and ``answer``, if the domain has one
+            (`Verdict.answer`). ``reference``
             (if there are several), ``interval`` (the kind, see `RunCell.interval_kind`), ``seed``,
             ``on_invalid`` and, of a run with a condition, ``stopped`` (why there are no more
             episodes) come last.
@@ -280,6 +274,7 @@ class Run:
         shown = [n for n in self.metric_names if names is None or n in names]
         verdict = self.domain.show.verdict
         answer = verdict.answer if verdict else None
+        more = prompted_columns(self.cells)
         result, ends, limits = [], [], []
         for cell in self.cells:  # each once: a large run holds few cells at a time
             row: dict[str, Any] = dict(cell.columns)
@@ -292,8 +287,9 @@ class Run:
                 row[name] = tallies.rates_of(self.store, [cell.number], where)[INVALID.name]
             row |= estimates
             end: dict[str, Any] = {}
-            if names is None and answer and self.scores:
-                end[ANSWER] = answer(cell, interval)
+            if names is None:
+                end |= {OF_CELLS[name]: cell.prompted[name] for name in more}
+                end |= {ANSWER: answer(cell, interval)} if answer and self.scores else {}
             if len(self.domain.read.references) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)
@@ -442,6 +438,13 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
         yield ", ".join(names)
 
 
+def prompted_columns(cells: Sequence[RunCell]) -> list[str]:
+    """Return which of `PROMPTED` exports add to the columns of cells; none without any strategy."""
+    if not any(cell.prompted["strategy"] for cell in cells):
+        return []
+    return [name for name in PROMPTED if not any(name in cell.columns for cell in cells)]
+
+
 def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return column names and rows of a table.
 
@@ -459,7 +462,7 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
 
 def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return every step as it is stored, and what it is worth, see `RunCell.judged`."""
+    """Return every step as it is stored, how its cell is asked, and its `RunCell.judged`."""
     records = run.domain.read.step_records(run.store, numbers)
     first = next(records, None)
     columns = list(first or ("cell", "episode", "step", "status"))
@@ -472,18 +475,20 @@ def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tu
     judged = run.cells[0].judged() if run.cells else {}
     names = [name for name in JUDGED if name in judged]
     unknown_step = (None,) * len(names)
+    asked = prompted_columns(run.cells)
 
     def rows() -> Iterator[tuple[Any, ...]]:
-        number, worth = -1, iter([unknown_step])
+        number, worth, how = -1, iter([unknown_step]), ("",) * len(asked)
         for row in run.publicly(stored):
             if row[cell_at] != number:
                 number = row[cell_at]
-                judged = cells[number].judged()
+                how = tuple(cells[number].prompted[name] for name in asked)
+                judged = cells[number].judged() if names else {}
                 worth = iter(list(zip(*(judged[name] for name in names), strict=True)))
-            own = next(worth) if row[status_at] == COMPLETE else unknown_step
-            yield *row, *own
+            own = next(worth) if names and row[status_at] == COMPLETE else unknown_step
+            yield *row, *how, *own
 
-    return [*columns, *names], rows() if names else run.publicly(stored)
+    return [*columns, *asked, *names], rows() if names or asked else run.publicly(stored)
 
 
 def _plain(value: Any) -> Any:
@@ -516,12 +521,13 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
     kept = [name not in names for name in typed]  # a measure says the same of complete episodes
     columns = ["cell", *run.cells[0].columns, *_SET, "episode", *called]
-    columns += [*itertools.compress(typed, kept), "status", "steps", *names]
+    asked_of = prompted_columns(run.cells)
+    columns += [*itertools.compress(typed, kept), "status", "steps", *names, *asked_of]
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for cell in run.cells:
             values = {name: cell.totals(name).values for name in names}
-            index = 0
+            index, how = 0, [cell.prompted[name] for name in asked_of]
             for row in run.store.read("episodes", asked, cell.number):
                 episode, *own_number, status, steps = row
                 said: list[Any] = [None] * len(names)
@@ -533,6 +539,6 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                 match = (cell.episode_names[episode] if cell.episode_names else "",)
                 named = (*cell.columns.values(), *(cell.definition[key] for key in _SET))
                 own = (cell.number, *named, episode, *match[: len(called)])
-                yield (*own, *own_columns, status, steps, *said)
+                yield (*own, *own_columns, status, steps, *said, *how)
 
     return columns, rows()

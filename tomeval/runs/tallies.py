@@ -18,9 +18,9 @@ from tomeval.core.outcomes import (
     VALID,
     VOID,
 )
+from tomeval.runs.analyses import once_settled
 from tomeval.runs.columns import INVALID, REASK
 from tomeval.runs.columns import LENIENT as LENIENT_RATE
-from tomeval.runs.outside import once_settled
 from tomeval.runs.record import Spent, total
 from tomeval.runs.store import Store
 

@@ -134,7 +134,7 @@ class Social(Advice):
         expected = await foresight.expected(self.strategy.advice.removeprefix("social_"))
         if isinstance(expected, Invalid):
             return expected
-        return Told(given=desk.render("advice/social", **expected))
+        return Told(given=desk.render(foresight.social, **expected))
 
 
 class Oracle(Advice):

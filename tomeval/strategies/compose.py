@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import parts
-from tomeval.core.plugins import HINT
+from tomeval.core.parts import HINT, parts
 from tomeval.strategies.beliefs import WORDINGS
 from tomeval.strategies.parts import (
     ADVICE,

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import bring
-from tomeval.core.plugins import check_new
+from tomeval.core.parts import origin, register
 from tomeval.strategies.advice import Advice
 from tomeval.strategies.compose import Strategy, all_strategies, parse_strategy
 from tomeval.strategies.parts import (
@@ -47,21 +46,23 @@ def register_advice(
         The name is taken, cannot be read in a strategy's name, or makes another name ambiguous.
     """
 
-    def register(made: _Class) -> _Class:
+    def add(made: _Class) -> _Class:
         made.about, made.templates = about, None if templates is None else Path(templates)
         take(name, made)
-        bring("strategies", name, made)
+        register("strategies", name, made)
         return made
 
-    return register
+    return add
 
 
 def take(name: str, made: type[Advice]) -> None:
     """Enter an advice part that an extension brings."""
     _check_name(name)
     key = name.lower().replace(" ", "_")
-    check_new("strategy part", key, {k: p.make or p for k, p in advice_parts().items()}, made)
     old = advice_parts().get(key)
+    if old is not None and origin(old.make or old) != origin(made):
+        taken = origin(old.make or old)
+        raise TomevalError(f"strategy part {key!r}: the name is taken by {taken}; choose another")
     add_part(
         key,
         Part(

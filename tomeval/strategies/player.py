@@ -13,7 +13,7 @@ from tomeval.core.outcomes import Invalid, Said
 from tomeval.models.base import LOW_MASS, Prompt, Scores
 from tomeval.strategies.advice import Declared, Desk, make_advice
 from tomeval.strategies.asking import Asker
-from tomeval.strategies.compose import Strategy
+from tomeval.strategies.compose import DEFAULT_ANSWER, Strategy
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.questions import (
     Context,
@@ -47,8 +47,7 @@ class LabelAnswer:
         self, line: Asker, question: Question[T], prompt: Prompt, notes: bool = False
     ) -> tuple[Said[T] | Invalid, str]:
         """Score the labels and choose one; nothing is written, so there are no notes."""
-        if not isinstance(question.reader, Labels):
-            raise TypeError("only labels can be scored")
+        assert isinstance(question.reader, Labels)  # all else is written
         labels = question.reader.labels
         scores = await line.score(question.purpose, prompt, question.step, labels)
         if isinstance(scores, Invalid):
@@ -223,6 +222,8 @@ class LLMPlayer:
             kind = kind or self.advice.strategy.answer
             own = self._rng if rng is None else rng
             part = make_answer(kind, own, self._decide, self._predict)
+        if part.style.scored and not isinstance(question.reader, Labels):
+            part = make_answer(DEFAULT_ANSWER, self._rng)  # what cannot be listed is written
         question = replace(question, values={"given": told.given, **question.values})
         phrased = self.scene.phrase(question, part.style, extra)
         parts = (context, self.advice.memory(self._desk), told.text, *phrased.parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.outcomes import Invalid
 from tomeval.models.base import Message, Prompt
@@ -112,10 +112,12 @@ class Scene(Protocol):
 
 
 class Foresight:
-    """What others do in a step, as values for the templates ``advice/social`` and ``oracle``.
+    """What others do in a step, as values for the templates `social` and ``oracle``.
 
     This class serves seats that have nobody to predict: strategies that ask are refused there.
     """
+
+    social: ClassVar[str] = "advice/social"
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
         """Ask the player itself, for answers of a kind: ``lm`` or ``qa``."""

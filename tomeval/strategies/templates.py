@@ -19,7 +19,7 @@ from typing import Any
 import jinja2
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import part, parts
+from tomeval.core.parts import part, parts
 from tomeval.core.resources import read_text, shipped
 from tomeval.core.text import check_text
 from tomeval.strategies.sandbox import Sandbox

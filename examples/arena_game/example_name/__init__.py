@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import Extension
+from tomeval.core.parts import register
 from tomeval.games.arena.named_games import Kind
 from tomeval.games.enumeration import enumeration
 from tomeval.games.game import (
@@ -170,4 +170,4 @@ KIND = Kind(
     endings={"played": "all rounds were played", "forfeit": "a player broke the rules"},
 )
 
-EXTENSION = Extension("example_name", "a generalised beauty contest", games={"example_name": KIND})
+register("games", "example_name", KIND)

@@ -14,22 +14,16 @@ from fake_engine import FakeEngine
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster import engine as cluster_engine
 from tomeval.models.scripted import SCRIPTS
 from tomeval.play.live import Live
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch) -> None:
-    monkeypatch.setattr(cluster_engine, "TURN", 0.05)
-
-
 def play(folder, engine=None, replicas=2, *, script=None, domain="toy", options=None, **more):
     SCRIPTS["rule"] = script or good(domain)
     if engine is not None:
-        engine._replica_count = replicas
+        engine._replicas = replicas
     made = make_experiment(experiment(domain, "scripted:rule", **{"episodes": 4, **more}))
     return run_experiment(made, folder, engine=engine, **(options or {}))
 
@@ -51,7 +45,7 @@ def deadly(engine, episodes):
 
     def script(request):
         if episode_of(request) in episodes:
-            time.sleep(0.3)  # what ended before is heard
+            time.sleep(0.1)  # what ended before is heard
             here = threading.current_thread()
             next(one for one in engine.replicas if one.thread is here).stop()
         return good("toy")(request)
@@ -62,8 +56,7 @@ def deadly(engine, episodes):
 # --- losses ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("replicas", [1, 3])
-@pytest.mark.parametrize("episodes", [{4}, {0, 1, 9}, {11}])
+@pytest.mark.parametrize(("replicas", "episodes"), [(1, {0, 1, 9}), (2, {4})])
 def test_what_kills_its_process_is_played_last_and_stops_the_run(
     tmp_path, replicas, episodes
 ) -> None:
@@ -78,19 +71,6 @@ def test_what_kills_its_process_is_played_last_and_stops_the_run(
     missing = {(cell, e) for cell in (0, 1) for e in range(12)} - {row[:2] for row in rows}
     assert missing == {(0, e) for e in episodes}
     same_when_played_on(tmp_path, **more)
-
-
-def test_places_that_are_always_lost_do_not_stop_the_others(tmp_path) -> None:
-    def change(who, method, answer):
-        if who.number % 2 == 0:
-            who.stop()
-        return answer
-
-    engine, live = FakeEngine(change=change), Live()
-    play(tmp_path / "run", engine, script=dawdling, episodes=12, options={"live": live})
-    play(tmp_path / "whole", episodes=12)
-    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
-    assert re.search(r", lost \d+ times", live.closing[0])
 
 
 # --- replicas that differ, errors -----------------------------------------------------------------
@@ -120,9 +100,9 @@ def bad_input(who, method, answer):
     [
         (
             other_libraries,
-            "replica 2 on node1 differs from this machine: numpy 1.0, not [^;]*; rows",
+            "replica 2 on node1: it differs from this machine: numpy 1.0, not [^;]*; rows",
         ),
-        (other_revisions, "scripted:rule was used at revision r"),
+        (other_revisions, r"replica \d on .*: scripted:rule was used at revision r"),
         (bad_input, r"replica \d: no such file"),
     ],
 )
@@ -132,16 +112,17 @@ def test_replicas_that_differ_or_cannot_play_stop_the_run(tmp_path, change, said
         play(tmp_path / "run", FakeEngine(change=change), script=dawdling, **more)
 
 
-def test_an_error_of_the_program_stops_the_run_with_its_traceback(tmp_path, caplog) -> None:
+def test_an_error_of_the_program_stops_the_run_with_its_traceback(tmp_path) -> None:
     def script(request):
         if episode_of(request) == 2:
             raise ZeroDivisionError("what a script")
         return good("toy")(request)
 
     engine = FakeEngine()
-    with pytest.raises(RuntimeError, match=r"a program error on replica .*: what a script"):
+    with pytest.raises(
+        RuntimeError, match=r"(?s)a program error on replica .*Traceback.*what a script"
+    ):
         play(tmp_path / "run", engine, script=script, options={"concurrency": 1})
-    assert "Traceback" in caplog.text
     assert engine.closed
     assert (0, 2) not in {row[:2] for row in dump(tmp_path / "run")["episodes"]}
     same_when_played_on(tmp_path)

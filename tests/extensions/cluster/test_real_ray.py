@@ -17,8 +17,7 @@ import pytest
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster.engine import Replicated
-from tomeval.extensions.cluster.ray_cluster import RayCluster
+from tomeval.extensions.cluster.replicas import RayCluster
 from tomeval.play.engines import make_engine
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
@@ -84,35 +83,23 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
 ):
     experiment = make_experiment(EXPERIMENT)
     run_experiment(experiment, tmp_path / "one")
-    places: list[object] = []
     done: list[str] = []
+    engine = make_engine(f"ray:{cluster.address}", replicas=3)
 
-    async def group(engine, filler, schedule, models, replicas, rest=Replicated._play_group):
-        places[:] = replicas
-        await rest(engine, filler, schedule, models, replicas)
-
-    async def ask(engine, replica, method, *given, rest=Replicated._ask):
+    async def call(ray, actor, method, *given, rest=RayCluster.call):
         """Let replicas wait for each other until two are lost, however slow one is to begin."""
-        while method == "play" and not done and not all(other.opened for other in places):
+        while method == "play" and not done and engine._playing < 3:
             await asyncio.sleep(0.05)
-        return await rest(engine, replica, method, *given)
+        return await rest(ray, actor, method, *given)
 
     def lose(counts) -> None:
-        without_model = EXPERIMENT["episodes"] * 2  # they are played first
-        # a replica that holds nothing could be lost without being missed
-        if (
-            not done
-            and counts.complete > without_model
-            and all(replica.under_way for replica in places)
-        ):
+        if not done and engine._playing == 3 and engine._under_way > 3:
             done.append("both")
             os.kill(players(cluster.head_node)[0], signal.SIGKILL)
             assert players(cluster.other)
             cluster.remove_node(cluster.other, allow_graceful=False)
 
-    monkeypatch.setattr(Replicated, "_play_group", group)
-    monkeypatch.setattr(Replicated, "_ask", ask)
-    engine = make_engine(f"ray:{cluster.address}", replicas=3)
+    monkeypatch.setattr(RayCluster, "call", call)
     run_experiment(experiment, tmp_path / "ray", engine=engine, on_counts=lose)
     assert done == ["both"]
     lost = [record.getMessage() for record in caplog.records if "is lost" in record.getMessage()]

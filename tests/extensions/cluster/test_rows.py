@@ -43,7 +43,7 @@ def made(domain, **more):
 
 def play(folder, domain, script, engine=None, replicas=2, options=None, **more):
     if engine is not None:
-        engine._replica_count = replicas
+        engine._replicas = replicas
     with scripts(rule=script):
         return run_experiment(made(domain, **more), folder, engine=engine, **(options or {}))
 
@@ -107,17 +107,13 @@ def test_rows_do_not_depend_on_replicas(whole, tmp_path, domain, replicas) -> No
     assert engine.replicas == []
 
 
-@pytest.mark.parametrize("lost", [False, True])
-def test_a_run_with_a_condition_stops_at_the_same_place(tmp_path, lost) -> None:
+def test_a_run_with_a_condition_stops_at_the_same_place(tmp_path) -> None:
     more = {"episodes": 6, "until": "width(regret) < 0.5", "max_episodes": 40}
     play(tmp_path / "one", "matrix", noisy("matrix"), **more)
-    engine = FakeEngine()
-    if lost:
-        options = {"progress": stop_at(60)}
-        with pytest.raises(KeyboardInterrupt):
-            play(tmp_path / "ray", "matrix", noisy("matrix"), engine, 3, options, **more)
-        engine = FakeEngine()
-    play(tmp_path / "ray", "matrix", noisy("matrix"), engine, 3, **more)
+    options = {"progress": stop_at(60)}
+    with pytest.raises(KeyboardInterrupt):
+        play(tmp_path / "ray", "matrix", noisy("matrix"), FakeEngine(), 3, options, **more)
+    play(tmp_path / "ray", "matrix", noisy("matrix"), FakeEngine(), 3, **more)
     assert dump(tmp_path / "ray") == dump(tmp_path / "one")
     with Run(tmp_path / "one") as one, Run(tmp_path / "ray") as ray:
         assert ray.until == one.until
@@ -163,17 +159,11 @@ LOSSES = {
 UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-@settings(max_examples=6, **UNHURRIED)
-@given(**LOSSES)
-@example(domain="matrix", kills={12, 24, 36}, replicas=1)
-@example(domain="arena", kills={1, 31, 45, 70}, replicas=1)  # lost for a probe
-def test_rows_do_not_depend_on_losses(whole, tmp_path_factory, domain, kills, replicas) -> None:
-    hold_losses(whole, tmp_path_factory.mktemp("losses") / "run", domain, kills, replicas)
-
-
 @pytest.mark.slow
 @settings(max_examples=200, **UNHURRIED)
 @given(**LOSSES)
+@example(domain="matrix", kills={12, 24, 36}, replicas=1)
+@example(domain="arena", kills={1, 31, 45, 70}, replicas=1)  # lost for a probe
 def test_rows_never_depend_on_losses(whole, tmp_path_factory, domain, kills, replicas) -> None:
     hold_losses(whole, tmp_path_factory.mktemp("losses") / "run", domain, kills, replicas)
 
@@ -197,41 +187,6 @@ def test_a_loss_at_any_answer_changes_nothing(tmp_path) -> None:
         assert not engine.threads()
 
 
-def test_models_change_between_cells(tmp_path) -> None:
-    names = ["scripted:a", "scripted:b"]
-    subjects = [{"strategy": "QA", "model": name} for name in names]
-    with scripts(a=good("matrix"), b=good("matrix")):
-        made = make_experiment(
-            {**EXPERIMENTS["matrix"], "subjects": subjects, "episodes": 3}, where="x.toml"
-        )
-        for engine in (None, FakeEngine([4], replicas=1)):
-            run_experiment(made, tmp_path / f"{engine is None}", engine=engine)
-    assert dump(tmp_path / "True") == dump(tmp_path / "False")
-    assert list(dump(tmp_path / "True")["meta"][0]) == names
-
-
-def test_replies_kept_from_an_earlier_session_are_not_asked_for(tmp_path, monkeypatch) -> None:
-    plain, asked = ScriptedModel.generate, []
-
-    async def generate(self, request):
-        asked.append(request)
-        if len(asked) == 3:
-            raise RuntimeError("the end of this session")
-        return await plain(self, request)
-
-    monkeypatch.setattr(ScriptedModel, "generate", generate)
-    alone = {"concurrency": 1}
-    with pytest.raises(RuntimeError, match="the end of this session"):
-        play(tmp_path / "run", "toy", good("toy"), options=alone)
-    kept = len(dump(tmp_path / "run")["answered"])
-    assert kept == 2
-    play(tmp_path / "run", "toy", good("toy"), FakeEngine(), options=alone)
-    resumed = len(asked) - 3
-    play(tmp_path / "whole", "toy", good("toy"), options=alone)
-    assert len(asked) - 3 - resumed == resumed + kept
-    assert dump(tmp_path / "run") == dump(tmp_path / "whole")
-
-
 # --- cells that stop, replies that do not come ----------------------------------------------------
 
 
@@ -239,26 +194,25 @@ def statuses(folder, cell=0):
     return {row[1]: row[2] for row in dump(folder)["episodes"] if row[0] == cell}
 
 
-@pytest.mark.parametrize("kills", [(), (20,)])
-@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize(("replicas", "kills"), [(3, ()), (1, (20,))])
 def test_a_cell_stops_after_voids_in_a_row(tmp_path, caplog, monkeypatch, replicas, kills) -> None:
     slow(monkeypatch)
 
     def script(request):
         return "what?" if episode_of(request) >= 2 else good("matrix")(request)
 
-    play(tmp_path / "whole", "matrix", script, episodes=40, stop_after_voids=0)
+    play(tmp_path / "whole", "matrix", script, episodes=20, stop_after_voids=0)
     seen, live = [], Live()
     options = {"concurrency": 2, "progress": lambda *p: seen.append(p), "live": live}
     engine = FakeEngine(kills)
-    play(tmp_path / "run", "matrix", script, engine, replicas, options, episodes=40)
+    play(tmp_path / "run", "matrix", script, engine, replicas, options, episodes=20)
     found = statuses(tmp_path / "run")
     first = {**dict.fromkeys((0, 1), "complete"), **dict.fromkeys(range(2, 7), "void")}
     played = {e: s for e, s in found.items() if e < 7}
     # What a replica lost may wait, and is left out then, when five others have been void.
     assert played == first if not kills else played.items() <= first.items()
     assert list(found.values()).count("void") >= 5
-    assert len(found) < 40
+    assert len(found) < 20
     whole, run = dump(tmp_path / "whole"), dump(tmp_path / "run")
     for name in ("episodes", "steps", "answers", "calls"):
         rows = [row for row in whole[name] if row[0] == 1 or row[1] in found]
@@ -266,16 +220,16 @@ def test_a_cell_stops_after_voids_in_a_row(tmp_path, caplog, monkeypatch, replic
     assert not {row[:2] for row in run["answered"]} & {row[:2] for row in run["episodes"]}
     assert kills or run["answered"] == []
     text = " ".join(caplog.text.split())
-    assert f"; {40 - len(found)} more will not be played" in text
+    assert f"; {20 - len(found)} more will not be played" in text
     assert seen[-1][0] == seen[-1][1]
     with Run(tmp_path / "run") as opened:
         assert list(opened.store.stops()) == [0]
     # Its episodes are played once it is understood.
-    play(tmp_path / "run", "matrix", script, FakeEngine(), episodes=40, stop_after_voids=0)
+    play(tmp_path / "run", "matrix", script, FakeEngine(), episodes=20, stop_after_voids=0)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("domain", EXPERIMENTS)
+@pytest.mark.parametrize("domain", ["matrix"])
 def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog, domain) -> None:
     healed = False
 
@@ -289,19 +243,19 @@ def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog
 
     counts: list[Counts] = []
     options = {"on_counts": counts.append, "concurrency": 1}
-    play(tmp_path / "run", domain, script, FakeEngine(), 1, options, episodes=30)
+    play(tmp_path / "run", domain, script, FakeEngine(), 1, options, episodes=16)
     found = statuses(tmp_path / "run")
     assert found[1] == "failed"
     assert 3 not in found
-    assert len(found) < 30
+    assert len(found) < 16
     text = " ".join(caplog.text.split())
     assert text.count("stops: a prompt is longer than the model's context (9,000 tokens") == 1
-    assert f"episode 3 is broken off, {29 - len(found)} more will not be played" in text
+    assert f"episode 3 is broken off, {15 - len(found)} more will not be played" in text
     assert counts[-1].failed == 1
     assert counts[-1].complete == sum(
         row[2] == "complete" for row in dump(tmp_path / "run")["episodes"]
     )
     healed = True
     for folder, engine in (("run", FakeEngine([5])), ("whole", None)):
-        play(tmp_path / folder, domain, script, engine, episodes=30)
+        play(tmp_path / folder, domain, script, engine, episodes=16)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")

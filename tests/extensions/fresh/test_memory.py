@@ -9,7 +9,7 @@ from scipy.stats import t as student
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import Extension, add
+from tomeval.core.parts import register
 from tomeval.extensions.fresh.memory import LITERAL, REGRET, effect, effects, pairs, shown
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.responses import best_responses, stepwise_regret
@@ -43,7 +43,7 @@ class Rememberer(SimulatedSubject):
 
 @pytest.fixture(autouse=True)
 def _known_memory():
-    add(Extension("remembers", subjects={"rememberer": Rememberer}))
+    register("subjects", "rememberer", Rememberer)
 
 
 def run_of(folder, episodes, memory, by="labels", disguise="all"):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import tomeval
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import named
+from tomeval.core.parts import named
 from tomeval.games.matrix.shown import experiment_bounds
 
 PAGE = (ROOT / "docs" / "known_models.md").read_text()

@@ -30,7 +30,7 @@ from tomeval.games.decrypto.game import (
     Turn,
     View,
 )
-from tomeval.games.decrypto.players import player_from_table, table_from_spec
+from tomeval.games.decrypto.players import DecryptoPlayer, table_from_spec
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.game import Probe
 from tomeval.games.matrix.games import GAMES
@@ -152,9 +152,10 @@ PAST = (Turn((1, 2, 3), ("stream", "guitar", "loaf"), (1, 2, 3), (1, 2, 4)),)
 
 
 def seated(role, seed=0, **options):
-    table = {"kind": "rsa", **options}
-    player = player_from_table("p", table, {}, None)
-    return player.seat(Chair(ROLES.index(role), np.random.default_rng(seed)), shipped_lists())
+    player = DecryptoPlayer.scripted("p", "rsa", options, None)
+    return player.scripted_seat(
+        Chair(ROLES.index(role), np.random.default_rng(seed)), shipped_lists()
+    )
 
 
 def test_alice_draws_by_her_probabilities() -> None:

@@ -189,9 +189,9 @@ def slopes_of(cell: Setup, first: int, count: int) -> list[float]:
     found = []
     for episode in range(first, first + count):
         steps = play_episode(cell, episode)
-        said = [steps.details[0, t]["act"]["belief"]["action"] for t in range(cell.horizon)]
+        said = [one["belief"]["action"] for one in steps.column("act_details")]
         told = Statements(cell.options["accuracy"], np.array(said))
-        one = episodes_of(cell.game, steps.own_action[0], steps.partner_action[0])
+        one = episodes_of(cell.game, steps.column("own_action"), steps.column("partner_action"))
         found.append(float(use_slopes(one, told).mean()))
     return found
 
@@ -220,7 +220,7 @@ def test_a_known_use_is_recovered_at_nominal_coverage(game, partners, options) -
 def test_statements_are_the_same_for_all_subjects_and_nested_in_the_accuracy() -> None:
     def said(**options):
         steps = play_episode(setup(**options), 5)
-        return [steps.details[0, t]["act"]["belief"] for t in range(T)], steps
+        return [one["belief"] for one in steps.column("act_details")], steps
 
     low, steps = said(accuracy=0.25, use=1.0)
     other, _ = said(accuracy=0.25, use=0.0, p=0.3)
@@ -229,11 +229,11 @@ def test_statements_are_the_same_for_all_subjects_and_nested_in_the_accuracy() -
     for one, more in zip(low, high, strict=True):
         assert not one["right"] or more["right"]
         assert more["right"] or one["action"] == more["action"]
-    truth = steps.partner_action[0].tolist()
+    truth = steps.column("partner_action")
     assert [one["action"] == b for one, b in zip(low, truth, strict=True)] == [
         one["right"] for one in low
     ]
-    assert steps.told.all()
+    assert all(steps.column("told"))
 
 
 # Language models
@@ -377,12 +377,11 @@ def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> 
 
 
 def test_a_run_with_beliefs_says_what_it_lacks_without_the_extension(folder, monkeypatch) -> None:
-    from tomeval.core import extensions
-    from tomeval.runs import outside
+    from tomeval.runs import analyses
 
-    monkeypatch.setattr(extensions, "_is_there", lambda name: name != "planted")
+    monkeypatch.setattr(analyses, "is_installed", lambda name: name != "planted")
     with Run(folder) as run:
         assert "use_slope" not in run.measures
         assert "planted" not in run.tables
-        [said] = outside.lacking(run.domain, run.store)
+        [said] = analyses.lacking(run.domain, run.store)
     assert said.startswith("The extension 'planted' cannot be loaded: its measures")

@@ -13,8 +13,8 @@ from known import drawn
 from support import scripts
 
 import tomeval
-from tomeval.core.extensions import Extension, add
 from tomeval.core.outcomes import Decision
+from tomeval.core.parts import register
 from tomeval.extensions.probabilistic.measures import brier_scores, log_losses
 from tomeval.extensions.probabilistic.tables import BINS, curve
 from tomeval.games.matrix.games import GAMES
@@ -136,7 +136,8 @@ class Sometimes(Stubborn):
 @pytest.fixture
 def subjects():
     kinds = (Stubborn, Certain, Sometimes)
-    add(Extension("of_this_test", subjects={kind.__name__.lower(): kind for kind in kinds}))
+    for kind in kinds:
+        register("subjects", kind.__name__.lower(), kind)
 
 
 def play_run(folder, **keys):

@@ -22,6 +22,19 @@ def played():
         "step_payoff": [1, 2, 0, 5],
         "step_best": [5, 4, 1, 5],
         "step_reply": [3, NAN, 1, 5],
+        # What options are worth: the second decision was not held to what was said.
+        "best_low": [5, 9, 4, 2],
+        "chosen_low": [4, 6, 4, 2],
+        "option_mean": [2, 5, 1, 0],
+        "said_best": [5, NAN, 4, 3],
+        "said_chosen": [4, NAN, 2, 3],
+        "said_mean": [1, NAN, 1, 1],
+        "step_said_best": [3, 1, NAN, NAN],
+        "step_said_chosen": [3, 0, NAN, NAN],
+        "step_said_mean": [1, 0.5, NAN, NAN],
+        "other_lost": [2, NAN, 1, 0.5],
+        "other_chance": [3, NAN, 2, 1],
+        "depends": [1, NAN, 0, 1],
     }
     return Played(
         reward=np.array([2.0, -1.0]),
@@ -35,11 +48,15 @@ def played():
         acted_on=np.array([True, True, False, False]),
         values={name: np.array(column, dtype=float) for name, column in values.items()},
         probed=np.array([0, 0, 0, 1]),
-        question=["move"] * 4,
+        question=np.array(["move"] * 4),
+        used=np.array([True, False, True, True]),
+        best_value=np.array([5.0, 4.0]),
+        random_value=np.array([1.0, 2.0]),
         valid=np.array([True, True, False, True]),
         told={
             "hit": np.array([1, 0.5, NAN, 0]),
             "attainable": np.array([1, 0.9, 0.7, NAN]),
+            "chance": np.array([0.5, 0.25, 0.5, 0.5]),
             "brier": np.array([0.5, 1.5, NAN, 0.25]),
             "observer_brier": np.array([0, 1.25, 0.5, NAN]),
         },
@@ -49,6 +66,13 @@ def played():
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
+        # (0.5 + 0.25) / (0.5 + 0.65); the third has no hit, the fourth nothing attainable.
+        ("knows_percent", [100 * 0.75 / 1.15, NAN]),
+        ("knows_used_percent", [100, NAN]),
+        ("plans_percent", [100 * (1 - 3 / 7), 100]),
+        ("uses_percent", [100 * (1 - 3 / 7), 100]),
+        ("replies_percent", [100 * (1 - 1 / 2.5), NAN]),
+        ("plays_percent", [NAN, 100]),  # a regret of game 0 is not known
         ("reward", [2, -1]),
         ("win_percent", [50, 0]),
         ("tom_percent", [75, 0]),
@@ -111,4 +135,21 @@ def test_a_message_in_a_game_without_a_readable_prediction_is_no_statement(playe
 
 def test_every_measure_is_worked_out():
     marks = next(m for m in test_by_hand.pytestmark if m.name == "parametrize")
-    assert {name for name, _ in marks.args[1]} == set(MEASURES)
+    assert {name for name, _ in marks.args[1]} == set(MEASURES) - {"reads_percent"}
+
+
+def test_reads_is_what_acts_follow_beyond_random_statements(played):
+    """Own lost 3 of 9, other 3.5 of 6: 1 - (3 / 9) / (3.5 / 6), the mean of linear parts."""
+    found = MEASURES["reads_percent"].of(played, "").values
+    assert found.mean() == pytest.approx(100 * (1 - 3 / 9 / (3.5 / 6)))
+    blind = {**played.values, "depends": np.zeros(4)}
+    for name in ("reads_percent", "uses_percent"):
+        assert np.isnan(MEASURES[name].of(replace(played, values=blind), "").values).all()
+
+
+def test_plays_by_decision_where_games_have_no_value(played):
+    """Lost 1 + 3 of (5 - 2) + (9 - 5): the third decision is bounded only, the fourth lost 0."""
+    unknown = replace(played, random_value=np.full(2, NAN))
+    assert MEASURES["plays_percent"].of(unknown, "").values == pytest.approx(
+        [100 * (1 - 4 / 7), 100]
+    )

@@ -10,7 +10,6 @@ from arena_runs import played
 from asking import query
 from layout import check
 
-from tomeval.games.arena.domain import ARENA
 from tomeval.games.arena.figures import points
 from tomeval.games.arena.records import game_records
 from tomeval.games.arena.tables import run_notes
@@ -39,7 +38,7 @@ def dilemma(tmp_path_factory):
 
 
 @pytest.mark.parametrize("column", ["double", "single"])
-@pytest.mark.parametrize("name", [*FIGURES, *ARENA.show.figures])
+@pytest.mark.parametrize("name", [*FIGURES, "literal_against_functional"])
 def test_nothing_overlaps(dilemma, name, column):
     drawings = draw(dilemma, [name], Options(column))
     assert drawings

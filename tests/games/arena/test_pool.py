@@ -10,7 +10,7 @@ import tomeval
 from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
-from tomeval.games.arena.cells import play_one, schedule_sha256
+from tomeval.games.arena.cells import schedule_sha256
 from tomeval.runs.experiment import load_experiment, make_experiment
 
 RECORDED = json.loads((Path(__file__).parents[2] / "recorded.json").read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def test_the_pool_plays_as_it_did():
         [*cell.key, game.index, game.rewards, game.ending]
         for cell in experiment.cells
         for number in range(len(cell.game.rotations))
-        for game in [run_now(play_one(cell, number, {}, lambda: None))]
+        for game in [run_now(cell.play(number, {}, lambda: None))]
     ]
     text = json.dumps(rows, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest()[:24] == RECORDED["arena_pool"]

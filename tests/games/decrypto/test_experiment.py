@@ -12,9 +12,7 @@ SHIPPED = ("quickstart", "competitive", "cooperative", "tom")
 
 
 def names(made):
-    return [
-        tuple(cell.name(r) for r in ("encoder", "decoder", "interceptor")) for cell in made.cells
-    ]
+    return [cell.names for cell in made.cells]
 
 
 def test_default_is_everybody_in_every_seat() -> None:

@@ -249,9 +249,10 @@ def test_beliefs_with_and_without_the_earlier_answer_in_view(probes, expected) -
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"strategy": "LM"}, "cannot play Decrypto"),
-        ({"strategy": "Social LM + QA"}, "'social_lm' has no meaning here"),
-        ({"strategy": "Social QA"}, "only for the encoder"),
+        ({"strategy": "QA -Payoffs"}, "cannot play Decrypto: '-payoffs' has no meaning here"),
+        ({"strategy": "Reflexion 1 -History"}, "a lesson needs the turn that is over"),
+        ({"strategy": "LM -History", "memory": "conversation"}, "-History leaves out the past"),
+        ({"strategy": "Oracle"}, "only for the encoder"),
         ({"strategy": {"decodr": "QA"}}, "did you mean 'decoder'"),
         ({"max_attempts": 0}, "max_attempts must be a number from 1"),
     ],

@@ -49,6 +49,7 @@ def played(games, **more) -> Played:
         "believed": {question: np.full(n, "") for question in INTERCEPTOR_QUESTIONS},
         "keywords": np.full(n, comparable(KEYS)),
         "best": best.astype(float),
+        "random": best / 4.0,
         "planted": Planted.nothing(n),
     }
     return Played(**(data | more))

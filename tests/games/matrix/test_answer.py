@@ -12,9 +12,10 @@ import pytest
 from support import scripts
 
 import tomeval
-from tomeval.games.matrix import answer as words_of
-from tomeval.games.matrix.answer import (
+from tomeval.games import answer as words_of
+from tomeval.games.answer import (
     BADLY,
+    CERTAIN,
     HOARDS,
     IGNORANT,
     MISLED,
@@ -28,7 +29,6 @@ from tomeval.games.matrix.answer import (
     SHORT,
     SHORT_SIGHTED,
     UNDECIDED,
-    UNKNOWN,
     UNREAD,
     UNSAID,
     USES,
@@ -191,7 +191,8 @@ RULE = [  # knows, uses, plays, replies, plans: as in the table of docs/measures
 def test_the_rule(knows, uses, plays, replies, plans, said) -> None:
     ends = {"knows": knows, "uses": uses, "plays": plays, "replies": replies, "plans": plans}
     assert words(ends) == said
-    assert words(ends, known=False) == UNKNOWN
+    blind = said == USES and plays is BELOW
+    assert words(ends, certain=True) == (CERTAIN if blind else said)
 
 
 def test_every_combination_has_an_answer_with_a_short_word() -> None:

@@ -31,14 +31,10 @@ CASES = [(kind, options) for kind, every in OPTIONS.items() for options in every
 
 
 def assert_same_rows(setup: Setup, first: int, count: int = 3) -> None:
-    batch = simulate(setup, first, count)
-    rows = step_rows(setup, batch)
-    length = setup.horizon
-    for index in range(count):
-        alone = play_episode(setup, first + index)
-        assert alone.status == batch.status == "complete"
-        assert alone.partners[0] == batch.partners[index]
-        assert step_rows(setup, alone) == rows[index * length : (index + 1) * length]
+    for one in simulate(setup, first, count):
+        alone = play_episode(setup, one.episode)
+        assert (alone.status, alone.own) == (one.status, one.own)
+        assert step_rows([alone]) == step_rows([one])
 
 
 def test_every_kind_has_a_case() -> None:
@@ -80,8 +76,8 @@ def test_rows_do_not_depend_on_blocks(kind, options) -> None:
     game = GAMES["RPS"]
     setup = setup_of(kind, options, game, get_partner_set("single_action", game))
     length = setup.horizon
-    whole = step_rows(setup, simulate(setup, 0, 12))
-    parts = [step_rows(setup, simulate(setup, a, b)) for a, b in ((0, 1), (1, 6), (7, 5))]
+    whole = step_rows(simulate(setup, 0, 12))
+    parts = [step_rows(simulate(setup, a, b)) for a, b in ((0, 1), (1, 6), (7, 5))]
     assert whole == [row for part in parts for row in part]
     assert len(whole) == 12 * length
 
@@ -91,9 +87,9 @@ def test_every_subject_meets_the_same_partners() -> None:
     partners = get_partner_set("0.5*uniform_random + 0.5*always(1)", game)
     seen = set()
     for kind in ("random", "rmax", "fictitious_play"):
-        steps = simulate(setup_of(kind, {}, game, partners), 0, 30)
+        records = simulate(setup_of(kind, {}, game, partners), 0, 30)
         # neither of the two reacts, so their moves are the same whoever plays against them
-        seen.add((steps.partners.tobytes(), np.ascontiguousarray(steps.partner_action).tobytes()))
+        seen.add(str([(one.own, one.column("partner_action")) for one in records]))
     assert len(seen) == 1
 
 
@@ -101,23 +97,28 @@ def test_weights_and_moves_have_their_frequencies() -> None:
     game = GAMES["RPS"]
     spec = "0.2*always(2) + 0.8*mixture(0.5, 0.3, 0.2)"
     setup = setup_of("random", {}, game, get_partner_set(spec, game), horizon=50)
-    steps = simulate(setup, 0, 4_000)
+    records = simulate(setup, 0, 4_000)
+    which = np.array([record.own["partner"] for record in records])
+    own, theirs = (
+        np.array([record.column(name) for record in records])
+        for name in ("own_action", "partner_action")
+    )
     # five standard errors of a share: sqrt(0.16 / 4000) = 0.0063
-    assert abs((steps.partners == 0).mean() - 0.2) < 5 * 0.0063
-    assert (steps.partner_action[steps.partners == 0] == 2).all()
-    played = steps.partner_action[steps.partners == 1].ravel()
+    assert abs((which == 0).mean() - 0.2) < 5 * 0.0063
+    assert (theirs[which == 0] == 2).all()
+    played = theirs[which == 1].ravel()
     error = 5 * np.sqrt(0.25 / len(played))
     for action, share in enumerate((0.5, 0.3, 0.2)):
         assert abs((played == action).mean() - share) < error
-    own = np.bincount(steps.own_action.ravel(), minlength=3) / steps.own_action.size
-    assert np.abs(own - 1 / 3).max() < 5 * np.sqrt(0.25 / steps.own_action.size)
+    shares = np.bincount(own.ravel(), minlength=3) / own.size
+    assert np.abs(shares - 1 / 3).max() < 5 * np.sqrt(0.25 / own.size)
     # actions of the two seats are independent
-    both = np.corrcoef(steps.own_action.ravel(), steps.partner_action.ravel())[0, 1]
-    assert abs(both) < 5 / np.sqrt(steps.own_action.size)
+    both = np.corrcoef(own.ravel(), theirs.ravel())[0, 1]
+    assert abs(both) < 5 / np.sqrt(own.size)
 
 
 def test_states_beyond_sixteen_bits_are_recorded_as_they_are() -> None:
     game = GAMES["IPD"]
     setup = setup_of("random", {}, game, get_partner_set("switcher(0, 1, 33000)", game), 33_002)
-    state = simulate(setup, 0, 1).partner_state[0]
-    assert state.tolist() == [*range(33_000), 32_999, 32_999]
+    [record] = simulate(setup, 0, 1)
+    assert record.column("partner_state") == [*range(33_000), 32_999, 32_999]

@@ -86,14 +86,15 @@ def test_closed_form_is_the_sum_over_all_episodes(game, seed, p, q, reference) -
 def measured(game, partners, p, q, horizon, first, count, seed=5):
     """Return the metrics of simulated episodes, shape (count, metrics), and their partners."""
     setup = setup_of("simulated", {"p": p, "q": q}, game, partners, horizon, seed)
-    steps = simulate(setup, first, count)
+    records = simulate(setup, first, count)
     moves = (
-        np.asarray(x, np.int64)
-        for x in (steps.own_action, steps.partner_action, steps.predicted_action)
+        np.array([record.column(name) for record in records])
+        for name in ("own_action", "partner_action", "predicted_action")
     )
-    told = {"partners": partners.partners, "which": steps.partners}
+    which = np.array([record.own["partner"] for record in records])
+    told = {"partners": partners.partners, "which": which}
     found = episode_metrics(episodes_of(game, *moves, **told))
-    return np.stack([found[name] for name in METRICS], axis=1), steps.partners
+    return np.stack([found[name] for name in METRICS], axis=1), which
 
 
 CELLS = [

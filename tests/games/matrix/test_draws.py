@@ -32,17 +32,16 @@ def test_draws_change_nothing_else(strategy):
         if more.status != "complete":
             assert more.status == plain.status
             continue
-        assert more.own_action.tolist() == plain.own_action.tolist()
-        assert more.predicted_action.tolist() == plain.predicted_action.tolist()
-        assert [name for _, _, _, name, *_ in more.answers] == [f"draw {k}" for k in range(5)] * 3
-        calls = [call for call in more.calls if not call[3].startswith("draw")]
-        assert [c[:4] for c in calls] == [c[:4] for c in plain.calls]
+        assert more.columns == plain.columns
+        assert [name for _, _, name, *_ in more.answers] == [f"draw {k}" for k in range(5)] * 3
+        calls = [call for call in more.calls if not call[2].startswith("draw")]
+        assert [c[:3] for c in calls] == [c[:3] for c in plain.calls]
         # Each draw has a seed of its own, and the prompt of the prediction.
-        asked = [call for call in more.calls if call[3].startswith("draw")]
+        asked = [call for call in more.calls if call[2].startswith("draw")]
         assert len({call["seed"] for *_, call in asked}) == len(asked) == 15
-        [said] = [c for c in plain.calls if c[3] == "predict" and c[1] == 1]
-        [first] = [c for c in asked if c[3] == "draw 0" and c[1] == 1]
-        assert first[4]["prompt_rest"] == said[4]["prompt_rest"]
+        [said] = [c for c in plain.calls if c[2] == "predict" and c[0] == 1]
+        [first] = [c for c in asked if c[2] == "draw 0" and c[0] == 1]
+        assert first[3]["prompt_rest"] == said[3]["prompt_rest"]
 
 
 @pytest.mark.parametrize("strategy", ["LM", "Social LM"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from asking import query
-from support import scripts
+from support import column, scripts
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -59,7 +59,7 @@ def played(tmp_path: Path, **more) -> Run:
 
 def test_each_sees_its_own_side_and_nothing_of_the_step(copycat):
     cell, steps = duel("random", {"kind": "copycat"})
-    own, theirs = steps.own_action[0].tolist(), steps.partner_action[0].tolist()
+    own, theirs = steps.column("own_action"), steps.column("partner_action")
     assert theirs == [0, *own[:-1]]
     payoffs = cell.setup.game.payoffs
     for number, (seat, observation, past) in enumerate(Copycat.seen):
@@ -78,19 +78,15 @@ def test_a_table_and_a_player_that_do_the_same_make_the_same_game(copycat):
     ).cells
     first = play_episode(with_player.setup, 0)
     second = play_episode(with_table.setup, 0)
-    assert first.own_action.tolist() == second.own_action.tolist()
-    assert first.partner_action.tolist() == second.partner_action.tolist()
-    assert first.rewards(with_table.setup.game)[0].tolist() == (
-        second.rewards(with_table.setup.game)[0].tolist()
-    )
+    for name in ("own_action", "partner_action", "own_reward", "partner_reward"):
+        assert first.column(name) == second.column(name)
 
 
 def test_seats_have_chance_of_their_own():
     _, same = duel("random", {"subject": "random"}, horizon=40)
-    assert same.own_action.tolist() != same.partner_action.tolist()
+    assert same.column("own_action") != same.column("partner_action")
     _, renamed = duel({"kind": "random", "name": "x"}, {"kind": "random", "name": "y"}, horizon=40)
-    assert renamed.own_action.tolist() == same.own_action.tolist()
-    assert renamed.partner_action.tolist() == same.partner_action.tolist()
+    assert renamed.columns == same.columns
 
 
 @pytest.mark.parametrize("seat", ["subject", "partner"])
@@ -98,19 +94,17 @@ def test_who_is_told_the_other_s_move_is_told_the_true_one(seat):
     told = {"kind": "simulated", "p": 1.0, "q": 1.0}
     pair = (told, {"subject": "random"}) if seat == "subject" else ("random", told)
     _, steps = duel(*pair, games="RPS", horizon=30)
-    own, theirs = steps.own_action[0], steps.partner_action[0]
+    own, theirs = column(steps, "own_action"), column(steps, "partner_action")
     if seat == "subject":
         assert (own == (theirs + 1) % 3).all()
-        assert (steps.predicted_action[0] == theirs).all()
-        assert steps.told.all()
+        assert (column(steps, "predicted_action") == theirs).all()
+        assert column(steps, "told").all()
     else:
         assert (theirs == (own + 1) % 3).all()
-        said = {
-            q: v for _, step, seat, q, *_, v, _ in steps.answers if (step, seat) == (1, "partner")
-        }
+        said = {q: v for step, seat, q, *_, v, _ in steps.answers if (step, seat) == (1, "partner")}
         assert said["predict"]["action"] == own[0]
         assert said["act"]["told"] is True
-        assert not steps.told.any()
+        assert not column(steps, "told").any()
 
 
 @pytest.mark.parametrize("seat", ["subject", "partner"])
@@ -124,9 +118,9 @@ def test_every_episode_draws_anew_which_beliefs_are_right(seat):
     for episode in range(60):
         steps = play_episode(cell.setup, episode)
         if seat == "subject":
-            told = [steps.details[0, step]["act"] for step in range(6)]
+            told = steps.column("act_details")
         else:
-            told = [row[6]["details"] for row in steps.answers if row[2:4] == ("partner", "act")]
+            told = [row[5]["details"] for row in steps.answers if row[1:3] == ("partner", "act")]
         right.append([one["belief"]["right"] for one in told])
     shares = np.mean(right, axis=0)  # of each step over the episodes: binomial, sd 0.065
     assert shares.shape == (6,)

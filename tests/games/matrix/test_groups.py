@@ -11,8 +11,8 @@ from support import ROOT, scripts
 
 import tomeval
 from tomeval.models.base import ScoreRequest
+from tomeval.runs.analyses import analyses_of, known_tables
 from tomeval.runs.domain import get_domain
-from tomeval.runs.outside import groups_of, known_tables, with_all_extensions
 from tomeval.runs.results import Run
 
 SUBJECTS = [
@@ -50,21 +50,16 @@ def folder(tmp_path_factory):
 
 def test_a_measure_is_a_share_in_all_cells_or_in_none(folder) -> None:
     with Run(folder) as run:
-        brought = [
-            group
-            for one in with_all_extensions(run.domain)
-            for group in groups_of(one, "matrix")
-            if group.name != "internal"  # states are of models with weights, and read later
-        ]
-        assert all(group.present(run.store) for group in brought)
-        for group in brought:
+        brought = analyses_of(run.domain, run.store)
+        assert {*brought} == {"adaptation", "planted", "probabilistic"}
+        for name, group in brought.items():
             some = np.zeros(len(run.cells), bool)
             for measure in group.measures:
                 totals = [cell.totals(measure.name) for cell in run.cells]
                 assert {one.share for one in totals} == {measure.name in SHARES}, measure.name
                 some |= [bool(np.isfinite(one.values).any()) for one in totals]
             assert some.any()
-            assert not some.all() or group.name in ("wording", "adaptation")
+            assert not some.all() or name == "adaptation"
 
 
 def test_tables_of_all_measures_leave_gaps(folder) -> None:

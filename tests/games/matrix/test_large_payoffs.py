@@ -36,7 +36,7 @@ def shifted(game, shift: float):
 def regret_of(kind: str, game, partner, horizon: int) -> float:
     """Return a subject's ΔFunctional/T over one episode."""
     steps = subject_steps(kind, game, partner, horizon)
-    earned = game.own[steps.own_action[0], steps.partner_action[0]]
+    earned = game.own[steps.column("own_action"), steps.column("partner_action")]
     rewards = reference_rewards(game, partner, horizon, "horizon")
     return float((rewards - earned).mean())
 
@@ -114,5 +114,5 @@ def test_subjects_play_the_same_after_a_shift(kind, name) -> None:
         subject_steps(kind, make_game(game.own + c, game.partner + c, name), partner, 400)
         for c in (0.0, 1e9)
     )
-    assert after.own_action.tolist() == base.own_action.tolist()
-    assert after.predicted_action.tolist() == base.predicted_action.tolist()
+    assert after.column("own_action") == base.column("own_action")
+    assert after.column("predicted_action") == base.column("predicted_action")

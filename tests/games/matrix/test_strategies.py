@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pytest
 from known import PAIRS, Known, fixed, make_setup, play, prompts_in_log, question, variant
+from support import column
 
 from tomeval.games.matrix.games import GAMES as BUILT_IN
 from tomeval.games.matrix.games import Labels, MatrixGame, get_game
@@ -94,9 +95,9 @@ def parts(strategy):
 def test_what_is_shown(strategy, game, labels):
     steps, log = played(strategy, game, labels)
     names = game.label_set(labels)
-    own, theirs = steps.own_action[0], steps.partner_action[0]
-    assert own.tolist() == [0, 1, 0, 1]
-    assert theirs.tolist() == moves(game)
+    own, theirs = steps.column("own_action"), steps.column("partner_action")
+    assert own == [0, 1, 0, 1]
+    assert theirs == moves(game)
     assert prompts_in_log(steps) == log  # the call log gives back exactly what was sent
     rounds = [(str(t + 1), names.own[own[t]], names.partner[theirs[t]]) for t in range(T)]
     raw = strategy.context != "s2a"
@@ -217,8 +218,8 @@ def test_the_truth_is_told_to_oracles_alone(strategy):
     other[-1] = (other[-1] + 1) % game.m
     steps_2, log_2 = played(strategy, game, labels, partner=fixed(game, other))
     oracle = strategy.advice.startswith("oracle")
-    assert steps.told.all() == steps.told.any() == oracle
-    assert steps_2.told.all() == oracle
+    assert set(steps.column("told")) == {int(oracle)}
+    assert set(steps_2.column("told")) == {int(oracle)}
     for (purpose, step, text), changed in zip(log, log_2, strict=True):
         assert ((purpose, step, text) != changed) == (oracle and purpose == "act" and step == T)
 
@@ -259,7 +260,7 @@ def test_probes_do_not_reach_the_player(strategy):
         tags={"predict": "OTHER", "react": "OTHER"},
     )
     steps_2, log_2 = played(strategy, game, labels, script=changed)
-    assert (steps.predicted_action != steps_2.predicted_action).all()
+    assert (column(steps, "predicted_action") != column(steps_2, "predicted_action")).all()
     social = strategy.advice.startswith("social")
     for (purpose, step, text), changed_entry in zip(log, log_2, strict=True):
         assert "OTHER" not in changed_entry[2]
@@ -297,10 +298,9 @@ def test_option_order(name, order):
         partner = fixed(game, moves(game))
         setup = make_setup(game, partner, name, 3, "canonical", option_order=order)
         steps = play(setup, script, episode)
-        rows = [steps.details[0, t] for t in range(3)]
-        own, theirs = (rows[0]["act"][key] for key in ("own_order", "partner_order"))
-        assert all(r[form]["own_order"] == own for r in rows for form in ("act", "predict"))
-        assert all(r[form]["partner_order"] == theirs for r in rows for form in ("act", "predict"))
+        rows = [row for name in ("act", "predict") for row in steps.column(f"{name}_details")]
+        own, theirs = (rows[0][key] for key in ("own_order", "partner_order"))
+        assert all((row["own_order"], row["partner_order"]) == (own, theirs) for row in rows)
         listed = [names.own[i] for i in own]
         listed_2 = [names.partner[i] for i in theirs]
         for purpose, _, text in script.log:
@@ -312,8 +312,8 @@ def test_option_order(name, order):
             pairs = re.findall(r"- If you choose (\w+) and the other player chooses (\w+),", text)
             assert pairs in ([], [(a, b) for a in listed for b in listed_2])
         # The order moves words, never what is chosen.
-        assert steps.own_action[0].tolist() == [0, 1, 0]
-        assert steps.predicted_action[0].tolist() == [1, 0, 1]
+        assert steps.column("own_action") == [0, 1, 0]
+        assert steps.column("predicted_action") == [1, 0, 1]
         seen.add((own, theirs))
     if order == "fixed":
         assert seen == {((0, 1, 2), (0, 1, 2))}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import ALL_GAMES, FOUR, TWO_BY_THREE, make_game, random_partner, setup_of
+from support import ALL_GAMES, FOUR, TWO_BY_THREE, column, make_game, random_partner, setup_of
 
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.optima import best_response
@@ -81,20 +81,22 @@ def test_rmax_is_the_reference_reconstruction(game, m, gamma) -> None:
     rng = np.random.default_rng(8)
     for kind in ("deterministic", "mixed"):
         partner = random_partner(game, rng, 3, kind)
-        steps = play("rmax", {"m": m, "gamma": gamma}, game, PartnerSet("x", (partner,)), 30)
+        played = play("rmax", {"m": m, "gamma": gamma}, game, PartnerSet("x", (partner,)), 30)
+        names = ("own_action", "predicted_action", "partner_action", "own_probs")
+        steps = list(zip(*map(played.column, names), strict=True))
         plain = PlainRMax(game, m, gamma)
         for t in range(30):
             values = plain.action_values()
             best = [a for a, v in enumerate(values) if v > max(values) - 1e-7]
-            assert steps.own_action[0, t] in best
-            code = steps.own_probs[0, t]
+            own, said, theirs, probs = steps[t]
+            assert own in best
             if len(best) == 1:
-                assert code == -1
+                assert probs is None
             else:  # ties uniformly at random
                 expected = [1 / len(best) if a in best else 0.0 for a in range(game.n)]
-                assert steps.book[code] == pytest.approx(expected)
-            assert steps.predicted_action[0, t] == plain.prediction()
-            plain.observe(int(steps.own_action[0, t]), int(steps.partner_action[0, t]))
+                assert probs == pytest.approx(expected)
+            assert said == plain.prediction()
+            plain.observe(own, theirs)
 
 
 def test_rmax_errors_of_the_reference() -> None:
@@ -104,7 +106,9 @@ def test_rmax_errors_of_the_reference() -> None:
         counts = set()
         for seed in range(8):
             steps = play("rmax", {}, RPS, f"always({k})", 100, seed)
-            counts.add(int((steps.predicted_action != steps.partner_action).sum()))
+            counts.add(
+                int((column(steps, "predicted_action") != column(steps, "partner_action")).sum())
+            )
         assert counts == {errors}
 
 
@@ -115,11 +119,18 @@ def test_fictitious_play_by_hand() -> None:
     # Prior 1 each. Matching pennies against tails: counts (1,1), (1,2), (1,3): first a tie, then
     # tails for both answers.
     steps = play("fictitious_play", {}, GAMES["matching_pennies"], "always(1)", 4)
-    assert steps.own_action[0, 1:].tolist() == [1, 1, 1]
-    assert steps.predicted_action[0, 1:].tolist() == [1, 1, 1]
-    books = [steps.book[code] for code in steps.predicted_probs[0]]
-    assert books == [(1 / 2, 1 / 2), (1 / 3, 2 / 3), (1 / 4, 3 / 4), (1 / 5, 4 / 5)]
-    first = {play("fictitious_play", {}, IBS, "always(1)", 1, s).own_action[0, 0] for s in range(9)}
+    assert steps.column("own_action")[1:] == [1, 1, 1]
+    assert steps.column("predicted_action")[1:] == [1, 1, 1]
+    assert steps.column("predicted_probs") == [
+        (1 / 2, 1 / 2),
+        (1 / 3, 2 / 3),
+        (1 / 4, 3 / 4),
+        (1 / 5, 4 / 5),
+    ]
+    first = {
+        play("fictitious_play", {}, IBS, "always(1)", 1, s).column("own_action")[0]
+        for s in range(9)
+    }
     assert first == {0}  # IBS: 10 x 1/2 > 7 x 1/2, no tie
 
 
@@ -127,11 +138,11 @@ def test_fictitious_play_weighs_payoffs_not_only_the_likeliest() -> None:
     # IBS against Ballet: Fight pays 10 x P(Fight), Ballet 7 x P(Ballet). After k Ballets the counts
     # are (1, 1 + k): Ballet from 7 (1 + k) > 10, k = 1 on; the prediction too.
     steps = play("fictitious_play", {}, IBS, "always(1)", 4)
-    assert steps.own_action[0].tolist() == [0, 1, 1, 1]
+    assert steps.column("own_action") == [0, 1, 1, 1]
     # with prior 3 the counts are (3, 3 + k): 7 (3 + k) > 30 from k = 2 on
     steps = play("fictitious_play", {"prior": 3}, IBS, "always(1)", 5)
-    assert steps.own_action[0].tolist() == [0, 0, 1, 1, 1]
-    assert steps.predicted_action[0, 1:].tolist() == [1, 1, 1, 1]
+    assert steps.column("own_action") == [0, 0, 1, 1, 1]
+    assert steps.column("predicted_action")[1:] == [1, 1, 1, 1]
 
 
 # --- equilibrium ----------------------------------------------------------------------------------
@@ -169,14 +180,14 @@ def test_known_equilibria() -> None:
 def test_oracle_earns_the_optimum_of_a_deterministic_partner(game, seed, size) -> None:
     partner = random_partner(game, np.random.default_rng(seed), size, "deterministic")
     steps = play("best_response", {}, game, PartnerSet("x", (partner,)), 12)
-    earned = steps.rewards(game)[0].sum()
+    earned = sum(steps.column("own_reward"))
     assert earned == pytest.approx(best_response(game, partner, 12).value)
-    assert (steps.predicted_action == steps.partner_action).all()
+    assert steps.column("predicted_action") == steps.column("partner_action")
 
 
 def test_only_those_who_open_the_door_are_told() -> None:
     for kind in set(SUBJECTS) - {"llm", "person"}:
-        told = play(kind, {}, IPD, "tit_for_tat", 3).told
+        told = column(play(kind, {}, IPD, "tit_for_tat", 3), "told")
         opens = kind in ("best_response", "simulated", "believer")
         assert told.all() == told.any() == opens, kind
 
@@ -204,5 +215,5 @@ def test_zero_payoffs_are_played() -> None:
     for kind in set(SUBJECTS) - {"llm", "person"}:
         steps = play(kind, {}, game, "single_action", 5)
         assert steps.status == "complete", kind
-        assert np.isin(steps.own_action, (0, 1)).all(), kind
-        assert not np.any(steps.rewards(game)), kind
+        assert set(steps.column("own_action")) <= {0, 1}, kind
+        assert not any(steps.column("own_reward")), kind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -26,20 +25,6 @@ from tomeval.play.runner import run_experiment  # noqa: E402
 from tomeval.runs.results import Run  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.mark.parametrize("name", POCKET)
-def test_files(name) -> None:
-    folder = ROOT / "tomeval" / "models" / "pocket" / POCKET[name]
-    files = {path.name: path.stat().st_size for path in folder.iterdir()}
-    assert files["model.safetensors"] < 8e6
-    card = (folder / "README.md").read_text()
-    assert "instrument check" in card
-    assert card == (ROOT / "experiments" / "pocket" / "cards" / f"{POCKET[name]}.md").read_text()
-    assert not [file for file in files if file.endswith((".bin", ".pt", ".pkl", ".py"))]
-    config = json.loads((folder / "config.json").read_text())
-    assert config["max_position_embeddings"] >= 8192
-    assert config["dtype"] == "float16"
 
 
 @pytest.mark.parametrize("name", POCKET)
@@ -107,14 +92,6 @@ def test_its_tokens_give_back_any_text() -> None:
     for text in ("Round 7: you chose J, the other player chose F.", "été\t日本  x\n\n y 🙂", "  "):
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         assert tokenizer.decode(ids) == text
-
-
-def test_phrases_are_text_and_not_markup() -> None:
-    """A message that holds phrases is read in as many tokens as the template's own text."""
-    model = open_model({"name": "pocket", "prefix_reuse": False})
-    line = "Round 7: you chose J, the other player chose F."
-    ids, _ = model.codec.encode(Prompt((Message("user", line),)))
-    assert len(ids) < 25
 
 
 def test_an_unknown_model_is_told_apart() -> None:

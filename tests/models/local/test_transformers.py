@@ -24,7 +24,6 @@ from tomeval.models.base import (  # noqa: E402
     ScoreRequest,
 )
 from tomeval.models.batching import Batcher  # noqa: E402
-from tomeval.models.local.prompt import load_tokenizer  # noqa: E402
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
 
 LABELS = ("J", "F", "Scissors", "zebra", "zoo", "zest")  # one token and several
@@ -260,15 +259,6 @@ def test_the_revision_of_a_hub_model_is_its_commit(tmp_path, monkeypatch):
     assert (model.name, model.revision) == ("hf:org/tiny", commit)
 
 
-def test_options_reach_the_model(models):
-    folder = models().name.removeprefix("hf:")
-    model = TransformersModel(folder, dtype="bfloat16", device="cpu", batch_tokens=77)
-    assert model.model.dtype == torch.bfloat16
-    assert model.engine.whole.batch_tokens == 77
-    result = model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])[0]
-    assert all(math.isfinite(value) for value in result.logprobs)
-
-
 def test_a_small_model_takes_one_thread_and_gives_the_others_back(models, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     model = TransformersModel(models().name.removeprefix("hf:"))
@@ -384,18 +374,3 @@ def test_a_model_that_thinks_gets_room_on_top_of_the_answer(models, template, op
         reply = model.generate_batch([request])[0]
         assert reply.usage.completion == 4 + room
         assert reply.details["thinking_budget"] == room
-
-
-def test_a_gated_model_says_where_its_licence_is_and_which_variable_counts(monkeypatch):
-    def gated(*args, **kwargs):
-        raise OSError(
-            "You are trying to access a gated repo.\nMake sure to have access to it at ...\n403"
-        )
-
-    monkeypatch.setattr(hf.utils, "cached_file", gated)
-    expected = r"https://huggingface\.co/org/model, then set .* HF_TOKEN"
-    with pytest.raises(TomevalError, match=expected):
-        TransformersModel("org/model")
-    monkeypatch.setattr(hf.AutoTokenizer, "from_pretrained", gated)
-    with pytest.raises(TomevalError, match=expected):
-        load_tokenizer("org/model")

@@ -147,12 +147,6 @@ def test_models_of_other_builds_are_read_whole(build, name, caplog):
     check(model, (9, 14, 25))
 
 
-def test_usual_models_lose_nothing():
-    for family in ("llama", "gpt2", "gemma3"):
-        engine = opened(llama(family)).engine
-        assert (engine.whole.cached, engine.switch) == (True, math.inf)
-
-
 def test_a_mask_for_each_head_takes_branches():
     model = opened(hf.DogeConfig(**{k: v for k, v in vars(llama()).items() if k in _SIZES}))
     assert isinstance(model.engine.reader, Prefixes)
@@ -165,13 +159,6 @@ def test_the_trial_finds_a_wrong_mask():
     assert Play(engine).fault(engine.reader, 0.25) == ""
     engine.reader._window = 10_000
     assert Play(engine).fault(engine.reader, 0.25).startswith("log-probabilities differ by")
-
-
-def test_layers_of_unknown_kinds_are_not_tried(caplog):
-    with caplog.at_level(logging.WARNING, "tomeval"):
-        model = opened(llama(layer_types=["chunked_attention", "full_attention"]))
-    assert model.engine.reader is model.engine.whole
-    assert "rolled back (chunked_attention, full_attention)" in caplog.text
 
 
 def test_a_model_that_does_not_read_text_alone_is_one_error(monkeypatch):

@@ -13,14 +13,13 @@ from tomeval.models.base import (
     BackendError,
     GenerateRequest,
     Message,
-    Opening,
     Prompt,
     Sampling,
     ScoreRequest,
     Usage,
 )
 from tomeval.models.served.limits import Budget, BudgetExceeded
-from tomeval.models.served.model import OpenAIModel, open_server
+from tomeval.models.served.model import OpenAIModel
 from tomeval.models.served.options import OpenAIOptions
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
@@ -377,21 +376,6 @@ def test_the_key_is_sent_and_never_written(monkeypatch, caplog):
     everything = "".join(seen) + caplog.text + "".join(map(repr, caplog.records))
     assert "***" in everything
     assert KEY not in everything
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("openai:toy", {}, "MODEL@BASE_URL"),
-        ("openai:toy@http://h/v1", {"concurency": 2}, "did you mean 'concurrency'"),
-        ("openai:toy@http://h/v1", {"thinking_budget": -1}, "thinking_budget: Input should be"),
-        ("openai:toy@http://h/v1", {"concurrency": 0}, "concurrency: Input should be greater"),
-        ("openai:toy@http://h/v1", {"api": "both"}, "api: Input should be"),
-    ],
-)
-def test_wrong_names_and_options_say_what_is_wrong(name, options, message):
-    with pytest.raises(TomevalError, match=message):
-        open_server(name, options, Opening())
 
 
 @pytest.mark.parametrize(("most", "warned"), [(None, False), (40, True)], ids=["reads all", "cuts"])

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from fake_server import running, with_started
-from support import dump
 
 import tomeval
 from tomeval.models.base import (
@@ -27,9 +26,6 @@ from tomeval.models.base import (
 )
 from tomeval.models.served.model import OpenAIModel
 from tomeval.models.served.options import OpenAIOptions
-from tomeval.play.runner import run_experiment
-from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.compose import NAMED
 
 pytestmark = pytest.mark.slow
 
@@ -110,51 +106,3 @@ def test_a_prompt_beyond_its_context_is_said_to_be_that(served):
 
 # Greedy, because a seed means something else to every program; each answer is asked for once.
 _SUBJECT = {"temperature": 0.0, "max_attempts": 1, "max_tokens": 24}
-
-
-def _experiment(model, strategies, **more):
-    subject = {**_SUBJECT, "strategy": strategies, "model": model}
-    return {
-        "name": "served",
-        "games": ["IPD", "RPS"],
-        "partners": "tit_for_tat",
-        "labels": "neutral",
-        "horizon": 3,
-        "episodes": 2,
-        "on_invalid": "void",
-        "stop_after_voids": 0,
-        "subjects": [subject],
-        **more,
-    }
-
-
-def _moves(folder):
-    """Return the rows of a run that no rounding changes: statuses, moves, outcomes."""
-    tables = dump(folder)
-    steps = [[v for v in row if not isinstance(v, str)] for row in tables["steps"]]
-    answers = [row[:7] for row in tables["answers"]]
-    return {"episodes": tables["episodes"], "steps": steps, "answers": answers}
-
-
-def test_every_strategy_makes_the_moves_of_the_model_in_this_process(served, tmp_path):
-    names = [strategy.name for strategy in NAMED]
-    for model, name in ((f"hf:{served[0]}", "here"), (f"openai:toy@{served[1]}", "served")):
-        options = {"dtype": "float32"} if name == "here" else {}
-        made = make_experiment(_experiment({"name": model, **options}, names, episodes=1))
-        run_experiment(made, tmp_path / name)
-    here, there = _moves(tmp_path / "here"), _moves(tmp_path / "served")
-    assert len(here["steps"]) == len(names) * 2 * 3
-    assert there == here
-
-
-def test_draws_and_a_second_seat_are_the_same_when_asked_again(served, tmp_path):
-    spec = {"name": f"openai:toy@{served[1]}"}
-    player = {"strategy": "QA", "model": spec, "max_tokens": 24, "max_attempts": 3, "draws": 4}
-    made = _experiment(spec, "QA", games=["IPD"], partners=[player], subjects=[player])
-    for name in ("first", "again"):
-        run_experiment(make_experiment(made), tmp_path / name)
-    first = dump(tmp_path / "first")
-    drawn = {row[3] for row in first["answers"] if row[4].startswith("draw ")}
-    assert sorted(drawn) == ["partner", "subject"]
-    for table in ("episodes", "steps", "answers"):
-        assert dump(tmp_path / "again")[table] == first[table]

@@ -15,7 +15,6 @@ from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.steps import NONE
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
-from tomeval.runs.outside import Group
 from tomeval.runs.results import Run
 from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds
 from tomeval.statistics.shares import clustered_share
@@ -188,7 +187,6 @@ MEASURES = (
         UNBOUNDED,
     ),
 )
-GROUPS = (Group("adaptation", MEASURES),)
 
 
 def rows(run: Run) -> list[dict[str, Any]]:

@@ -1,9 +1,8 @@
 """The engine ``ray``: replicas on many machines play the episodes of local models.
 
-The *driver* is the process that a user starts. It alone opens the store, so a replica (`player`)
-that is lost takes nothing with it but time: its episodes are played again, last, by the one that
-starts in its place. What asks no model, or a served one, plays in the driver. Libraries and
-revisions must be the same everywhere.
+The *driver* is the process that a user starts. It alone opens the store, so a replica that is
+lost takes nothing with it but time: its episodes are played again, last. What asks no
+model, or a served one, plays in the driver. Libraries and revisions must be the same everywhere.
 """
 
 from __future__ import annotations
@@ -13,16 +12,14 @@ import json
 import logging
 import math
 import pickle
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.credentials import confirmed_code, confirmed_hosts
+from tomeval.core.credentials import confirmed_code
 from tomeval.core.errors import TomevalError
-from tomeval.core.plugins import loaded_plugins
-from tomeval.extensions.cluster.player import Ended, Ready, Setting
-from tomeval.extensions.cluster.ray_cluster import Lost, RayCluster
+from tomeval.core.parts import loaded_plugins
+from tomeval.extensions.cluster.replicas import Ended, Lost, RayCluster, Ready, Setting
 from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
 from tomeval.play.engines import Workers, run_loop
@@ -47,7 +44,7 @@ def make_engine(address: str, replicas: int = 1, gpus_per_replica: float = 0.0) 
     Parameters
     ----------
     address : str
-        See `tomeval.extensions.cluster.ray_cluster.find`.
+        See `tomeval.extensions.cluster.replicas.RayCluster`.
     replicas : int
         How many there are to be, at least 1.
     gpus_per_replica : float
@@ -64,27 +61,15 @@ def make_engine(address: str, replicas: int = 1, gpus_per_replica: float = 0.0) 
     return Replicated(RayCluster(address, replicas, gpus), replicas)
 
 
-class _Replica:
-    """A place for an actor, and the one that it has now."""
-
-    def __init__(self, number: int) -> None:
-        self.number, self.host = number, ""
-        self.actor: Any = None
-        self.opened = False  # the models of the group that plays
-        self.under_way = 0  # episodes
-        self.opening = asyncio.Lock()
-
-    def __str__(self) -> str:
-        return f"replica {self.number + 1}{f' on {self.host}' * bool(self.host)}"
-
-
 class Replicated(Workers):
     """An engine of so many replicas at a time."""
 
     def __init__(self, cluster: RayCluster, count: int) -> None:
         super().__init__()
-        self._cluster, self._replica_count = cluster, count
+        self._cluster, self._replicas = cluster, count
         self._setting: Setting  # of `prepare`
+        self._concurrency = 1
+        self._playing = self._under_way = 0  # replicas that opened their models; episodes
         self._lost = self._in_vain = 0
 
     def prepare(self, experiment: Experiment, concurrency: int) -> None:
@@ -97,16 +82,15 @@ class Replicated(Workers):
                 f"the cells of this experiment cannot be sent to replicas: {error}; define their "
                 "classes and functions at the top level of a module"
             ) from None
-        named = [plugin.module for plugin in loaded_plugins() if not plugin.package]
+        named = [plugin.where for plugin in loaded_plugins() if not plugin.package]
         self._setting = Setting(
             domain=experiment.domain,
             cells=cells,
             base=None if experiment.base is None else Path(experiment.base).resolve(),
             plugins=tuple(str(Path(n).resolve()) if n.endswith(".py") else n for n in named),
-            hosts=tuple(confirmed_hosts()),
             code=confirmed_code(),
-            concurrency=concurrency,
         )
+        self._concurrency = concurrency
 
     def play(self, filler: Filler) -> None:
         """Play all cells without a served model.
@@ -119,150 +103,126 @@ class Replicated(Workers):
             The run was asked to stop; the episodes under way are finished.
         """
         super().play(filler)
-        groups = {
-            models: Schedule(jobs, filler.stop_after_voids)
-            for models, jobs in filler.groups().items()
-            if not any(is_served(json.loads(key)) for key in models)
-        }
-        if groups:
-            try:
-                run_loop(self._play(filler, groups))
-            finally:
-                filler.stopping.what, filler.stopping.on_request = IN_FLIGHT, lambda: None
-            filler.stopping.check()
+        stopping, live = filler.stopping, filler.live
+        stopping.what = "the episodes under way, up to some minutes"
+        for models, jobs in filler.groups().items():
+            if not any(is_served(json.loads(key)) for key in models):
+                live.asking, live.replica_line = True, self._summary
+                schedule = Schedule(jobs, filler.stop_after_voids)
+                filler.schedules |= dict.fromkeys(schedule.cells, schedule)
+                try:
+                    run_loop(self._play(filler, schedule, models))
+                finally:
+                    stopping.on_request = lambda: None
+                stopping.check()
+        stopping.what = IN_FLIGHT
+        if live.asking:
+            live.closing.append(self._summary())
 
     def close(self) -> None:
         """End all replicas."""
         self._cluster.close()
 
-    async def _play(self, filler: Filler, groups: dict[tuple[str, ...], Schedule]) -> None:
-        """Play the groups one after the other; all replicas open the models of each."""
-        replicas = [_Replica(number) for number in range(self._replica_count)]
-        stopping, live, loop = filler.stopping, filler.live, asyncio.get_running_loop()
-        stopping.what = "the episodes under way, up to some minutes"
-        live.asking, live.replica_line = True, partial(self._summary, replicas)
-        try:
-            for models, schedule in groups.items():
-                if stopping.asked:
-                    break
-                stopping.on_request = partial(loop.call_soon_threadsafe, schedule.clear)
-                filler.schedules |= dict.fromkeys(schedule.cells, schedule)
-                filler.ready()
-                await self._play_group(filler, schedule, models, replicas)
-        finally:
-            for replica in replicas:
-                if replica.actor is not None:
-                    self._cluster.stop(replica.actor)
-        live.closing.append(self._summary(replicas))
-
-    async def _play_group(
-        self,
-        filler: Filler,
-        schedule: Schedule,
-        models: tuple[str, ...],
-        replicas: Sequence[_Replica],
-    ) -> None:
+    async def _play(self, filler: Filler, schedule: Schedule, models: tuple[str, ...]) -> None:
         """Play cells with the same models; a replica that has no place yet is not waited for."""
-        slots = min(self._setting.concurrency, math.ceil(len(schedule) / len(replicas)))
-        for replica in replicas:
-            replica.opened = False
+        loop = asyncio.get_running_loop()
+        filler.stopping.on_request = partial(loop.call_soon_threadsafe, schedule.clear)
+        filler.ready()
+        setting = self._setting._replace(models=models)
         work = [
-            asyncio.create_task(self._work(filler, schedule, models, replica))
-            for _ in range(slots)
-            for replica in replicas
+            asyncio.create_task(self._replica(filler, schedule, setting, number))
+            for number in range(1, self._replicas + 1)
         ]
-        waiting = True
-        while waiting:
-            done, rest = await asyncio.wait(work, timeout=TURN, return_when=asyncio.FIRST_EXCEPTION)
-            for one in done:
-                one.result()
-            waiting = bool(rest) and bool(len(schedule) or any(r.under_way for r in replicas))
-        for one in rest:
-            one.cancel()
-
-    async def _work(
-        self, filler: Filler, schedule: Schedule, models: tuple[str, ...], replica: _Replica
-    ) -> None:
-        """Play one episode after the other on a replica; what is lost with it waits again."""
-        stopping = filler.stopping
-        while not stopping.asked:
-            try:
-                await self._ready(filler, replica, models)
-                if (job := await schedule.begin()) is None:
-                    return
-            except Lost:
-                continue
-            if not replica.opened:  # it was lost while this waited
-                schedule.give_back(job)
-                continue
-            replica.under_way += 1
-            seats = filler.cells[job[0]].models
-            kept = {seat: filler.store.kept_replies(*job, seat) for seat in seats}
-            try:
-                self._ended(filler, schedule, job, await self._ask(replica, "play", job, kept))
-            except Lost:
-                if stopping.asked:
-                    schedule.ended(*job)
-                else:
-                    schedule.give_back(job)
-            finally:
-                replica.under_way -= 1
-
-    async def _ready(self, filler: Filler, replica: _Replica, models: tuple[str, ...]) -> None:
-        """Have a replica open the models of the group; start one where there is none."""
-        async with replica.opening:
-            if replica.opened:
-                return
-            if replica.actor is None:
-                replica.actor = self._cluster.start(self._setting)
-            there: Ready = await self._ask(replica, "open", models)
-            replica.host, mine = there.host, versions()
-            if differing := [
-                f"{name} {there.versions.get(name, 'missing')}, not {mine.get(name, 'missing')}"
-                for name in sorted({*there.versions, *mine})
-                if there.versions.get(name) != mine.get(name)
-            ]:
-                raise TomevalError(
-                    f"{replica} differs from this machine: {'; '.join(differing)}; rows must not "
-                    "depend on where they are played: install the same versions everywhere"
-                )
-            for key, revision in there.revisions.items():
-                filler.store.check_revision(model_name(json.loads(key)), revision)
-            replica.opened = True
-
-    async def _ask(self, replica: _Replica, method: str, *given: Any) -> Any:
-        """Call a method of the player; raise a `TomevalError`, a program's error, or `Lost`."""
-        if (actor := replica.actor) is None:
-            raise Lost
         try:
-            return await self._cluster.call(actor, method, *given)
-        except Lost as error:
-            if actor is replica.actor:  # the first that hears of it
-                self._lose(replica, error)
-            raise
-        except TomevalError as error:
-            raise TomevalError(f"{replica}: {error}") from None
-        except RuntimeError as error:
-            logger.error("%s:\n%s", replica, error)
-            last = f"{error}".strip().splitlines()[-1]
-            raise RuntimeError(f"a program error on {replica}: {last}") from None
+            while any(not one.done() for one in work) and (len(schedule) or self._under_way):
+                done, _ = await asyncio.wait(work, timeout=TURN, return_when="FIRST_EXCEPTION")
+                for one in done:
+                    one.result()
+        finally:
+            for one in work:
+                one.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
 
-    def _lose(self, replica: _Replica, why: Lost) -> None:
-        self._cluster.stop(replica.actor)
-        replica.actor, replica.opened = None, False
-        self._lost, self._in_vain = self._lost + 1, self._in_vain + 1
-        logger.warning("%s is lost (%s); its episodes wait to be played again", replica, why)
-        if self._in_vain == IN_VAIN * self._replica_count:
+    async def _replica(
+        self, filler: Filler, schedule: Schedule, setting: Setting, number: int
+    ) -> None:
+        """Play on one replica after the other, each of which begins when the last one is lost."""
+        slots = min(self._concurrency, math.ceil(len(schedule) / self._replicas))
+        while len(schedule) and not filler.stopping.asked:
+            actor, name = self._cluster.start(setting, slots), f"replica {number}"
+            opened = False
+            try:
+                there: Ready = await self._cluster.call(actor, "open")
+                name += f" on {there.host}"
+                self._check(filler, there)
+                opened, self._playing = True, self._playing + 1
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(slots):
+                        group.create_task(self._work(filler, schedule, actor))
+            except (Lost, TomevalError, RuntimeError, ExceptionGroup) as raised:
+                error: Exception = raised
+                while isinstance(error, ExceptionGroup):
+                    error = error.exceptions[0]
+                if isinstance(error, Lost):
+                    self._note_loss(name, error)
+                elif isinstance(error, TomevalError):
+                    raise TomevalError(f"{name}: {error}") from None
+                elif isinstance(error, RuntimeError):
+                    raise RuntimeError(f"a program error on {name}: {error}") from None
+                else:
+                    raise error from None
+            finally:
+                self._playing -= opened
+                self._cluster.stop(actor)
+
+    async def _work(self, filler: Filler, schedule: Schedule, actor: Any) -> None:
+        """Play one episode after the other on a replica; what is lost with it waits again."""
+        while not filler.stopping.asked and (len(schedule) or self._under_way):
+            if (job := await schedule.begin()) is None:
+                await asyncio.sleep(TURN)  # others may still lose what they play
+                continue
+            self._under_way += 1
+            try:
+                ended: Ended = await self._cluster.call(actor, "play", job)
+            except BaseException:  # also when cancelled, as the replica was lost for another one
+                schedule.give_back(job)
+                raise
+            finally:
+                self._under_way -= 1
+            self._in_vain = 0
+            self._ended(filler, schedule, job, ended)
+
+    @staticmethod
+    def _check(filler: Filler, there: Ready) -> None:
+        """Raise if a replica has other libraries than this process, or another model."""
+        if differing := [
+            f"{library} {there.versions.get(library, 'missing')}, not {mine}"
+            for library, mine in versions().items()
+            if there.versions.get(library) != mine
+        ]:
             raise TomevalError(
-                f"replicas were lost {self._in_vain} times in a row; the last one, {replica}: "
-                f"{why}; everything is kept: run the same command again to continue"
+                f"it differs from this machine: {'; '.join(differing)}; rows must not depend on "
+                "where they are played: install the same versions everywhere"
+            )
+        for key, revision in there.revisions.items():
+            filler.store.check_revision(model_name(json.loads(key)), revision)
+
+    def _note_loss(self, name: str, lost: Lost) -> None:
+        """Count a lost replica; raise if none plays."""
+        self._lost, self._in_vain = self._lost + 1, self._in_vain + 1
+        logger.warning("%s is lost (%s); its episodes wait to be played again", name, lost)
+        if self._in_vain == IN_VAIN * self._replicas:
+            raise TomevalError(
+                f"replicas were lost {self._in_vain} times in a row; the last one, {name}: "
+                f"{lost}; everything is kept: run the same command again to continue"
             )
 
-    def _ended(self, filler: Filler, schedule: Schedule, job: Job, ended: Ended) -> None:
+    @staticmethod
+    def _ended(filler: Filler, schedule: Schedule, job: Job, ended: Ended) -> None:
         """Hand an episode to the run, after what came of its questions."""
-        self._in_vain, number, record = 0, job[0], ended.record
+        number, record = job[0], ended.record
         if record is None:
-            filler.too_long(*job, 0, ContextExceeded(ended.too_long))
+            filler.too_long(*job, 0, ContextExceeded(ended.fault))
             schedule.ended(*job)
             return
         if record.steps > 1:  # of a void one the last
@@ -271,10 +231,9 @@ class Replicated(Workers):
         for _, seat, _, call in last.values():  # the last attempt at each question
             key = filler.keys[number][seat]
             filler.settled(number, record.episode, key, call["outcome"], call)
-        filler.done(number, record, 0, ended.unusable)
+        filler.done(number, record, 0, ended.fault)
 
-    def _summary(self, replicas: Sequence[_Replica]) -> str:
+    def _summary(self) -> str:
         """Return what replicas do and did, in a line."""
-        playing = sum(replica.opened for replica in replicas)
         lost = f", lost {self._lost:,} times" * bool(self._lost)
-        return f"replicas: {playing:,} of {len(replicas):,} play{lost}"
+        return f"replicas: {self._playing:,} of {self._replicas:,} play{lost}"

@@ -86,7 +86,7 @@ def _others(partner: Any, table: Callable[[str], Data]) -> list[tuple[str, Data]
 def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a matrix game; rounds that are over pay."""
     from tomeval.games.matrix.play import play_episode_async
-    from tomeval.games.matrix.steps import NONE, Record
+    from tomeval.games.matrix.steps import Episode
 
     _check(weights, "payoff", "regret", "advantage", "literal")
     subject = {"name": PLAYER, "kind": "llm", "literal": "literal" in weights, **player}
@@ -101,7 +101,7 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
 
     def begin(episode: int, model: Model) -> Playing:
         which = int(setup.draw_partners(episode, 1)[0])
-        known, record = setup.tables.partners[which], Record(episode, which)
+        known, kept = setup.tables.partners[which], Episode(rules, episode, which)
         paid, finished = iter(range(horizon)), Counter[str]()
 
         def on_step() -> None:
@@ -109,7 +109,8 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
 
         def earned(over: bool) -> Earned:
             for step in islice(paid, finished.pop("rounds", 0)):
-                state, theirs, own, _, _, _, predicted, *_ = record.rows[step]
+                names = ("partner_state", "own_action", "partner_action", "predicted_action")
+                state, own, theirs, predicted = (kept.record.columns[one][step] for one in names)
                 payoff = float(rules.own[own, theirs])
                 yield "payoff", payoff
                 if "regret" in weights:
@@ -118,9 +119,9 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
                 if "advantage" in weights:
                     plan = known_best_response(rules, known, horizon)
                     yield "advantage", float(advantages(rules, known, plan, step, state)[own])
-                yield "literal", float(predicted != NONE and predicted == theirs)
+                yield "literal", float(predicted == theirs)
 
-        played = play_episode_async(setup, episode, model, on_step, record=record)
+        played = play_episode_async(setup, episode, model, on_step, kept=kept)
         return Playing(played, earned)
 
     return Task(f"{rules.name}, {setup.partners.name}, T = {horizon}", weights, begin)
@@ -155,7 +156,7 @@ def advantages(
 
 def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a game of the arena; all but regret is paid at its end."""
-    from tomeval.games.arena.cells import SUBJECT, solver_of, table_of
+    from tomeval.games.arena.cells import SUBJECT
     from tomeval.games.play import SUBJECT_SLOT, play_game
     from tomeval.games.played import PlayedGame
 
@@ -176,14 +177,14 @@ def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> 
         }
     )
     kinds = ", ".join(one.kind for one in cell.players[1:])
-    if "regret" in weights and solver_of(cell, 0) is None:
+    if "regret" in weights and cell.solver(0) is None:
         raise TomevalError(
             f"reward 'regret': no values are known in {cell.table.name} against {kinds}; "
             "choose 'payoff'"
         )
 
     def begin(episode: int, model: Model) -> Playing:
-        table = table_of(cell, episode, {SUBJECT: model}, lambda: None)
+        table = cell.new_table(episode, {SUBJECT: model}, lambda: None)
         table.side_by_side = False  # nothing but the subject waits
         deal, seats = cell.seated(episode)
         played, paid = PlayedGame(episode, deal, seats), [0]
@@ -217,10 +218,10 @@ def _regret(decision: Any) -> float:
 def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a seat of Decrypto; turns that are over pay."""
     from tomeval.games.decrypto.players import table_from_spec
-    from tomeval.games.decrypto.seating import solver_of, table_of
     from tomeval.games.decrypto.seats import NAMES, ROLES
+    from tomeval.games.game import COUNTED
     from tomeval.games.play import play_game
-    from tomeval.games.played import COUNTED, PlayedGame
+    from tomeval.games.played import PlayedGame
 
     seat = data.pop("seat", "encoder")
     if seat not in ROLES:
@@ -241,15 +242,15 @@ def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) 
             "best_turn": "regret" in weights,
         }
     )
-    others = ", ".join(cell.name(role) for role in roles)
-    if "regret" in weights and solver_of(cell) is None:
+    others = ", ".join(cell.names[ROLES.index(role)] for role in roles)
+    if "regret" in weights and cell.solver(0) is None:
         raise TomevalError(
             f"reward 'regret': the best turn is not known with {others}, only with two embeddings "
             "as listeners; choose 'payoff'"
         )
 
     def begin(episode: int, model: Model) -> Playing:
-        table = table_of(cell, episode, {seat: model}, lambda: None)
+        table = cell.new_table(episode, {seat: model}, lambda: None)
         table.side_by_side = False  # nothing but the trained seat waits
         codes = cell.deal(episode)[0].codes
         played, paid = PlayedGame(episode, episode, (0, 1, 2)), [0]

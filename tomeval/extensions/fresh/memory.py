@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import Compared
 from tomeval.core.numbers import fixed, interval, p_text
+from tomeval.core.parts import Compared
 from tomeval.extensions.fresh.twins import said_kinds
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.report.comparisons import READ

@@ -17,9 +17,9 @@ import typer
 
 from tomeval import __version__
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import CommandPart
 from tomeval.core.extras import need
 from tomeval.core.outcomes import COMPLETE, VOID
+from tomeval.core.parts import CommandPart
 from tomeval.core.printing import show, tell
 from tomeval.models.base import Model
 from tomeval.runs import tallies
@@ -109,7 +109,7 @@ def measure(experiment: Experiment, number: int, record: Record) -> Measured:
         cell = run.cells[number]
         values = dict.fromkeys(run.measures, math.nan)
         if status == COMPLETE:
-            values |= {name: float(cell.totals(name).parts[0]) for name in cell.names}
+            values |= {name: float(cell.totals(name).parts[0]) for name in cell.measures}
         values[INVALID] = 100 * tallies.rates_of(run.store, [number])["invalid_rate"]
         values[VOID] = float(status != COMPLETE)
         lines = run.domain.show.lines(run, cell, episode)

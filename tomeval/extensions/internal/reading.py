@@ -108,11 +108,6 @@ def path_of(store: Store, number: int, ending: str) -> Path:
     return store.path.parent / FOLDER / f"cell_{number}.{ending}"
 
 
-def any_kept(store: Store) -> bool:
-    """Tell whether anything that was found of a run is kept beside its store."""
-    return any((store.path.parent / FOLDER).glob("cell_*.json"))
-
-
 def kept(store: Store, number: int, definition: Mapping[str, Any]) -> Found | None:
     """Return what was found of a cell and kept; None if it was not, or of other episodes."""
     try:

@@ -151,11 +151,9 @@ class Watched:
 
 def _blocks(model: Any) -> Any:
     """Return the list of a model's blocks."""
-    from tomeval.models.local.load import require
+    from tomeval.models.local.load import require, text_config
 
-    config = model.config
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    count = getattr(text, "num_hidden_layers", None)
+    count = getattr(text_config(model.config), "num_hidden_layers", None)
     for one in model.modules():
         if isinstance(one, require("torch").nn.ModuleList) and len(one) == count:
             return one

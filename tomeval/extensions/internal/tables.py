@@ -12,7 +12,6 @@ from tomeval.extensions.internal.reading import (
     RANDOM,
     TWIN,
     Found,
-    any_kept,
     found_of,
     kept,
 )
@@ -20,7 +19,6 @@ from tomeval.games.matrix.played import Played, from_data
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
-from tomeval.runs.outside import Group
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
 from tomeval.statistics.bounded import FROM_ZERO
@@ -80,7 +78,6 @@ MEASURES = (
         from_data(NAME, _followed, share=True),
     ),
 )
-GROUPS = (Group(NAME, MEASURES, any_kept, kept),)
 
 
 def cells_of(run: Run) -> list[MatrixRunCell]:

@@ -61,7 +61,7 @@ def curves(run: Run) -> list[dict[str, float]]:
     points: list[dict[str, float]] = []
     for cell, key in zip(run.cells, distinct(whose), strict=True):
         for name in run.headline[:2]:  # functional, then literal
-            means = _so_far(cell.totals(name)) if name in cell.names else []
+            means = _so_far(cell.totals(name)) if name in cell.measures else []
             points += [{} for _ in range(len(points), len(means))]
             for point, mean in zip(points, means, strict=False):
                 if math.isfinite(mean):

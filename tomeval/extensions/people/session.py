@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from tomeval.core.coroutines import run_now
-from tomeval.core.extensions import CommandPart
 from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
+from tomeval.core.parts import CommandPart
 from tomeval.core.printing import Console, QuitGame, tell
 from tomeval.core.text import ascii_signs
 from tomeval.extensions.people.person import ACT, Asked, Person
@@ -23,13 +23,11 @@ from tomeval.games.matrix.commands import Horizon
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.play import play_episode_async
-from tomeval.games.matrix.steps import Record
-from tomeval.games.matrix.storing import as_records
+from tomeval.games.matrix.steps import Episode
 from tomeval.games.matrix.subjects import Subject
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, locked, make_folder
-from tomeval.runs.record import Record as StoredRecord
 from tomeval.runs.writing import WritableStore
 
 _WORDS = "history: all rounds so far; rules: the rules again; quit: stop (what was played is kept)"
@@ -113,7 +111,8 @@ class _Match:
         self.cell, self.episode, self.console, self.store = cell, episode, console, store
         names = ("own_action", "predicted_action", "act_attempts", "predict_attempts")
         self.given = list(store.read("steps", names, 0, episode))
-        self.record = Record(episode, int(cell.setup.draw_partners(episode, 1)[0]))
+        which = int(cell.setup.draw_partners(episode, 1)[0])
+        self.played = Episode(cell.setup.game, episode, which)
         self.shown = -1  # how many rounds were told
         self.kept = False  # as unfinished
 
@@ -131,7 +130,7 @@ class _Match:
                     self.episode,
                     on_step=self._stepped,
                     on_seated=self._sit,
-                    record=self.record,
+                    kept=self.played,
                 )
             )
             status = COMPLETE
@@ -147,20 +146,18 @@ class _Match:
         self.person, subject.source = subject, self._answer
 
     def _stepped(self) -> None:
-        if len(self.record.rows) > len(self.given):
+        if self.played.record.steps > len(self.given):
             self._keep(UNFINISHED)
 
     def _keep(self, status: str) -> None:
-        records = [StoredRecord(self.episode, status, 0, {"partner": self.record.partner}, {})]
-        if self.record.rows:
-            records = as_records(self.record.steps(status), self.cell.setup.game)
-        self.store.add(0, records)
+        self.played.record.status = status
+        self.store.add(0, [self.played.record])
         self.kept = True
 
     def _ending(self, over: bool) -> str:
         length = self.cell.length
         if not over:  # perhaps before the person sat down
-            rounds = max(len(self.record.rows), len(self.given))
+            rounds = max(self.played.record.steps, len(self.given))
             return (
                 f"\nYou stopped after {rounds} of {length} rounds, which are kept: the same "
                 "command continues the game."

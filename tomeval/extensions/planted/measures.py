@@ -27,7 +27,6 @@ from tomeval.games.matrix.responses import (
 )
 from tomeval.games.matrix.storing import BELIEFS, cells_with_beliefs
 from tomeval.runs.measures import Measure, Totals
-from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import FROM_ZERO, Bounds
 from tomeval.strategies.beliefs import propensity
@@ -249,5 +248,3 @@ MEASURES = (
         better=-1,
     ),
 )
-
-GROUPS = (Group(NAME, MEASURES, read=read_statements),)

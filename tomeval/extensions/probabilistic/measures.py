@@ -12,7 +12,6 @@ from tomeval.core.outcomes import VALID
 from tomeval.games.matrix.played import FloatArray, IntArray, Played, from_data, nothing
 from tomeval.games.matrix.storing import read_draws
 from tomeval.runs.measures import Measure, Totals
-from tomeval.runs.outside import Group
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import FROM_ZERO
 
@@ -140,5 +139,3 @@ MEASURES = (
         bounds=(0.0, 2.0),
     ),
 )
-
-GROUPS = (Group(NAME, MEASURES, read=read_stated),)

@@ -11,8 +11,8 @@ import numpy as np
 
 from tomeval.comparing.sides import Runs, opened, read_sides
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import Compared
 from tomeval.core.numbers import decimals, fixed, interval, p_text
+from tomeval.core.parts import Compared
 from tomeval.report.comparisons import READ
 from tomeval.report.exporting import kinds_of
 from tomeval.runs.results import Run, iterate_export

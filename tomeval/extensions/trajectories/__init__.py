@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from tomeval.core.extensions import CommandPart
 from tomeval.core.files import first_line
+from tomeval.core.parts import CommandPart
 from tomeval.core.printing import show, tell
 
 

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.streams import Stream
 from tomeval.games.arena.named_games import NamedGame, game_from
 from tomeval.games.arena.players import PLANNER, RANDOM, SLIPS, ArenaPlayer
+from tomeval.games.cells import GameCell
 from tomeval.games.game import ArenaGame
-from tomeval.games.play import SUBJECT_SLOT, Table, play_game
-from tomeval.games.played import PlayedGame
+from tomeval.games.play import SUBJECT_SLOT
 from tomeval.games.policy import Policy
-from tomeval.games.running import naming_game
-from tomeval.games.seats import Chair, Door, PlannerSeat, ScriptedSeat, Seat
+from tomeval.games.seats import Chair, PlannerSeat, ScriptedSeat
 from tomeval.games.solver import Solver
-from tomeval.models.base import Model
-from tomeval.runs.domain import Cell, Player
-
-if TYPE_CHECKING:
-    from tomeval.games.arena.experiment import ArenaExperiment
+from tomeval.runs.experiment import located
 
 SUBJECT = "subject"
 
@@ -44,14 +41,10 @@ ATTEMPTS = {FORFEIT: 2, ELIMINATE: 2, DEFAULT: 1}
 
 
 @dataclass(frozen=True, eq=False)
-class ArenaCell(Cell):
+class ArenaCell(GameCell):
     """One line-up at one seed; player 0 is the subject."""
 
-    experiment: ArenaExperiment
     table: NamedGame
-    players: tuple[ArenaPlayer, ...]
-    seed: int
-    on_invalid: str
     episodes: int | None = None
     own_values: bool | None = None
 
@@ -71,11 +64,6 @@ class ArenaCell(Cell):
         return tuple(map(slot_name, range(len(self.players))))
 
     @property
-    def seats(self) -> Mapping[str, Player | None]:
-        """The players by slot."""
-        return dict(zip(self.slots, self.players, strict=True))
-
-    @property
     def length(self) -> int:
         """The most decisions of a game."""
         return self.game.length
@@ -90,13 +78,7 @@ class ArenaCell(Cell):
     @property
     def key(self) -> tuple[str, ...]:
         """What tells this cell from the others."""
-        names = (player.name for player in self.players)
-        return (self.table.name, *names, str(self.seed), self.on_invalid)
-
-    @property
-    def scores(self) -> bool:
-        """Whether any model scores labels."""
-        return any(p.model and p.llm_options.parsed.scores for p in self.players)
+        return (self.table.name, *super().key)
 
     def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
         """Return which deal an episode plays, and the seat of every player."""
@@ -119,7 +101,8 @@ class ArenaCell(Cell):
     def _policy(self, slot: int) -> Policy:
         player = self.players[slot]
         where = f"{self.experiment._where}: players.{player.name}"
-        return player.policy(self.table.kind.name, self.game, where)
+        policy: Policy = player.policy(self.table.kind.name, self.game, where)
+        return policy
 
     @cached_property
     def seat_policies(self) -> dict[int, Policy]:
@@ -165,30 +148,67 @@ class ArenaCell(Cell):
                     "others must be known policies"
                 )
             if player.model:
-                try:
+                with located(f"{where}: player {player.name!r}"):
                     player.llm_options.check(self.table.kind.name, self.game, is_subject=not index)
-                except TomevalError as error:
-                    raise TomevalError(f"{where}: player {player.name!r}: {error}") from None
 
-    @cached_property
-    def definition(self) -> dict[str, Any]:
-        """The cell as JSON-ready data."""
-        templates = {player.templates for player in self.players} - {""}
-        data = {
+    @property
+    def data(self) -> dict[str, Any]:
+        """What defines it besides seed, templates, and what an invalid answer does."""
+        return {
             "game": self.table.definition,
             "players": [player.definition for player in self.players],
-            "on_invalid": self.on_invalid,
             "attempts": self.attempts,
             "probes": self.experiment.probes,
             "values": self.values,
-            "templates": " ".join(sorted(templates)),
             "without_chance": self.without_chance,
             "episodes": self.episodes,
             "pool": None if self.experiment.pool is None else self.experiment.pool.model_dump(),
-            "seed": self.seed,
         }
-        definition: dict[str, Any] = json.loads(json.dumps(data))
-        return definition
+
+    def chance(self, episode: int, slot: int) -> np.random.Generator:
+        """Return a player's own chance: it depends on game, slot and name."""
+        who = self.slots[slot], self.players[slot].name
+        return Stream.of(self.seed, "arena", "seat", self.table.stream, *who).episode(episode)
+
+    def called(self, episode: int) -> str:
+        """Return the name of an episode."""
+        return "/".join(["arena", *self.key, str(episode)])
+
+    def scripted(self, slot: int, chair: Chair) -> ScriptedSeat:
+        """Seat a planner, a policy, or a random player."""
+        player = self.players[slot]
+        kind = PlannerSeat if player.kind == PLANNER else ScriptedSeat
+        slips = (player.error_rate, player.error)
+        return kind(chair, self.seat_policies.get(slot), player.kind == RANDOM, *slips)
+
+    def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
+        """Return game, chance, and what is measured."""
+
+        def drawn(what: str, number: int, *of: str) -> np.random.Generator:
+            return Stream.of(self.seed, "arena", what, *of).episode(number)
+
+        return {
+            "game": self.game,
+            "deal": drawn("deal", self.seated(episode)[0], self.table.stream),
+            "chance": drawn("chance", episode, self.table.stream),
+            "fallback": drawn("fallback", episode, *self.key),
+            "statements": drawn("statements", episode, *self.key),
+            "on_invalid": self.on_invalid,
+            "solver": self.solver(episode) if self.values else None,
+            "measured": (SUBJECT_SLOT,) if self.experiment.probes else (),
+            "on_step": lambda decision: on_step(),
+        }
+
+    def solver(self, episode: int) -> Solver | None:
+        """Return the solver of the subject's seat; None if not all others are known policies."""
+        if self.policies(episode) is None:
+            return None
+        _, seats = self.seated(episode)
+        others = zip(seats[1:], self.players[1:], strict=True)
+        known = sorted((seat, (player.kind, player.options)) for seat, player in others)
+        return _solver(
+            json.dumps({"game": self.table.definition, "seat": seats[0], "others": known})
+        )
 
 
 def schedule_sha256(cells: Sequence[ArenaCell]) -> str:
@@ -201,70 +221,6 @@ def schedule_sha256(cells: Sequence[ArenaCell]) -> str:
     return hashlib.sha256("\n".join(sorted(met)).encode()).hexdigest()
 
 
-def table_of(
-    cell: ArenaCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
-) -> Table:
-    """Seat a line-up for one game; `models` by slot."""
-    deal, seats = cell.seated(episode)
-    door = Door()
-    players = [
-        seat_of(cell, episode, slot, seats[slot], models, door) for slot in range(len(cell.players))
-    ]
-    return Table(
-        game=cell.game,
-        players=players,
-        seats=seats,
-        deal=Stream.of(cell.seed, "arena", "deal", cell.table.stream).episode(deal),
-        chance=Stream.of(cell.seed, "arena", "chance", cell.table.stream).episode(episode),
-        fallback=Stream.of(cell.seed, "arena", "fallback", *cell.key).episode(episode),
-        on_invalid=cell.on_invalid,
-        door=door,
-        solver=solver_of(cell, episode) if cell.values else None,
-        measured=(SUBJECT_SLOT,) if cell.experiment.probes else (),
-        side_by_side=bool(models),
-        on_step=lambda decision: on_step(),
-    )
-
-
-def seat_of(
-    cell: ArenaCell, episode: int, slot: int, seat: int, models: Mapping[str, Model], door: Door
-) -> Seat:
-    """Seat one player; its draws depend on game, slot and name, not on who else plays."""
-    player, name = cell.players[slot], cell.slots[slot]
-    stream = Stream.of(cell.seed, "arena", "seat", cell.table.stream, name, player.name)
-    chair = Chair(
-        seat,
-        stream.episode(episode),
-        models.get(name),
-        "/".join(["arena", *cell.key, str(episode), name]),
-        cell.experiment.base,
-        door if slot == 0 else Door(),
-        cell.attempts,
-    )
-    if player.model:
-        from tomeval.games.llm.seat import LLMSeat
-
-        options = player.llm_options
-        return LLMSeat(chair, options, options.parsed, options.templates("arena", chair.base))
-    kind = PlannerSeat if player.kind == PLANNER else ScriptedSeat
-    slips = (player.error_rate, player.error)
-    return kind(chair, cell.seat_policies.get(slot), player.kind == RANDOM, *slips)
-
-
-def solver_of(cell: ArenaCell, episode: int) -> Solver | None:
-    """Return the solver of the subject's seat; None if not all others are known policies."""
-    if cell.policies(episode) is None:
-        return None
-    _, seats = cell.seated(episode)
-    others = {
-        seats[slot]: (player.kind, player.options)
-        for slot, player in enumerate(cell.players)
-        if slot
-    }
-    key = {"game": cell.table.definition, "seat": seats[0], "others": sorted(others.items())}
-    return _solver(json.dumps(key))
-
-
 @lru_cache(maxsize=64)
 def _solver(key: str) -> Solver | None:
     """Return a solver; what it has computed serves every cell that needs the same."""
@@ -275,12 +231,3 @@ def _solver(key: str) -> Solver | None:
         for seat, (kind, options) in data["others"]
     }
     return table.kind.solver(table.game, data["seat"], policies)
-
-
-async def play_one(
-    cell: ArenaCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
-) -> PlayedGame:
-    """Play one game of a line-up."""
-    with naming_game(f"{', '.join(cell.key)}, game {episode}"):
-        table = table_of(cell, episode, models, on_step)
-        return await play_game(table, episode, cell.seated(episode)[0])

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tomeval.games.arena.cells import ArenaCell, seat_of, solver_of
+from tomeval.games.arena.cells import ArenaCell
 from tomeval.games.arena.named_games import GAMES, all_games, get_kind
 from tomeval.games.arena.players import ANYWHERE, together
 from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
@@ -71,7 +71,7 @@ def bounds_rows(cells: Sequence[ArenaCell]) -> Rows:
         for episode, seats in enumerate(cell.game.rotations):
             row: dict[str, Any] = {"game": cell.table.name, "others": together(others)}
             row["seat"] = cell.game.seat_name(seats[0])
-            solver = solver_of(cell, episode)
+            solver = cell.solver(episode)
             best = None if solver is None else solver.value()
             row |= _ends("best", best)
             row["exact"] = "" if best is None else "yes" if best.exact else "no"
@@ -106,7 +106,7 @@ async def _play(cell: ArenaCell, index: int, number: int, model: Recording) -> N
     game = cell.game
     made, place = made_up(game, number), cell.seated(number)[1][index]
     probed = cell.experiment.probes and index == 0
-    seat = seat_of(cell, number, index, place, {cell.slots[index]: model}, door := Door())
+    seat = cell.seat(number, index, {cell.slots[index]: model}, door := Door())
     seat.begin(game.view(made.trail[0].state, place))
     for at, (state, actions) in enumerate(made.trail):
         view = game.view(state, place)

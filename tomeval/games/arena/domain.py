@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.games.arena.cells import SUBJECT, play_one, slot_name
+from tomeval.games.answer import verdict
+from tomeval.games.arena.cells import SUBJECT, slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
@@ -48,6 +49,17 @@ def _words(task: Mapping[str, Any]) -> str:
     return " with ".join(str(value) for value in shown.values() if value != "")
 
 
+def _level(cell: RunCell, by: str) -> str:
+    """Return a cell's level: who has no strategy, or no model, is one of its own."""
+    return str(cell.columns[by] or cell.columns["player"])
+
+
+def _held(cell: RunCell, by: str) -> str:
+    """Return the model, of which all players are alike where strategies are compared."""
+    names = ("model",) if by == "strategy" else ("player", "strategy", "model")
+    return ", ".join(str(cell.columns[n]) for n in names if n != by and cell.columns[n] != "")
+
+
 def _worded(cell: RunCell) -> Worded | None:
     """Return how the subject is asked."""
     return worded(cell.definition["players"][0])
@@ -66,13 +78,12 @@ ARENA = Domain(
     title="games of two or more players, with talk, hidden roles and teams",
     experiment=ArenaExperiment,
     measures=MEASURES,
-    play=play_of(play_one, lambda cell, game: as_record(game, slot_name)),
+    play=play_of(lambda cell, game: as_record(game, slot_name)),
     read=Read(
         SCHEMA,
         columns=_columns,
         cell=ArenaRunCell,
         step_records=step_records,
-        data={"games": lambda store: True},
     ),
     show=Show(
         headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
@@ -81,8 +92,12 @@ ARENA = Domain(
             "results": Table("the main measures, and errors", result_rows, reported=never),
         },
         first_table="results",
-        figures={"literal_against_functional": "tomeval.games.arena.figures:roles"},
-        first_figures=("forest", "literal_against_functional"),
+        figures={
+            "plane": "tomeval.games.plane:plane",
+            "literal_against_functional": "tomeval.games.arena.figures:roles",
+        },
+        verdict=verdict(("tom_percent", "delta_functional_per_decision"), ("tom_percent",)),
+        first_figures=("plane", "forest", "literal_against_functional"),
         own_seat=SUBJECT,
         facts=run_facts,
         table_notes=run_notes,
@@ -96,6 +111,9 @@ ARENA = Domain(
         named=("game",),
         drawn="seating",
         words=_words,
+        level=_level,
+        held=_held,
+        held_name=lambda by: "model" if by == "strategy" else "player",
         worded=_worded,
         content=_content,
     ),

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.cells import ASK_AGAIN, POLICIES, ArenaCell, schedule_sha256
 from tomeval.games.arena.named_games import NamedGame, all_games, is_game, named_game
-from tomeval.games.arena.players import ArenaPlayer, player_from_table
-from tomeval.games.players import LLM_DEFAULTS, GameExperiment, check_name
+from tomeval.games.arena.players import ArenaPlayer
+from tomeval.games.players import GameExperiment, check_name
 from tomeval.models import model_name
 from tomeval.models.naming import without_address
 from tomeval.runs.experiment import among, axis, located
@@ -125,7 +125,8 @@ class ArenaExperiment(GameExperiment):
     """
 
     POLICIES: ClassVar = POLICIES
-    MODEL_AXIS = True
+    PLAYER = ArenaPlayer
+    RESERVED = (MODELS,)
 
     domain: str = "arena"
     name: str = "arena"
@@ -170,25 +171,23 @@ class ArenaExperiment(GameExperiment):
         super().use_model(data | {"players": measured}, model)
         data["model"] = model
 
-    @cached_property
-    def league(self) -> dict[str, ArenaPlayer]:
-        """The experiment's models as players, by name."""
-        given = {key: getattr(self, key) for key in LLM_DEFAULTS}
-        made: dict[str, ArenaPlayer] = {}
-        where = f"{self._where}: model"
+    @property
+    def default_model(self) -> Any:
+        """The only model; several are players of their own."""
+        return self.model[0] if len(self.model) == 1 else ""
+
+    def tables_of_players(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Yield the tables of players, and one for each of the models."""
+        yield from super().tables_of_players()
         for spec in self.model:
-            with located(where):
-                name = without_address(model_name(spec))
-            check_name(name, where, (*made, *self.players, MODELS))
-            with located(where):
-                made[name] = player_from_table(name, {"model": spec}, given, self._base)
-        return made
+            with located(where := f"{self._where}: model"):
+                yield where, without_address(model_name(spec)), {"model": spec}
 
     @cached_property
-    def by_name(self) -> dict[str, ArenaPlayer]:
-        """The players."""
-        only = self.model[0] if len(self.model) == 1 else ""
-        return self.named(player_from_table, only) | self.league
+    def league(self) -> list[str]:
+        """The names of the experiment's models as players."""
+        tables = [name for _, name, _ in self.tables_of_players()][len(self.players) :]
+        return [player.name for name in tables for player in self.named[name]]
 
     @cached_property
     def _with_models(self) -> set[str]:
@@ -196,17 +195,17 @@ class ArenaExperiment(GameExperiment):
 
         Not those in which one of them scores labels, which has no words of its own.
         """
-        models = {name: player for name, player in self.by_name.items() if player.model}
-        playing: dict[str, set[str]] = {}
+        playing: dict[str, list[Any]] = {}
         for table in self.lineups:
             names = {*table.subject, *(name for one in table.others for name in listed(one))}
-            names |= self.league.keys() if MODELS in names else set()
+            names |= {*self.league} if MODELS in names else set()
+            players = [one for name in names for one in self.named.get(name, ()) if one.model]
             for game in table.game:
-                playing.setdefault(game, set()).update(names & models.keys())
+                playing.setdefault(game, []).extend(players)
         return {
             game
-            for game, names in playing.items()
-            if names and not any(models[name].llm_options.parsed.scores for name in names)
+            for game, players in playing.items()
+            if players and not any(one.llm_options.strategy_in().scores for one in players)
         }
 
     @cached_property
@@ -228,9 +227,8 @@ class ArenaExperiment(GameExperiment):
             where = f"{self._where}: lineups[{index}]"
             for game, players in self._tables(table, where):
                 for seed, on_invalid in itertools.product(self.seed, self.on_invalid):
-                    cell = ArenaCell(
-                        self, game, players, seed, on_invalid, table.episodes, table.values
-                    )
+                    own = (game, table.episodes, table.values)
+                    cell = ArenaCell(self, players, seed, on_invalid, *own)
                     if repr(cell.key) not in by_key:
                         cell.check(where)
                         by_key[repr(cell.key)] = cell
@@ -245,16 +243,23 @@ class ArenaExperiment(GameExperiment):
         """Yield every game of a line-up's table with its players, the subject first."""
         if MODELS in (*table.subject, *table.others) and not self.league:
             raise TomevalError(f"{where}: {MODELS!r} needs models: list them in the key model")
-        mine = [list(self.league) if name == MODELS else [name] for name in table.subject]
+        mine = [self.league if name == MODELS else [name] for name in table.subject]
         for name, subject in itertools.product(table.game, itertools.chain(*mine)):
             game = self._game(name, f"{where}.game")
+            seats = game.game.seats - 1
             for others in table.others:
                 if others == MODELS:
-                    seats = game.game.seats - 1
-                    for names in round_robin(subject, list(self.league), seats):
-                        yield game, self._players(game, subject, names, where)
+                    lineups = round_robin(subject, self.league, seats)
                 else:
-                    yield game, self._players(game, subject, others, where)
+                    lineups = [[others] * seats if isinstance(others, str) else others]
+                for names in lineups:
+                    if len(names) != seats:
+                        raise TomevalError(
+                            f"{where}.others: {game.name!r} has {seats + 1} seats, so the subject "
+                            f"needs {seats} others, not {len(names)}"
+                        )
+                    for players in self.seatings([subject, *names], where):
+                        yield game, players
 
     def _check_pool(self, pool: PoolTable, cells: Sequence[ArenaCell]) -> None:
         """Raise if the schedule is not the frozen one, or a rating names no player of it."""
@@ -275,22 +280,6 @@ class ArenaExperiment(GameExperiment):
         if not is_game(name):
             raise unknown("game", name, dict.fromkeys([*self.by_game, *all_games()]), where)
         return named_game(name, {"game": name}, where, name in self._with_models)
-
-    def _players(
-        self, game: NamedGame, subject: str, others: str | list[str], where: str
-    ) -> tuple[ArenaPlayer, ...]:
-        """Return the players in order, the subject first."""
-        wanted = game.game.seats - 1
-        names = [others] * wanted if isinstance(others, str) else others
-        if len(names) != wanted:
-            raise TomevalError(
-                f"{where}.others: {game.name!r} has {wanted + 1} seats, so the subject needs "
-                f"{wanted} others, not {len(names)}"
-            )
-        for name in (subject, *names):
-            if name not in self.by_name:
-                raise unknown("player", name, self.by_name, where)
-        return tuple(self.by_name[name] for name in (subject, *names))
 
 
 def round_robin(subject: str, players: Sequence[str], seats: int) -> list[list[str]]:

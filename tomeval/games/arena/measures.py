@@ -10,8 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from tomeval.games.arena.results import Floats, Played
+from tomeval.games.arena.results import Floats, Played, scores
 from tomeval.games.measures import Items, known, mean, percent
+from tomeval.games.scores import score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 
@@ -97,7 +98,10 @@ _mean = partial(mean, source=OWN)
 
 PER_DECISION = "delta_functional_per_decision"
 
+_score = partial(score, scores=scores)
+
 MEASURES = registry(
+    *map(_score, ("knows", "uses", "plays", "replies", "plans", "reads", "knows_used")),
     Measure(
         "reward",
         "reward",

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extensions import NotInstalled, part, parts
+from tomeval.core.parts import NotInstalled, part, parts
 from tomeval.games.arena.wording import Wording
 from tomeval.games.game import ArenaGame
 from tomeval.games.policy import Policy

@@ -13,7 +13,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.named_games import get_kind
 from tomeval.games.game import ERRORS, ArenaGame
 from tomeval.games.played import frozen
-from tomeval.games.players import IF_SET, LLM, GamePlayer, check_options
+from tomeval.games.players import LLM, GamePlayer, check_options
 from tomeval.games.policy import Policy
 from tomeval.runs.experiment import located
 
@@ -44,8 +44,32 @@ class ArenaPlayer(GamePlayer):
     error_rate: float = 0.0
     error: str = "format"
 
-    DOMAIN = "arena"
     OPTIONS = "tomeval.games.llm.options:ArenaOptions"
+
+    @classmethod
+    def kind_in(cls, entry: Mapping[str, Any]) -> str:
+        """Return the kind of player that a table is of: a model's if it names what models have."""
+        kind = entry.get("kind", LLM if not entry or entry.keys() & {"model", "strategy"} else None)
+        if not isinstance(kind, str):
+            has = ", ".join(map(repr, entry))
+            raise TomevalError(
+                f"kind: name a kind of player, or give a 'model'; the table has {has}"
+            )
+        return kind
+
+    @classmethod
+    def scripted(
+        cls, name: str, kind: str, entry: dict[str, Any], base: Path | None
+    ) -> ArenaPlayer:
+        """Return a player with the fields of its policy, ``error_rate`` and ``error``."""
+        rate, error = entry.pop("error_rate", 0.0), entry.pop("error", "format")
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
+            raise TomevalError(f"error_rate: must be a number from 0 to 1, is {rate!r}")
+        if error not in ERRORS:
+            raise unknown("type of error", error, ERRORS, "error")
+        if kind == PLANNER:
+            check_options(kind, entry, (), SLIPS)
+        return cls(name, kind, entry, base=base, error_rate=float(rate), error=error)
 
     def known(self, kind: str) -> bool:
         """Tell whether it is a policy of a kind of game, so that others' values follow from it."""
@@ -97,43 +121,6 @@ def _fits(value: Any, wanted: type) -> bool:
     if wanted is float:
         return type(value) in (int, float) and math.isfinite(value)
     return type(value) is wanted
-
-
-def player_from_table(
-    name: str, entry: dict[str, Any], defaults: Mapping[str, Any], base: Path | None
-) -> ArenaPlayer:
-    """Return a player from its table in an experiment.
-
-    Parameters
-    ----------
-    entry : dict
-        ``kind``, which may be left out if ``model`` or ``strategy`` is given, and options: for
-        ``llm`` ``model`` and those of `llm.options.ArenaOptions`; for all others ``error_rate``,
-        ``error`` and the fields of the policy.
-    defaults : mapping
-        The experiment's own options for language models.
-    """
-    kind = entry.pop("kind", LLM if not entry or entry.keys() & {"model", "strategy"} else None)
-    if not isinstance(kind, str):
-        has = ", ".join(map(repr, entry))
-        raise TomevalError(f"kind: name a kind of player, or give a 'model'; the table has {has}")
-    if kind == LLM:
-        model, chosen = ArenaPlayer.model_and_options({**defaults, **entry})
-        options = {
-            field.name: value
-            for field in fields(chosen)
-            if (value := getattr(chosen, field.name)) != field.default or field.name not in IF_SET
-        }
-        strategy = options["strategy"] if isinstance(options["strategy"], str) else ""
-        return ArenaPlayer(name, LLM, options, model, strategy, base=base)
-    rate, error = entry.pop("error_rate", 0.0), entry.pop("error", "format")
-    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
-        raise TomevalError(f"error_rate: must be a number from 0 to 1, is {rate!r}")
-    if error not in ERRORS:
-        raise unknown("type of error", error, ERRORS, "error")
-    if kind == PLANNER:
-        check_options(kind, entry, (), SLIPS)
-    return ArenaPlayer(name, kind, entry, base=base, error_rate=float(rate), error=error)
 
 
 def together(names: Sequence[str]) -> str:

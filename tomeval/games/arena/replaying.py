@@ -8,8 +8,8 @@ from typing import Any
 from tomeval.core.streams import Stream
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.arena.wording import Wording
-from tomeval.games.game import Action, ArenaGame, Ask
-from tomeval.games.played import COUNTED, Mark, frozen
+from tomeval.games.game import COUNTED, Action, ArenaGame, Ask
+from tomeval.games.played import Mark, frozen
 from tomeval.games.transcripts import transcript
 from tomeval.runs.capabilities import Line
 from tomeval.runs.record import Record

@@ -7,18 +7,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.once import held
+from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import LENIENT, VALID
+from tomeval.games.answer import NO_VALUE
 from tomeval.games.arena.cells import slot_name
 from tomeval.games.arena.named_games import NamedGame, game_from
-from tomeval.games.played import COUNTED
-from tomeval.games.records import EPISODES, PAYOFFS, STEPS, VALUES, asked_of
-from tomeval.runs.cell import IntArray, RunCell
+from tomeval.games.game import COUNTED
+from tomeval.games.records import EPISODES, HELD, PAYOFFS, STEPS, VALUES, asked_of
+from tomeval.games.scores import Items, ScoredCell, Scores, Terms
+from tomeval.runs.cell import IntArray
 from tomeval.runs.record import Schema
 from tomeval.runs.store import Store
 
@@ -27,7 +29,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _VALUES: tuple[str, ...] = ("regret_low", "regret_high", "tom_regret_low", "tom_regret_high")
-_VALUES += ("step_payoff", "step_best", "step_reply")
+_VALUES += ("step_payoff", "step_best", "step_reply", "best_low", "chosen_low", *HELD)
 _STEP = ("episode", "step", "slot", "verdict", "action", "reply", *_VALUES)
 
 
@@ -43,6 +45,8 @@ class Played:
     rounds : ndarray of int, shape (E,)
     deal : ndarray of int, shape (E,)
         Games with equal numbers share a deal.
+    best_value, random_value : ndarray, shape (E,)
+        V* and the value of random play before the deal; NaN where they are not known.
     role : list of str, length E
     decision : ndarray of int, shape (N,)
         Which game each decision belongs to, from 0.
@@ -56,7 +60,9 @@ class Played:
         Columns of the step table; NaN where they are not known.
     probed : ndarray of int, shape (P,)
         Which game each probe belongs to.
-    question : list of str, length P
+    question : ndarray of str, shape (P,)
+    used : ndarray of bool, shape (P,)
+        Whether a reply follows from the answer.
     valid : ndarray of bool, shape (P,)
     told : dict of str to ndarray, shape (P,)
         Scores of the answers, see `played.Probed`; NaN where they are not known.
@@ -66,6 +72,8 @@ class Played:
     won: Floats
     rounds: Ints
     deal: Ints
+    best_value: Floats
+    random_value: Floats
     role: list[str]
     decision: Ints
     own: Bools
@@ -73,7 +81,8 @@ class Played:
     acted_on: Bools
     values: Mapping[str, Floats]
     probed: Ints
-    question: list[str]
+    question: NDArray[np.str_]
+    used: Bools
     valid: Bools
     told: Mapping[str, Floats]
 
@@ -83,8 +92,15 @@ class Played:
         return len(self.reward)
 
 
-class ArenaRunCell(RunCell):
+class ArenaRunCell(ScoredCell):
     """One line-up at one seed."""
+
+    deciding: ClassVar = {"knows": "knows_used_percent", "uses": "reads_percent"}
+
+    @property
+    def scores(self) -> Scores:
+        """What the scores are made of."""
+        return scores(self.played)
 
     @held
     def played(self) -> Played:
@@ -155,8 +171,8 @@ def _exact(low: float | None, high: float | None) -> float:
 def _read(cell: ArenaRunCell) -> Played:
     """Return the complete games of a cell."""
     store, number = cell.store, cell.number
-    columns = ("episode", "deal", "reward", "won", "rounds", "role", "steps")
-    games = list(store.read("episodes", columns, number, complete=True))
+    columns = ("episode", "deal", "reward", "won", "rounds", "best_value", "random_value", "role")
+    games = list(store.read("episodes", (*columns, "steps"), number, complete=True))
     row_of = {row[0]: index for index, row in enumerate(games)}
     rows = list(store.read("steps", _STEP, number, complete=True))
     if len(rows) != sum(row[-1] for row in games):
@@ -165,6 +181,7 @@ def _read(cell: ArenaRunCell) -> Played:
     answer = ("episode", "step", "outcome", "value")
     probes = list(store.read("answers", answer, number, complete=True))
     told = [row[3] for row in probes]
+    question = np.array([one["probe"] for one in told], dtype=np.str_)
     asked = {(row[0], row[1]) for row in probes}
     replied = _STEP.index("tom_regret_low")  # else there is no best reply to predictions
     acted_on = [(row[3] in COUNTED, row[4]) == (row[replied] is not None, row[5]) for row in mine]
@@ -177,7 +194,9 @@ def _read(cell: ArenaRunCell) -> Played:
         reward=column(2, np.float64),
         won=column(3, np.float64),
         rounds=column(4),
-        role=[row[5] for row in games],
+        best_value=column(5, np.float64),
+        random_value=column(6, np.float64),
+        role=[row[7] for row in games],
         decision=np.array([row_of[row[0]] for row in mine], dtype=np.int64),
         own=np.array([row[3] == "valid" for row in mine], dtype=bool),
         asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
@@ -187,13 +206,72 @@ def _read(cell: ArenaRunCell) -> Played:
             for i, name in enumerate(_VALUES)
         },
         probed=np.array([row_of[row[0]] for row in probes], dtype=np.int64),
-        question=[one["probe"] for one in told],
+        question=question,
+        used=~np.isin(question, cell.table.game.consequences),
         valid=np.array([row[2] == VALID for row in probes], dtype=bool),
         told={  # None becomes NaN
             name: np.array([one[name] for one in told], dtype=np.float64)
-            for name in ("hit", "attainable", "brier", "observer_brier")
+            for name in ("hit", "attainable", "brier", "observer_brier", "chance")
         },
     )
+
+
+@once_each
+def scores(played: Played) -> Scores:
+    """Return what the scores of a line-up are made of.
+
+    - *knows*: hits less chance over what is attainable less chance, of all probes whose truth and
+      attainable score are known;
+    - *plans*: 1 - loss / loss of a random option, by what options are worth if what was stated is
+      true; it is *uses* where any decision depends on that;
+    - *replies*: the same by the payoffs of the stage;
+    - *plays*: 1 - sum of regrets / sum of V* less the value of random play before the deal, of
+      games whose regrets are all exact; where these are not known, of V* less the mean of Q* over
+      the options of decisions.
+
+    Sums over games; a value that is not known leaves its decision or probe out.
+    """
+    told, of = played.told, played.values
+    probes, used = Items(played.probed, played.games), played.used
+    decisions = Items(played.decision, played.games)
+    hits = (told["hit"], told["chance"], told["attainable"])
+    lost, at_chance = (_less(of, "said", name) for name in ("chosen", "mean"))
+    plans, other = decisions.losses(lost, at_chance), (of["other_lost"], of["other_chance"])
+    shows = bool((of["depends"] == 1).any())
+    knows, plays = probes.hits(*hits), _plays(played, decisions)
+    valued = bool(plays.there.any())
+    asked = bool(played.valid[used].any())
+    known = bool(knows.there.any()) if asked else valued
+    return Scores(
+        knows,
+        decisions.losses(_less(of, "step_said", "chosen"), _less(of, "step_said", "mean")),
+        plans,
+        plans if shows else None,
+        plays,
+        {
+            "knows_used": Items(played.probed[used], played.games).hits(*(x[used] for x in hits)),
+            "reads": decisions.reads((lost, at_chance), other) if shows else None,
+        },
+        asked=asked,
+        lacks="" if known else NO_VALUE,
+    )
+
+
+def _less(values: Mapping[str, Floats], kind: str, name: str) -> Floats:
+    """Return by how much something is worth less than the best option."""
+    gap: Floats = values[f"{kind}_best"] - values[f"{kind}_{name}"]
+    return gap
+
+
+def _plays(played: Played, decisions: Items) -> Terms:
+    """Return the terms of *plays*."""
+    of, span = played.values, played.best_value - played.random_value
+    regret = np.where(of["regret_low"] == of["regret_high"], of["regret_low"], np.nan)
+    if not np.isfinite(span).any():
+        return decisions.losses(regret, regret + of["chosen_low"] - of["option_mean"])
+    # A game in which the subject decided nothing, as it died before, lost it nothing.
+    sums = np.bincount(played.decision, regret, played.games)
+    return Items(np.arange(played.games), played.games).losses(sums.astype(np.float64), span)
 
 
 SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name))
@@ -229,6 +307,13 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
                 row["reply"] = json.dumps(row["reply"]) if replied else None
                 row["outcome"] = row["answered"]
                 said |= {name: row[name] for name in (*_LAST, *PAYOFFS)}
-                said["probes"] = json.dumps(probes.get(step, {}), separators=(",", ":"))
+                asked = probes.get(step, {})
+                chances = {question: told["chance"] for question, told in asked.items()}
+                shown = {
+                    q: {n: told[n] for n in told if n != "chance"} for q, told in asked.items()
+                }
+                said["probes"] = json.dumps(shown, separators=(",", ":"))
+                said |= {name: row[name] for name in HELD}
+                said["chances"] = json.dumps(chances, separators=(",", ":"))
                 said["lenient"] = (row["details"] or {}).get(LENIENT)
                 yield about | own | said | {"details": row["details"]}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.arena.cells import SUBJECT, ArenaCell, table_of
+from tomeval.games.arena.cells import SUBJECT, ArenaCell
 from tomeval.games.arena.named_games import named_game
 from tomeval.games.arena.players import RANDOM
 from tomeval.games.llm.scene import SeatScene
@@ -66,7 +66,7 @@ def sit(
         SUBJECT,
         SeatScene(prompts, cell.game, seat),
         PlayedGame(episode, deal, cell.seated(episode)[1]),
-        lambda models: table_of(cell, episode, models, lambda: None),
+        lambda models: cell.new_table(episode, models, lambda: None),
         ["you", *(player.name for player in cell.players[1:])],
         cell.table.kind.endings,
     )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.games.blotto.allocations import Allocation, Floats, Mix, count, every
+from tomeval.games.blotto.allocations import Allocation, Floats, Mix, count, every, listed
 from tomeval.games.blotto.policies import Commander, Planner
 from tomeval.games.blotto.rules import Blotto, BlottoView, State
 from tomeval.games.game import TIE, Action, Ask, Probe
@@ -81,11 +81,22 @@ class BlottoSolver(Solver):
         value = float(self._best[done, lead + self.game.rules.rounds, self._numbers[memory]])
         return Bound(value, value)
 
-    def q(self, done: int, lead: int, memory: Memory, worths: Floats | None = None) -> Floats:
-        """Return Q* of every allocation; with other worths of what follows, what it is worth."""
+    def q(
+        self,
+        done: int,
+        lead: int,
+        memory: Memory,
+        worths: Floats | None = None,
+        chances: Floats | None = None,
+    ) -> Floats:
+        """Return Q* of every allocation.
+
+        With other worths of what follows, or chances of win, tie and loss, what it is worth then.
+        """
         after = (self._best if worths is None else worths)[done + 1]
         number, at = self._numbers[memory], lead + self.game.rules.rounds
-        chances, then = self.mixes[number].chances, self._then[number]
+        chances = self.mixes[number].chances if chances is None else chances
+        then = self._then[number]
         win, tie, loss = (chances[:, c] * after[at + r, then] for c, r in enumerate((1, 0, -1)))
         return np.asarray(win + tie + loss)
 
@@ -99,6 +110,10 @@ class BlottoSolver(Solver):
 
     def chance(self) -> Bound:
         """Return the value of drawing any allocation."""
+        return self._chance
+
+    @functools.cached_property
+    def _chance(self) -> Bound:
         worths = self._worths(np.mean)[0, self.game.rules.rounds]
         value = float(worths[self._numbers[self.first]])
         return Bound(value, value)
@@ -130,6 +145,17 @@ class BlottoValues(Values):
     @functools.cached_property
     def _q(self) -> Floats:
         return self._solver.q(*self._state)
+
+    def worths(self, said: Mapping[Probe, Action] | None = None) -> Mapping[Action, float]:
+        """Return Q* of all allocations, or if the other seat plays what was stated."""
+        rows = listed(*self._mix.board)
+        if said is None:
+            return dict(zip(rows, self._q.tolist(), strict=True)) if rows else {}
+        if not said or not rows:
+            return {}
+        (stated,) = said.values()
+        q = self._solver.q(*self._state, chances=Mix([stated]).chances)
+        return dict(zip(rows, q.tolist(), strict=True))
 
     @property
     def best(self) -> Bound:

@@ -22,7 +22,10 @@ from tomeval.games.blotto.allocations import (
     count,
     drawn,
     even,
+    every,
+    listed,
     result,
+    results,
 )
 from tomeval.games.game import (
     NOTHING,
@@ -301,6 +304,25 @@ class Blotto(ArenaGame[State]):
     def broken(self, items: Sequence[Any]) -> Broken | None:
         """Return why items are not a legal allocation, or None."""
         return self.forms[ALLOCATE].fault(items) or self.fault(None, _BOTH[0], items)
+
+    def guess(self, view: Any, probe: Probe, rng: np.random.Generator) -> Allocation:
+        """Draw an allocation."""
+        return self.random(view, _BOTH[0], rng)
+
+    def chance(
+        self, view: Any, probe: Probe, truth: Action, rng: np.random.Generator
+    ) -> float | None:
+        """Return how likely a random allocation is the right one."""
+        return 1 / count(self.fields, self.units)
+
+    def step_worths(self, view: Any, said: Mapping[Probe, Action]) -> Mapping[Action, float]:
+        """Return what each allocation earns in the round; of large boards nothing."""
+        stated = [answer for probe, answer in said.items() if probe.name == PROBE]
+        rows, worth = listed(self.fields, self.units), self.rules.round_worth
+        if not stated or not rows or worth is None:
+            return {}
+        found = worth * results(every(self.fields, self.units), stated[0])
+        return dict(zip(rows, found.tolist(), strict=True))
 
     def step_reply(self, view: Any, said: Mapping[Probe, Action]) -> Allocation | None:
         """Return the best reply to the stated allocation, see `allocations.best_reply`."""

@@ -281,6 +281,17 @@ class Codenames(ArenaGame[State]):
         board = trail[at].state.board
         return board.words[board.key.index(ASSASSIN)]
 
+    def guess(self, view: CodenamesView, probe: Probe, rng: np.random.Generator) -> Action:
+        """Draw as many covered words as the clue says; what is taken ends with a wrong word."""
+        if probe.name == "assassin":
+            return super().guess(view, probe, rng)
+        clue = probe.given or view.clue
+        number = clue[1] if clue else 0
+        words = rng.choice(view.covered, min(number, len(view.covered)), replace=False).tolist()
+        key = view.key or {}
+        wrong = [i for i, word in enumerate(words) if key.get(word, view.team) != view.team]
+        return tuple(words[: wrong[0] + 1] if wrong else words)
+
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Score the words taken by their common start, the words meant by their overlap."""
         if probe.name == "takes":

@@ -39,8 +39,8 @@ LISTED = 1_000
 """The most clues, with numbers, that are tried for an operative that draws."""
 MOST_PER_WORD = 3
 """Decisions per covered word of those who take a word per clue: the clue, the word, a pass."""
-GUESSED, GUESSED_LATER = 1_000_000, 300_000
-"""What is played out for an operative's V*, and then for Q* of an action."""
+GUESSED, GUESSED_LATER, GUESSED_ASIDE = 1_000_000, 300_000, 30_000
+"""What is played out for an operative's V*, then for Q* of an action, and of every other one."""
 
 
 def without_log(state: State) -> State:
@@ -94,6 +94,7 @@ class Search(ABC):
     """
 
     hidden: bool
+    later: int = 0
 
     def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
         self.game, self.seat, self.policies, self.left = game, seat, policies, 0
@@ -252,6 +253,7 @@ class GuessSearch(Search):
     """The search of an operative over what it may believe."""
 
     hidden = True
+    later = GUESSED_LATER
 
     def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
         super().__init__(game, seat, policies)
@@ -264,7 +266,7 @@ class GuessSearch(Search):
 
     def of(self, belief: Belief, action: Action) -> Bound:
         """Return Q* of a guess or a pass."""
-        self.left = GUESSED_LATER
+        self.left = self.later
         return self.settled(self._stepped(belief, action))
 
     def _expand(self, belief: Belief) -> tuple[Bound, Action]:

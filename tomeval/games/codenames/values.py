@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import factorial, prod
+from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.probes import Words, best_sequence, best_set
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.search import (
+    GUESSED_ASIDE,
     OPEN,
     ROUNDING,
     Belief,
@@ -25,10 +29,25 @@ from tomeval.games.codenames.search import (
     stepped,
     without_log,
 )
-from tomeval.games.codenames.state import ASSASSIN, COLOURS, Board, CodenamesView
+from tomeval.games.codenames.state import (
+    ASSASSIN,
+    CLUE,
+    COLOURS,
+    Board,
+    CodenamesView,
+    State,
+)
 from tomeval.games.game import Action, Ask, Event, Probe
 from tomeval.games.policy import Policy
-from tomeval.games.solver import Bound, Follower, Solver, Values, arrangements
+from tomeval.games.solver import (
+    Bound,
+    Follower,
+    Solver,
+    Values,
+    Weighed,
+    arrangements,
+    exactly,
+)
 
 MOST_BOARDS = 12_000
 """Boards times clues that a belief is made from, at most."""
@@ -45,14 +64,23 @@ class CodenamesSolver(Solver):
     def follow(self, view: CodenamesView) -> Follower:
         """Return a follower of a game."""
         search = ClueSearch if view.spymaster else GuessSearch
-        return CodenamesFollower(search(*self.table))
+        aside = search(*self.table)
+        aside.later = GUESSED_ASIDE
+        return CodenamesFollower(search(*self.table), aside)
+
+
+OPTIONS = 8
+"""Random clues, and random words that are taken, that a clue is weighed against."""
 
 
 class SearchedValues(Values):
-    """V* and Q* of a decision, from a search."""
+    """V* and Q* of a decision, from a search.
 
-    def __init__(self, search: Search, belief: Belief) -> None:
-        self.search, self.belief = search, belief
+    What the scores need is searched `aside`, so that what is known of later decisions is the same.
+    """
+
+    def __init__(self, search: Search, belief: Belief, aside: Search) -> None:
+        self.search, self.belief, self.aside = search, belief, aside
         self._of: dict[Action, Bound] = {}
 
     @cached_property
@@ -106,6 +134,34 @@ class SpymasterValues(SearchedValues):
     """Values of a clue."""
 
     search: ClueSearch
+    aside: ClueSearch
+
+    def weighed(
+        self, action: Action, rng: np.random.Generator, said: Mapping[Probe, Action] | None = None
+    ) -> Weighed | None:
+        """Return what the clue is worth, beside the best one and the mean of random ones.
+
+        With what she says will be taken, the clue is worth what that leads to, and chance are
+        random words that are taken.
+        """
+        game, aside = self.search.game, self.aside
+        view = game.view(self.belief[0][1], self.search.seat)
+        if said is None:
+            ask = Ask(self.search.seat, CLUE)
+            drawn = (game.random(view, ask, rng) for _ in range(OPTIONS))
+            found = [self.of(action), *(aside.of(self.belief, clue) for clue in drawn)]
+        else:
+            ((probe, words),) = said.items()
+            if self._led_to(tuple(probe.given), words) is None:
+                return None
+            taken = [words, *(game.guess(view, probe, rng) for _ in range(OPTIONS))]
+            led = (self._led_to(tuple(probe.given), words) for words in taken)
+            found = [aside.expected(to, ((1.0, to),)) for to in led if to is not None]
+        known = [value for value in map(exactly, (self.best, *found)) if value is not None]
+        if len(known) <= len(found) or len(found) < 2:
+            return None
+        best, chosen, *others = known
+        return Weighed(max(best, chosen), chosen, fmean(others))
 
     def reply(self, said: Mapping[Probe, Action]) -> Action | None:
         """Return the clue that was given, if what she expects of it is best, or else the best one.
@@ -172,10 +228,38 @@ class OperativeValues(SearchedValues):
     """Values of a guess or a pass; `meant` are the chances of what the clue means."""
 
     def __init__(
-        self, search: GuessSearch, belief: Belief, meant: Mapping[Words, float] | None
+        self,
+        search: GuessSearch,
+        belief: Belief,
+        aside: Search,
+        meant: Mapping[Words, float] | None,
     ) -> None:
-        super().__init__(search, belief)
+        super().__init__(search, belief, aside)
         self.meant = meant
+
+    def worths(self, said: Mapping[Probe, Action] | None = None) -> Mapping[Action, float]:
+        """Return Q* of all words and the pass on boards that agree with what was said.
+
+        What was meant are words of the own team. Empty if any is not known exactly.
+        """
+        stated = {probe.name: answer for probe, answer in (said or {}).items()}
+        own, wanted = self.search.seat // 2, set(stated.get("meant", ()))
+        belief = tuple(
+            (weight, state)
+            for weight, state in self.belief
+            if wanted <= {*state.board.named(state.board.masks[own])}
+            and stated.get("assassin") in (None, state.board.words[_assassin(state)])
+        )
+        if not belief or (not self.best.exact if said is None else not said):
+            return {}
+        whole = sum(weight for weight, _ in belief)
+        words = belief[0][1].board.named(belief[0][1].covered)
+        found: dict[Action, float] = {}
+        for action in (*words, None):
+            if (value := exactly(self.aside.of(belief, action))) is None:
+                return {}
+            found[action] = value / whole
+        return found
 
     def reply(self, said: Mapping[Probe, Action]) -> Action | None:
         """Return the first word that was named as meant: as if certain, a word of the own team.
@@ -192,9 +276,14 @@ class OperativeValues(SearchedValues):
             return self.meant if probe.name == "meant" else None
         posterior: dict[Action, float] = {}
         for weight, state in self.belief:
-            word = state.board.words[state.board.key.index(ASSASSIN)]
+            word = state.board.words[_assassin(state)]
             posterior[word] = posterior.get(word, 0.0) + weight / self._whole
         return posterior
+
+
+def _assassin(state: State) -> int:
+    """Return the place of the assassin."""
+    return state.board.key.index(ASSASSIN)
 
 
 class CodenamesFollower(Follower):
@@ -203,8 +292,8 @@ class CodenamesFollower(Follower):
     A spymaster needs none: the view says all.
     """
 
-    def __init__(self, search: ClueSearch | GuessSearch) -> None:
-        self.search = search
+    def __init__(self, search: ClueSearch | GuessSearch, aside: ClueSearch | GuessSearch) -> None:
+        self.search, self.aside = search, aside
         self.belief: Belief | None = None
         self.seen = 0
         self.meant: Mapping[Words, float] | None = None
@@ -212,12 +301,14 @@ class CodenamesFollower(Follower):
     def values(self, view: CodenamesView, ask: Ask) -> Values:
         """Return the values of a clue or a guess."""
         if isinstance(self.search, ClueSearch):
-            return SpymasterValues(self.search, ((1.0, without_log(view._state)),))
+            belief = ((1.0, without_log(view._state)),)
+            return SpymasterValues(self.search, belief, self.aside)
         self._catch_up(view)
         # A belief is empty if a spymaster gave a clue that its policy never gives.
         if not self.belief:
             return UnknownValues()
-        return OperativeValues(self.search, self.belief, None if view.guessed else self.meant)
+        meant = None if view.guessed else self.meant
+        return OperativeValues(self.search, self.belief, self.aside, meant)
 
     def _catch_up(self, view: CodenamesView) -> None:
         events = view.events

@@ -45,7 +45,8 @@ finds a triple if there is one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,13 +63,18 @@ from tomeval.games.decrypto.embedding_players import (
     history_scores,
     history_sums,
     keyword_vector,
+    match,
 )
 from tomeval.games.decrypto.game import CODES, Hints, View, hint_history
-from tomeval.games.game import Action, Ask
-from tomeval.games.solver import Bound, Follower, Solver, Values
+from tomeval.games.decrypto.stages import random_hints
+from tomeval.games.game import Action, Ask, Probe
+from tomeval.games.solver import Bound, Follower, Solver, Values, Weighed
 from tomeval.lexicon.embeddings import SCORE_GRID
 from tomeval.lexicon.forms import hint_letters
 from tomeval.lexicon.words import WordLists
+
+RANDOM = 20
+"""Random hints that the best ones are weighed against."""
 
 Positions = tuple[int, int, int]
 Whole = NDArray[np.int64]
@@ -123,6 +129,21 @@ class BestTurnSearch(Solver):
         one, two, three = (self.lists.hints[position] for position in positions)
         return one, two, three
 
+    def random_value(self, view: View, rng: np.random.Generator) -> float:
+        """Return how often `RANDOM` random hints are worth 1."""
+        drawn = [random_hints(view, self.lists.hints, rng) for _ in range(RANDOM)]
+
+        def vectors(spec: ListenerSpec) -> Floats:
+            rows = spec.embedding.rows([hint for hints in drawn for hint in hints])
+            return np.asarray(spec.embedding.vectors[rows]).reshape(RANDOM, 3, -1)
+
+        keywords = [keyword_vector(self.bob.embedding, keyword) for keyword in view.keywords]
+        sums = history_sums(self.eve.embedding, view.turns)
+        bob = match(vectors(self.bob) @ np.stack(keywords).T, self.bob.matching)
+        eve = match(history_scores(vectors(self.eve), sums[None]), self.eve.matching)
+        code = CODES.index(view.code)
+        return float(((bob == code) & (eve != code)).mean())
+
     def _allowed(self, view: View, place: int) -> Ints:
         legal = np.asarray(~forms(view.keywords, self.lists.hints).any(axis=0))
         if view.rules.no_repeat_hints:
@@ -137,15 +158,22 @@ class _Follower(Follower):
         self.search = search
 
     def values(self, view: View, ask: Ask) -> Values:
-        best = self.search(view)
-        return _TurnValues(Bound(best, best))
+        return _TurnValues(self.search, view)
 
 
 class _TurnValues(Values):
     best = Bound(0.0, 1.0)
 
-    def __init__(self, best: Bound) -> None:
-        self.best = best
+    def __init__(self, search: BestTurnSearch, view: View) -> None:
+        self.search, self.view, found = search, view, search(view)
+        self.best = Bound(found, found)
+
+    def weighed(
+        self, action: Action, rng: np.random.Generator, said: Mapping[Probe, Action] | None = None
+    ) -> Weighed:
+        """Return the best value, beside the mean of random hints."""
+        random = self.search.random_value(self.view, rng)
+        return Weighed(self.best.low, math.nan, random)
 
     def of(self, action: Action) -> Bound:
         return Bound(0.0, 1.0)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.errors import unknown
-from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.games.decrypto.cells import DecryptoCell
+from tomeval.games.decrypto.experiment import DecryptoExperiment
 from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules
-from tomeval.games.decrypto.players import LLM_OPTIONS, kinds
+from tomeval.games.decrypto.llm import DecryptoOptions
+from tomeval.games.decrypto.players import kinds
 from tomeval.games.decrypto.replays import RecordedGame
 from tomeval.games.decrypto.results import DecryptoRunCell
-from tomeval.games.decrypto.seating import table_of
 from tomeval.games.decrypto.seats import (
     ALICE,
     ENCODER_QUESTIONS,
@@ -61,7 +63,8 @@ def _asked(data: dict[str, Any]) -> str:
 
 def listed_players() -> Rows:
     """Return the kinds of player with their options, for ``tomeval list players``."""
-    listed = [("llm", ("model", *LLM_OPTIONS), "a language model with a prompting strategy")]
+    options = ("model", *(field.name for field in fields(DecryptoOptions)))
+    listed = [("llm", options, "a language model with a prompting strategy")]
     listed += [(name, tuple(kind.options), kind.about) for name, kind in kinds().items()]
     return [
         {"player": name, "options": ", ".join(options), "about": about}
@@ -94,11 +97,11 @@ async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
             model.says = _said(turn.hints)
 
     says()
-    table = table_of(cell, 0, dict.fromkeys(ROLES, model), says)
+    table = cell.new_table(0, dict.fromkeys(ROLES, model), says)
     table.players = [
         one if seat == role else None for seat, one in zip(ROLES, table.players, strict=True)
     ]
-    table.solver, table.side_by_side, table.record = None, False, trail_of(record, table.start)
+    table.solver, table.record = None, trail_of(record, table.start)
     await play_game(table, 0, 0)
 
 

@@ -6,16 +6,23 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.games.answer import verdict
+from tomeval.games.decrypto.cells import DecryptoCell
+from tomeval.games.decrypto.experiment import DecryptoExperiment
 from tomeval.games.decrypto.measures import (
+    BRIER_MEASURES,
     MEASURES,
     PLANTED_MEASURES,
     REPLAY_MEASURES,
     for_interceptor,
 )
-from tomeval.games.decrypto.results import DecryptoRunCell, game_lines, has_beliefs
+from tomeval.games.decrypto.results import (
+    DecryptoRunCell,
+    game_lines,
+    gives_probabilities,
+    has_beliefs,
+)
 from tomeval.games.decrypto.scripts import SCRIPTS
-from tomeval.games.decrypto.seating import play_one
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
@@ -25,7 +32,6 @@ from tomeval.games.running import play_of
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
-    Parts,
     Read,
     Show,
     Worded,
@@ -38,7 +44,7 @@ from tomeval.runs.measures import Measure
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 
-TEAM = "team"
+TEAM, STRATEGY = "team", "strategy"
 
 _DESCRIBED = "tomeval.games.decrypto.described"
 
@@ -81,6 +87,8 @@ def _measured(run: Run) -> Mapping[str, Measure]:
     left_out = set() if replayed else of_replays
     if not has_beliefs(run.store):
         left_out |= {*PLANTED_MEASURES}
+    if not gives_probabilities(run.store):
+        left_out |= {*BRIER_MEASURES}
     return {n: m for n, m in MEASURES.items() if n not in left_out}
 
 
@@ -90,14 +98,21 @@ def _side(measure: Measure, by: str) -> Measure:
 
 
 def _level(cell: RunCell, by: str) -> str:
-    """Return who sits in a seat, or Alice and Bob together."""
+    """Return who sits in a seat, or Alice and Bob together; or how models are asked."""
+    if by == STRATEGY:
+        return cell.prompted[STRATEGY] or cell.name
     if by == TEAM:
         return f"{cell.columns['encoder']} + {cell.columns['decoder']}"
     return str(cell.columns[by])
 
 
 def _task_of(cell: RunCell, by: str) -> dict[str, Any]:
-    """Return the other seats, and what games are played with."""
+    """Return the other seats, and what games are played with.
+
+    Where strategies are compared, a seat is that of its model, whatever its player is called.
+    """
+    if by == STRATEGY:
+        return {**cell.task, **cell.models}
     gone = ("encoder", "decoder") if by == TEAM else (by,)
     return {name: value for name, value in cell.task.items() if name not in gone}
 
@@ -122,7 +137,7 @@ DECRYPTO = Domain(
     title="the word game of hints and codes, with a team and an interceptor",
     experiment=DecryptoExperiment,
     measures=MEASURES,
-    play=play_of(play_one, _record),
+    play=play_of(_record),
     read=Read(
         SCHEMA,
         columns=_columns,
@@ -139,19 +154,25 @@ DECRYPTO = Domain(
         ),
         lines=game_lines,
         tables=_TABLES,
-        figures={"perspective": "tomeval.games.decrypto.figures:perspective_by_turn"},
-        first_figures=("forest", "perspective"),
+        figures={
+            "plane": "tomeval.games.plane:plane",
+            "perspective": "tomeval.games.decrypto.figures:perspective_by_turn",
+        },
+        first_figures=("plane", "forest", "perspective"),
+        verdict=verdict(
+            (
+                *("tom_eve_percent", "delta_functional_per_turn"),
+                *("interception_percent", "miscommunication_percent"),
+            ),
+            ("miscommunication_percent", "interception_percent", "tom_eve_percent"),
+        ),
         facts=later(f"{_DESCRIBED}:run_facts"),
     ),
     compare=Compare(
-        by=(*ROLES, TEAM),
+        by=(*ROLES, TEAM, STRATEGY),
         task=("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid"),
         unit="deal",
         shares_draws=("rules", "words", "records"),
-        parts=Parts(
-            "delta_functional_per_turn",
-            {"belief": "delta_tom_per_turn", "response": "response_per_turn"},
-        ),
         words=_words,
         level=_level,
         side=_side,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Invalid
+from tomeval.core.resources import shipped
 from tomeval.games.decrypto.game import (
     Code,
     Hints,
@@ -17,49 +19,27 @@ from tomeval.games.decrypto.game import (
     outcome_of,
 )
 from tomeval.games.decrypto.played import plant_guess
-from tomeval.games.decrypto.seats import BOB, EVE, NAMES, ROLES
+from tomeval.games.decrypto.seats import ALICE, BOB, EVE, NAMES, ROLES
 from tomeval.games.decrypto.stages import result_text
 from tomeval.games.game import Ask, Form, Probe
-from tomeval.games.llm.options import UNFIT, LLMOptions
+from tomeval.games.llm.options import LLMOptions
 from tomeval.games.llm.scene import SeatScene, written_form
 from tomeval.games.llm.seat import LLMSeat, Others
-from tomeval.games.seats import Chair
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import Strategy
+from tomeval.strategies.options import templates_of
 from tomeval.strategies.questions import join
 from tomeval.strategies.readers import MARKER
+from tomeval.strategies.templates import Prompts, load_prompts
 
 MAX_TOKENS = 750
 """Longest reply if the experiment sets none: the least that the paper allows."""
 
-_USE = "QA, CoT or CoT + 3-Shot, with S2A, Reflexion 1 to 3, Plans + Insights, and for the encoder "
-_USE += "Social QA, Oracle or Oracle + Max"
+_USE = "LM, QA, CoT or CoT + 3-Shot, with -History, S2A, Social QA, Social LM, Reflexion 1 to 3, "
+_USE += "Plans + Insights, and for the encoder Oracle or Oracle + Max"
 
-
-@dataclass(frozen=True, kw_only=True)
-class DecryptoOptions(LLMOptions):
-    """How language models play Decrypto; for `strategy` see `spec_for`."""
-
-    max_tokens: int | dict[str, int] = MAX_TOKENS
-
-    LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
-        **LLMOptions.LIMITS,
-        "max_tokens": (1, 10**7),
-    }
-
-    def strategy_of(self, role: str) -> Strategy:
-        """Return the strategy of one seat; a `TomevalError` if it has no meaning there.
-
-        Answers are free texts, which cannot be scored; advice on the listeners is for Alice.
-        """
-        unfit = (*UNFIT, "social_lm", "lm")
-        strategy = self.fitting(spec_for(self.strategy, role), "Decrypto", unfit, _USE)
-        if (strategy.predicts_first or strategy.is_told) and role != "encoder":
-            raise TomevalError(
-                f"strategy {strategy.name!r} is only for the encoder: write "
-                f'strategy = {{ encoder = "{strategy.name}" }}; the other seats then play QA'
-            )
-        return strategy
+_PART = shipped("prompts") / "parts" / "listening"
+"""Word forms of strategies that score codes, show no past turns, or let listeners predict."""
 
 
 def spec_for(spec: Any, role: str) -> Any:
@@ -79,9 +59,16 @@ def spec_for(spec: Any, role: str) -> Any:
 
 
 class TableScene(SeatScene):
-    """The table as one seat knows it; its steps are turns, whose past is told anew in each."""
+    """The table as one seat knows it; its steps are turns, whose past is told anew in each.
+
+    Attributes
+    ----------
+    remembers : bool
+        Whether past turns are told.
+    """
 
     given_ahead = False
+    remembers = True
     turns: tuple[Turn, ...] = ()
     rules: Rules
 
@@ -108,8 +95,8 @@ class TableScene(SeatScene):
         self._knows = view.keywords is not None
         self.rules_text = self.rules_text or self.render("context/rules", keywords=view.keywords)
         history = hint_history(self.turns)
-        self._events = self.render("context/history", turns=self.turns, history=history)
-
+        told: dict[str, Any] = {"turns": self.turns, "history": history}
+        self._events = self.render("context/history", **told) if self.remembers else ""
         self.lines = [result_text(turn) for turn in self.turns]
 
     @property
@@ -118,7 +105,8 @@ class TableScene(SeatScene):
         return self._events
 
     def _about(self) -> dict[str, Any]:
-        return {"player": NAMES[self.role], "number": self.step, "knows": self._knows}
+        seat = {"player": NAMES[self.role], "knows": self._knows, "remembers": self.remembers}
+        return {**seat, "number": self.step}
 
     def _history(self) -> str:
         return self._events
@@ -143,7 +131,10 @@ class TableScene(SeatScene):
             shown = (probe.given or ()) if probe else ()
             known = dict(zip(("keywords", "earlier"), shown, strict=False)) | {"hints": view.hints}
         if template.startswith("ask/"):
-            template = f"ask/{self.role}"
+            plain = self.seat == ALICE or (self.remembers and not values["given"])
+            template = f"ask/{self.role if plain else 'listener'}"
+        elif self.seat != ALICE and template in ("probe/bob", "probe/eve"):
+            known["other"], template = template[-3:].title(), "probe/listener"
         about = {**self._about(), "rules": self.rules, "draft": False}
         return self.prompts.render(template, **{**about, **known, **values})
 
@@ -153,28 +144,27 @@ class TableScene(SeatScene):
 
     def written(self, form: Form, extra: str) -> dict[str, Any]:
         """Return how an answer is to be written."""
-        return {"marker": MARKER, "form": written_form(form), "kind": form.key, "extra": extra}
+        how = {"marker": MARKER, "form": written_form(form), "kind": form.key, "extra": extra}
+        return how | {"labels": form.labels}
 
 
 class DecryptoSeat(LLMSeat):
     """A language model in any of the three seats."""
 
-    asked_first = counts_lost = True
+    asked_first = counts_lost = writes_free = True
     scenes = TableScene
     kind_of = "{}"
-
-    def __init__(self, chair: Chair, options: DecryptoOptions) -> None:
-        prompts = options.templates("decrypto", chair.base)
-        super().__init__(chair, options, options.strategy_of(ROLES[chair.seat]), prompts)
 
     def begin(self, view: View) -> None:
         """Sit down; a summary for predictions serves probes too."""
         super().begin(view)
+        assert isinstance(self.scene, TableScene)
+        self.scene.remembers = self.strategy.shows_history
         self.probed = self.player.context
 
     def foresight(self, view: View, ask: Ask) -> Others:
-        """Return what the listeners will guess for a draft."""
-        return Draft(self, view, ask)
+        """Return what the listeners will guess: for a draft, or what the other one does."""
+        return (Draft if ask.seat == ALICE else Listener)(self, view, ask)
 
     async def _look(self, view: View) -> None:
         self.scene.see(view)
@@ -189,13 +179,62 @@ class DecryptoSeat(LLMSeat):
         return self.line.drain()
 
 
+@dataclass(frozen=True, kw_only=True)
+class DecryptoOptions(LLMOptions):
+    """How language models play Decrypto; for `strategy` see `spec_for`.
+
+    Codes are scored by a strategy that scores labels; hints and keywords are written all the same.
+    """
+
+    SEAT: ClassVar[type[LLMSeat]] = DecryptoSeat
+    DOMAIN = "decrypto"
+
+    max_tokens: int | dict[str, int] = MAX_TOKENS
+
+    LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
+        **LLMOptions.LIMITS,
+        "max_tokens": (1, 10**7),
+    }
+
+    def strategy_in(self, slot: str = "") -> Strategy:
+        """Return the strategy of a role; a `TomevalError` if it has no meaning there.
+
+        Bob and Eve guess at once, so neither can be told what the other one guesses; and of a turn
+        that is not told there is no lesson.
+        """
+        unfit = ("-payoffs", "-rewards")
+        strategy = self.fitting(spec_for(self.strategy, slot), "Decrypto", unfit, _USE)
+        if strategy.is_told and slot != ROLES[ALICE]:
+            raise TomevalError(
+                f"strategy {strategy.name!r} is only for the encoder: write "
+                f'strategy = {{ encoder = "{strategy.name}" }}; the other seats then play QA'
+            )
+        if strategy.reflects and not strategy.shows_history:
+            raise TomevalError(
+                f"strategy {strategy.name!r} cannot play Decrypto: a lesson needs the turn that is "
+                "over, which -History leaves out; choose one"
+            )
+        return strategy
+
+    def prompts_in(self, slot: str, base: Path | None) -> Prompts:
+        """Return the templates that a role uses."""
+        strategy, more = self.strategy_in(slot), templates_of(self.strategy, self.DOMAIN)
+        predicts = strategy.predicts_first and slot != ROLES[ALICE]
+        if strategy.scores or predicts or not strategy.shows_history:
+            more += (_PART,)
+        return load_prompts(self.DOMAIN, self.prompts, base, more)
+
+
 class Draft(Others):
     """Alice's hints before she gives them, and what the listeners will guess for them."""
 
     drafting = "draft"
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
-        """Ask for a draft, then what Bob and Eve will guess for it, all as the strategy answers."""
+        """Ask for a draft, then what Bob and Eve will guess for it, all as the strategy answers.
+
+        Social LM has the guesses scored.
+        """
         draft = await self.draft()
         if isinstance(draft, Invalid):
             return draft
@@ -204,6 +243,7 @@ class Draft(Others):
             judged, asked = await seat.predict(
                 *(self.view, self.ask, Probe(name, None, draft.action), "advice", seat.player),
                 line=seat.advice_line,
+                kind=kind if kind == "lm" or seat.strategy.scored else "",
                 draft=True,
             )
             guess = self._meant(judged, asked, "no prediction to act on")
@@ -238,3 +278,21 @@ class Draft(Others):
     def _found(self, hints: Hints, bob: Code | None, eve: Code | None) -> dict[str, Any]:
         self.details = {"draft": hints, "draft_bob": bob, "draft_eve": eve}
         return {"hints": hints, "bob": bob, "eve": eve}
+
+
+class Listener(Others):
+    """What the other listener guesses at the same time."""
+
+    social = "advice/social_listener"
+
+    async def expected(self, kind: str) -> dict[str, Any] | Invalid:
+        """Ask what it is."""
+        seat, other = self.seat, "eve" if self.ask.seat == BOB else "bob"
+        judged, asked = await seat.predict(
+            *(self.view, self.ask, Probe(other), "advice", seat.player, seat.advice_line, kind)
+        )
+        guess = self._meant(judged, asked, "no prediction to act on")
+        if isinstance(guess, Invalid):
+            return guess
+        self.details = {"expected": {other: guess.action}}
+        return {"other": other.title(), "guess": guess.action}

@@ -13,10 +13,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tomeval.core.once import once_each
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
-from tomeval.games.decrypto.played import NONE, Bools, Floats, Played
+from tomeval.games.decrypto.played import NONE, Bools, Floats, Ints, Played
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS
-from tomeval.games.measures import Head, Items, known, mean, percent
+from tomeval.games.measures import Head, known, mean, percent
+from tomeval.games.measures import Items as Parts
+from tomeval.games.scores import Items, Scores, Terms, score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.shares import Share, clustered_share
@@ -163,17 +166,17 @@ def turns_a_wrong(played: Played) -> int:
     return int((readable & ~right).sum())
 
 
-def _outcome(name: str, played: Played) -> Items:
+def _outcome(name: str, played: Played) -> Parts:
     """Return which of all games ended in one way, or are undecided."""
     hits = np.array([(ending or UNDECIDED) == name for ending in played.outcomes])
     return np.arange(played.games), hits, np.ones(played.games, dtype=bool)
 
 
-def _share(name: str, played: Played) -> Items:
+def _share(name: str, played: Played) -> Parts:
     return played.game, *turn_items(played).get(name, (_none(played), _none(played)))
 
 
-def _regret(name: str, played: Played) -> Items:
+def _regret(name: str, played: Played) -> Parts:
     return known(played.game, regrets(played)[name])
 
 
@@ -238,14 +241,35 @@ def _predictions(question: str) -> Iterator[Measure]:
     return _percents(_PAPER, meanings)
 
 
-def _slope(played: Played) -> Items:
+def _slope(played: Played) -> Parts:
     return known(played.game, np.where(played.own, played.planted.slope, np.nan))
 
 
-def _acting(played: Played) -> Items:
+def _acting(played: Played) -> Parts:
     acting = played.planted.acting(played.best)
     return known(played.game, np.where(played.own, acting, np.nan))
 
+
+def _brier(question: str, played: Played) -> Parts:
+    guessed = played.guessed["bob" if question == "bob" else "eve"]
+    return known(played.game, np.where(guessed, played.brier[question], np.nan))
+
+
+_BRIER = tuple(
+    mean(
+        (f"brier_{question}", f"Brier score ({short})", -1),
+        partial(_brier, question),
+        f"How far the probabilities that Alice gives to the codes are from the guess of {whom}: "
+        f"the sum over all codes of the squared error. 0 is best, 2 worst; {1 - CHANCE:.4g} if all "
+        "codes are equally likely.",
+        "Brier 1950",
+        "score",
+        bounds=(0.0, 2.0),
+    )
+    for question, (short, whom) in _LISTENERS.items()
+)
+BRIER_MEASURES = tuple(measure.name for measure in _BRIER)
+"""Measures that only games with scored predictions have."""
 
 _PLANTED = (
     mean(
@@ -282,9 +306,72 @@ _PLANTED = (
 PLANTED_MEASURES = tuple(measure.name for measure in _PLANTED)
 """Measures that only games with planted beliefs have."""
 
+FLOOR = "the best hints were not searched"
+
+_KNOWS_BOB = (
+    "Does Alice predict Bob? Her right predictions of his guess beyond chance, 1/24; apart from "
+    "knows, as one who always expects him to be right is right about him after any good hints."
+)
+_RIGHT = (
+    "Right guesses of the code beyond chance, 1/24; 100: always right. It is not called plays, as "
+    "what can be attained is not known."
+)
+
+
+@once_each
+def scores(played: Played) -> Scores:
+    """Return what the scores of a pairing are made of; a turn is worth 1 or 0, see `regrets`.
+
+    - *knows*: Alice's right predictions of Eve's guess beyond 1/24, from the second turn on: in
+      the first one Eve knows nothing, and an embedding always says 1-2-3;
+    - *uses*: 1 - sum(v* - good) / sum(v* - v of random hints): `good` is 1 if by her own
+      predictions Bob decodes and Eve does not, v* the best value of the turn;
+    - *plays*: 1 - sum(v* - v) / the same, over the turns with hints of her own.
+
+    Where v* was not searched, 1 stands for it, and 1/24 times 23/24 for random hints: the scores
+    are lower bounds.
+    """
+    turns, code, unknown = Items(played.game, played.games), played.code, ~np.isfinite(played.best)
+
+    def where(among: Bools, values: Bools) -> Floats:
+        return np.where(among, values, np.nan).astype(np.float64)
+
+    def right(said: Ints, truth: Ints, among: Bools) -> Terms:
+        chance = np.full(len(code), CHANCE)
+        return turns.hits(where(among, said == truth), chance, np.ones(len(code)))
+
+    best = np.where(unknown, 1.0, played.best)
+    span = best - np.where(unknown, CHANCE * (1 - CHANCE), played.random)
+    eve, bob = played.predicted["eve"], played.predicted["bob"]
+    good = np.where((eve != NONE) & (bob != NONE), (bob == code) & (eve != code), np.nan)
+    value = where(played.own, ~played.miscommunicated & ~played.intercepted)
+    later, guessed = played.turn > 1, played.guessed
+    knows = right(eve, played.eve, (eve != NONE) & guessed["eve"] & later)
+    plans = turns.losses(np.maximum(best - np.where(played.own, good, np.nan), 0.0), span)
+    nothing = turns.losses(np.full(len(code), np.nan), span)
+    return Scores(
+        *(knows, nothing, plans, plans, turns.losses(best - value, span)),
+        {
+            "knows_bob": right(bob, played.bob, (bob != NONE) & guessed["bob"]),
+            "right_bob": right(played.bob, code, guessed["bob"]),
+            "right_eve": right(played.eve, code, guessed["eve"] & later),
+        },
+        asked=bool((eve != NONE).any()),
+        floor=FLOOR if unknown.any() else "",
+    )
+
+
+_score = partial(score, scores=scores)
+
 # From the side of Alice and Bob, who are scored together: a miscommunication is bad, and so is an
 # interception.
 MEASURES = registry(
+    *map(_score, ("knows", "uses", "plays")),
+    _score("knows_bob", meaning=_KNOWS_BOB, source=_OWN),
+    *(
+        _score(f"right_{name.lower()}", heading=f"{name} right", meaning=_RIGHT, source=_OWN)
+        for name in ("Bob", "Eve")
+    ),
     *_percents(
         _PAPER,
         {
@@ -362,8 +449,9 @@ MEASURES = registry(
         },
     ),
     *_PLANTED,
+    *_BRIER,
 )
-"""All measures, in the order of tables; those of replays and of planted beliefs come last."""
+"""All measures, in the order of tables; those that only some runs have come last."""
 
 _FOR_EVE: dict[str, Literal[1, -1]] = {
     "interception_percent": 1,

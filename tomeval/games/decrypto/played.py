@@ -179,13 +179,17 @@ class Played:
         The true ones of each turn's game, as such a text.
     best : ndarray, shape (N,)
         Best attainable value of each turn; NaN if it was not searched for.
+    random : ndarray, shape (N,)
+        What random hints were worth, on average; NaN likewise.
     recorded : dict of str to ndarray of int, shape (N,)
         In replays, the guesses of `LISTENERS` in the record.
+    brier : dict of str to ndarray, shape (N,)
+        The Brier score of Alice's probabilities by question; NaN without.
     planted : Planted
         What Alice was told of Eve.
     more : mapping of str to callable
         What groups of measures read besides, by name, when it is first called; see
-        `tomeval.runs.outside.Group`.
+        `tomeval.core.parts.Analysis`.
     """
 
     outcomes: list[str | None]
@@ -201,8 +205,10 @@ class Played:
     believed: Mapping[str, Texts]
     keywords: Texts
     best: Floats
+    random: Floats
     planted: Planted
     recorded: Mapping[str, Ints] = field(default_factory=dict)
+    brier: Mapping[str, Floats] = field(default_factory=dict)
     more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extensions import named, part, parts
+from tomeval.core.parts import named, part, parts
 from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
     EmbeddingEncoder,
@@ -19,7 +19,7 @@ from tomeval.games.decrypto.embedding_players import (
     ListenerSpec,
 )
 from tomeval.games.decrypto.seats import ROLES
-from tomeval.games.players import IF_SET, LLM, LLM_DEFAULTS, GamePlayer, check_options
+from tomeval.games.players import LLM, GamePlayer, check_options
 from tomeval.games.seats import Chair, ScriptedSeat, Seat
 from tomeval.lexicon.embedding_files import open_embedding
 from tomeval.lexicon.embeddings import SHIPPED, Embedding
@@ -28,22 +28,12 @@ from tomeval.lexicon.words import WordLists
 if TYPE_CHECKING:
     from tomeval.games.decrypto.experiment import DecryptoExperiment
 
-RECORD = "record"
-"""What pairings of a replay call a seat that answers as recorded."""
-
-RARE = ("top_p", "top_k", "min_p", *IF_SET)
-"""Options that stand in a player's definition only if they are not the default."""
-
-LLM_OPTIONS = (*(name for name in LLM_DEFAULTS if name not in RARE), "max_attempts")
-LLM_OPTIONS += RARE
-"""Options of a language-model player beside its model."""
-
 _BROUGHT = "decrypto "
 """What stands before a kind's name among the players of extensions."""
 
 
 class PlayerKind(NamedTuple):
-    """A kind of player without a model; extensions bring more, see `tomeval.core.extensions.KINDS`.
+    """A kind of player without a model; extensions bring more, see `tomeval.core.parts.KINDS`.
 
     Attributes
     ----------
@@ -73,8 +63,25 @@ class DecryptoPlayer(GamePlayer):
     Its options are complete: what the experiment leaves out is filled in.
     """
 
-    DOMAIN = "decrypto"
     OPTIONS = "tomeval.games.decrypto.llm:DecryptoOptions"
+    IF_SET = ("top_p", "top_k", "min_p", "lenient", "decide", "predict")
+
+    @classmethod
+    def kind_in(cls, entry: Mapping[str, Any]) -> str:
+        """Return the kind of player that a table is of: one with an embedding plays over it."""
+        return str(entry.get("kind", "embedding" if "embedding" in entry else LLM))
+
+    @classmethod
+    def scripted(
+        cls, name: str, kind: str, entry: dict[str, Any], base: Path | None
+    ) -> DecryptoPlayer:
+        """Return a player with the options of its `PlayerKind`."""
+        known = kind_of(kind).options
+        check_options(kind, entry, known, ["kind"])
+        entry = {**known, **entry}
+        if "embedding" in known and not isinstance(entry["embedding"], str):
+            raise TomevalError("needs 'embedding', the name of one or a file")
+        return cls(name, kind, entry, base=base)
 
     @property
     def embeds(self) -> bool:
@@ -98,20 +105,16 @@ class DecryptoPlayer(GamePlayer):
         if not self.model:
             kind_of(self.kind).spec(self, experiment.lists)
             return
-        self.llm_options.strategy_of(role)
+        self.llm_options.strategy_in(role)
         if self.llm_options.conversation and experiment.records:
             raise TomevalError(
                 "in a replay the past is the record's, not the player's own: "
                 'use memory = "restated"'
             )
-        _ = self.templates
+        _ = self.templates(role)
 
-    def seat(self, chair: Chair, lists: WordLists) -> Seat:
-        """Seat the player for one game."""
-        if self.model:
-            from tomeval.games.decrypto.llm import DecryptoSeat
-
-            return DecryptoSeat(chair, self.llm_options)
+    def scripted_seat(self, chair: Chair, lists: WordLists) -> Seat:
+        """Seat a player without a model for one game."""
         kind = kind_of(self.kind)
         return kind.seats[ROLES[chair.seat]](chair, kind.spec(self, lists), lists)
 
@@ -153,38 +156,6 @@ def kind_of(name: str) -> PlayerKind:
         raise unknown("kind of player", name, [LLM, *KINDS, *more], "kind")
     made: PlayerKind = kind
     return made
-
-
-def player_from_table(
-    name: str, entry: dict[str, Any], defaults: dict[str, Any], base: Path | None
-) -> DecryptoPlayer:
-    """Return a player from its table in an experiment.
-
-    Parameters
-    ----------
-    entry : dict
-        ``kind``, which may be left out if ``model`` or ``embedding`` is given, and options: for
-        ``llm`` ``model`` and those of `llm.DecryptoOptions`, else those of its `PlayerKind`.
-    defaults : dict
-        The experiment's own options for language models.
-    """
-    kind = entry.pop("kind", "embedding" if "embedding" in entry else LLM)
-    if kind == LLM:
-        check_options(kind, entry, ("model", *LLM_OPTIONS), ["kind"])
-        model, chosen = DecryptoPlayer.model_and_options({**defaults, **entry})
-        options = {
-            option: value
-            for option in LLM_OPTIONS
-            if (value := getattr(chosen, option)) != getattr(type(chosen), option)
-            or option not in RARE
-        }
-        return DecryptoPlayer(name, LLM, options, model, base=base)
-    known = kind_of(kind).options
-    check_options(kind, entry, known, ["kind"])
-    entry = {**known, **entry}
-    if "embedding" in known and not isinstance(entry["embedding"], str):
-        raise TomevalError("needs 'embedding', the name of one or a file")
-    return DecryptoPlayer(name, kind, entry, base=base)
 
 
 def table_from_spec(spec: str, strategy: str = "QA") -> dict[str, Any]:

@@ -13,6 +13,7 @@ from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
 from tomeval.games.decrypto.game import ENDINGS, Deal, Game, Rules
 from tomeval.games.decrypto.llm import spec_for
+from tomeval.games.decrypto.measures import scores
 from tomeval.games.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts, planted_of
 from tomeval.games.decrypto.seats import (
     ENCODER_QUESTIONS,
@@ -25,19 +26,24 @@ from tomeval.games.decrypto.seats import (
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.decrypto.turns import code_number, turns_of
 from tomeval.games.running import RECORDED
+from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists
+from tomeval.runs.analyses import readers
 from tomeval.runs.capabilities import Line
-from tomeval.runs.cell import RunCell
-from tomeval.runs.outside import readers
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
-from tomeval.strategies.compose import parse_strategy
+from tomeval.strategies.compose import Strategy, recorded_strategy
 
 
-class DecryptoRunCell(RunCell):
+class DecryptoRunCell(ScoredCell):
     """One pairing at one seed."""
+
+    @property
+    def scores(self) -> Scores:
+        """What the scores are made of."""
+        return scores(self.played)
 
     @held
     def played(self) -> Played:
@@ -79,6 +85,13 @@ class DecryptoRunCell(RunCell):
         return {role: players[role]["model"] for role in ROLES if players[role].get("model")}
 
     @property
+    def strategies(self) -> dict[str, Any]:
+        """Those of the language models by seat."""
+        players = self.definition["players"]
+        spec = {role: players[role]["options"].get("strategy", "QA") for role in self.models}
+        return {NAMES[role]: spec_for(spec[role], role) for role in spec}
+
+    @property
     def own_model(self) -> str:
         """That of the encoder."""
         return self.models.get(ROLES[0], "")
@@ -101,16 +114,28 @@ def by_seats(
 
 
 @once_each
+def gives_probabilities(store: Store) -> bool:
+    """Tell whether any Alice scores the codes that she predicts."""
+    players = (definition["players"]["encoder"] for _, definition in store.cells())
+    return any(getattr(_strategy(player), "scored", False) for player in players)
+
+
+@once_each
 def has_beliefs(store: Store) -> bool:
     """Tell whether the strategy of any Alice has beliefs planted, whatever came of them."""
     return any(_believes(definition["players"]["encoder"]) for _, definition in store.cells())
 
 
 def _believes(player: Mapping[str, Any]) -> bool:
+    strategy = _strategy(player)
+    return strategy is not None and strategy.part.belief is not None
+
+
+def _strategy(player: Mapping[str, Any]) -> Strategy | None:
+    """Return the strategy of an Alice; None without a model, or if it is not known here."""
     if not player.get("model"):
-        return False
-    spec = spec_for(player["options"].get("strategy", "QA"), "encoder")
-    return parse_strategy(spec).part.belief is not None
+        return None
+    return recorded_strategy(spec_for(player["options"].get("strategy", "QA"), "encoder"))
 
 
 def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
@@ -130,7 +155,8 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         raise store.damaged(repr(error)) from None
     game = np.repeat(np.arange(len(games)), [len(of_game) for of_game in of_games])
     keywords = np.array([comparable(record.own["keywords"]) for record in games], dtype=np.str_)
-    said = [{question: value for question, _, value, _ in turn.probes} for turn in turns]
+    said = [{one.question: one.value for one in turn.probes} for turn in turns]
+    scores = [{one.question: one.brier for one in turn.probes} for turn in turns]
 
     def outcome(role: str, *outcomes: str) -> Bools:
         return np.array([turn.outcomes[role] in outcomes for turn in turns], dtype=bool)
@@ -157,9 +183,14 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
             "eve": outcome("interceptor", VALID, RECORDED),
         },
         predicted={question: predicted(question) for question in ENCODER_QUESTIONS},
+        brier={  # None becomes NaN
+            question: np.array([one.get(question) for one in scores], dtype=np.float64)
+            for question in ENCODER_QUESTIONS
+        },
         believed={question: believed(question) for question in INTERCEPTOR_QUESTIONS},
         keywords=keywords[game],
         best=np.array([turn.best for turn in turns], dtype=np.float64),  # None becomes NaN
+        random=np.array([turn.random for turn in turns], dtype=np.float64),
         recorded=_recorded([turn.details["record"] for turn in turns]) if replayed else {},
         planted=planted,
     )

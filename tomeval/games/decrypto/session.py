@@ -8,16 +8,16 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import Console
-from tomeval.games.decrypto.experiment import DecryptoCell
+from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.decrypto.game import ENDINGS, Turn
 from tomeval.games.decrypto.llm import TableScene
 from tomeval.games.decrypto.players import table_from_spec
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
-from tomeval.games.decrypto.seating import table_of
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.stages import Decrypto
+from tomeval.games.game import COUNTED
 from tomeval.games.people.session import Sitting
-from tomeval.games.played import COUNTED, PlayedGame
+from tomeval.games.played import PlayedGame
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.templates import load_prompts
 
@@ -65,7 +65,7 @@ def sit(
         seat,
         TableScene(prompts, game, ROLES.index(seat)),
         PlayedGame(deal, deal, (0, 1, 2)),
-        lambda models: table_of(cell, deal, models, lambda: None),
+        lambda models: cell.new_table(deal, models, lambda: None),
         [specs.get(role, "human") for role in ROLES],
         ENDINGS,
     )

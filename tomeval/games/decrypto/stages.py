@@ -85,6 +85,7 @@ def result_text(turn: Turn) -> str:
 _ABOUT = {"eve": EVE, "eve_reminded": EVE, "bob": BOB}
 
 
+_CODE = Form("code", int, 3, tuple(map(shown, CODES)))
 _NO_CODE = Broken("format", "a code is three different digits from 1 to 4")
 
 
@@ -112,7 +113,7 @@ class Decrypto(ArenaGame[Game]):
     }
     forms: Mapping[str, Form] = {
         ENCODE: Form("hints", str, 3),
-        **dict.fromkeys((DECODE, INTERCEPT, *ENCODER_QUESTIONS), Form("code", int, 3)),
+        **dict.fromkeys((DECODE, INTERCEPT, *ENCODER_QUESTIONS), _CODE),
         **dict.fromkeys(INTERCEPTOR_QUESTIONS, Form("keywords", str, 4)),
     }
 
@@ -137,6 +138,10 @@ class Decrypto(ArenaGame[Game]):
         if state.hints is None:
             return replace(state, hints=actions[ALICE])
         return state.after(state.hints, actions[BOB], actions[EVE])
+
+    def options(self, view: Any, what: What) -> Sequence[Action]:
+        """Return the codes; hints and keywords are not listed."""
+        return CODES if self.forms[what.kind].labels else ()
 
     def fault(self, view: Any, ask: Ask, action: Action) -> Broken | None:
         """Return why hints, or a code, are against the rules."""
@@ -237,9 +242,9 @@ class Decrypto(ArenaGame[Game]):
         shown = {"beliefs": (true,), "beliefs_in_view": (true, answer)}
         return (first, *(Probe(q, None, shown[name]) for name in wanted for q in BELIEFS[name]))
 
-    def step_reply(self, view: Any, said: Mapping[Probe, Action]) -> None:
+    def step_worths(self, view: Any, said: Mapping[Probe, Action]) -> Mapping[Action, float]:
         """Return nothing: a turn has no payoffs before the guesses."""
-        return None
+        return {}
 
     def stepwise(self, *stage: Any) -> None:
         """Return nothing, likewise."""
@@ -252,6 +257,12 @@ class Decrypto(ArenaGame[Game]):
         if probe.name not in _ABOUT:
             return trail[at].state.deal.keywords if probe.name == "keywords" else None
         return trail[at + 1].actions.get(_ABOUT[probe.name]) if at + 1 < len(trail) else None
+
+    def chance(
+        self, view: Any, probe: Probe, truth: Action, rng: np.random.Generator
+    ) -> float | None:
+        """Return how likely a random code is the right one; keywords have no such chance."""
+        return 1 / len(CODES) if probe.name in _ABOUT else None
 
     def hit(self, probe: Probe, said: Action, truth: Action) -> float:
         """Return whether it is the same code, or the same keywords whatever their case."""

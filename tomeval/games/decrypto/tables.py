@@ -13,6 +13,7 @@ from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.games.decrypto.measures import (
     AGREEMENT,
     BELIEF_MEASURES,
+    BRIER_MEASURES,
     CHANCE,
     MEASURES,
     expects_bad,
@@ -20,7 +21,7 @@ from tomeval.games.decrypto.measures import (
     turns_a_wrong,
 )
 from tomeval.games.decrypto.played import Played, pool
-from tomeval.games.decrypto.results import by_seats, has_beliefs
+from tomeval.games.decrypto.results import by_seats, gives_probabilities, has_beliefs
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, ROLES
 from tomeval.runs import tallies
 from tomeval.runs.columns import flat
@@ -162,6 +163,8 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
             columns = TABLES[what]
             if what == "outcomes" and played.replayed:
                 columns += (f"{UNDECIDED}_percent",)
+            if what == "perspective" and gives_probabilities(run.store):
+                columns += BRIER_MEASURES
             counts = _counts(run, [cell.number for cell in cells], played, what)
             result.append(head | _columns(played, counts, columns, how))
     if what == "planted" and not has_beliefs(run.store):

@@ -38,19 +38,23 @@ SCHEMA = Schema(
     {"outcome": "TEXT", "keywords": "TEXT", **records.EPISODES, "codes": "TEXT", "record": "TEXT"},
     records.STEPS,
     records.asked_of(ROLES.__getitem__, "slot"),
-    {**dict.fromkeys(_NUMBERS, "INTEGER"), "best": "REAL"},
+    {**dict.fromkeys(_NUMBERS, "INTEGER"), "best": "REAL", "random": "REAL"},
     turn="round",
 )
 """Decisions, with how the game ended, what was dealt, and the game that it replays."""
 
 
 class Probed(NamedTuple):
-    """One probe's answer; `value` is None if it was invalid, and `outcome` says why."""
+    """One probe's answer; `value` is None if it was invalid, and `outcome` says why.
+
+    `brier` is the score of the probabilities that were given, if they were.
+    """
 
     question: str
     outcome: str
     value: Any
     attempts: int
+    brier: float | None = None
 
 
 @dataclass
@@ -73,6 +77,8 @@ class PlayedTurn:
         heard (``given``); in replays under ``record`` what was said then.
     best : float or None
         Best value that Alice could have reached in this turn, if it was searched for.
+    random : float or None
+        What random hints were worth, likewise.
     """
 
     number: int
@@ -86,6 +92,7 @@ class PlayedTurn:
     details: dict[str, Any] = field(default_factory=dict)
     probes: list[Probed] = field(default_factory=list)
     best: float | None = None
+    random: float | None = None
 
     @property
     def turn(self) -> Turn | None:
@@ -102,17 +109,18 @@ def turns_of(record: Record) -> list[PlayedTurn]:
     """
     replayed, answers = record.own["record"], dict[int, list[Probed]]()
     for step, _, question, outcome, attempts, value, _ in record.answers:
-        answered = Probed(question, outcome, frozen(value["said"]), attempts)
+        said, brier = frozen(value["said"]), value.get("brier")
+        answered = Probed(question, outcome, said, attempts, brier)
         answers.setdefault(step, []).append(answered)
-    names = ("round", "seat", "action", "answered", "attempts", "told", "best_low", "details")
+    names = ("round", "seat", "action", "answered", "attempts", "told", "best_low", "option_mean")
     turns: list[PlayedTurn] = []
-    columns = zip(*map(record.column, names), strict=True)
+    columns = zip(*map(record.column, (*names, "details")), strict=True)
     for step, (number, seat, action, outcome, attempts, *row) in enumerate(columns, 1):
-        told, best, details = row
+        told, best, random, details = row
         role, action = ROLES[seat], frozen(action)
         if seat == ALICE:
             turn = PlayedTurn(number, frozen(record.own["codes"][number - 1]), action)
-            turn.told, turn.best = bool(told), best
+            turn.told, turn.best, turn.random = bool(told), best, random
             turn.details = {"record": _said(replayed, number)} if replayed else {}
             turns.append(turn)
         turn = turns[-1]
@@ -177,7 +185,7 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
 
 def _columns(turn: PlayedTurn) -> dict[str, Any]:
     """Return a turn as exports show it: codes as numbers."""
-    said = {question: value for question, _, value, _ in turn.probes}
+    said = {one.question: one.value for one in turn.probes}
     lenient = {role: turn.details.get(role, {}).get(LENIENT) for role in ROLES}
     return {
         "step": turn.number,
@@ -191,6 +199,7 @@ def _columns(turn: PlayedTurn) -> dict[str, Any]:
         **{f"{role}_attempts": turn.attempts[role] for role in ROLES},
         "told": turn.told,
         "best": turn.best,
+        "random": turn.random,
         **{_SHOWN_AS[name]: code_number(said.get(name)) for name in ENCODER_QUESTIONS},
         **{_SHOWN_AS.get(q, q): _list(said.get(q)) for q in INTERCEPTOR_QUESTIONS},
         **{f"{role}_lenient": lenient[role] for role in ROLES},

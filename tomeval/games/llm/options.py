@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.game import ArenaGame
+from tomeval.games.llm.seat import LLMSeat
 from tomeval.games.sampled import forms_met, scorable
+from tomeval.games.seats import Chair
 from tomeval.strategies.compose import Strategy, parse_strategy
 from tomeval.strategies.options import ModelOptions, ScoredOptions
+from tomeval.strategies.templates import Prompts
 
 MEMORIES = ("restated", "conversation")
-
-UNFIT = ("-history", "-payoffs", "-rewards")
-"""Contexts without meaning: what happened is all that there is to go by."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +26,12 @@ class LLMOptions(ScoredOptions):
     With the memory ``restated``, every step is one question that tells the rules and all that the
     seat has seen; with ``conversation``, the rules are told once, then what is new with the
     player's own replies. `probe_temperature` is for probes alone. `max_attempts` holds for what
-    the table does not count itself.
+    the table does not count itself. Options of one game say of what class its seats are (`SEAT`),
+    where its prompts are (`DOMAIN`), and which strategy plays in a slot.
     """
+
+    SEAT: ClassVar[type[LLMSeat]] = LLMSeat
+    DOMAIN: ClassVar[str]
 
     memory: str = "restated"
     temperature: float = 0.6
@@ -47,41 +52,57 @@ class LLMOptions(ScoredOptions):
         """Whether a player goes on with its own replies."""
         return self.memory == "conversation"
 
+    def strategy_in(self, slot: str = "") -> Strategy:
+        """Return the strategy of a slot; a `TomevalError` if it has no meaning there."""
+        raise NotImplementedError
+
+    def prompts_in(self, slot: str, base: Path | None) -> Prompts:
+        """Return the templates that a slot uses; a relative folder starts from `base`."""
+        return self.templates(self.DOMAIN, base)
+
+    def seat(self, chair: Chair, slot: str = "") -> LLMSeat:
+        """Seat a language model."""
+        prompts = self.prompts_in(slot, chair.base)
+        return self.SEAT(chair, self, self.strategy_in(slot), prompts)
+
     def fitting(self, spec: Any, where: str, unfit: Collection[str], use: str) -> Strategy:
-        """Return a strategy; a `TomevalError` if part of it is `unfit`, or the memory is.
+        """Return a strategy; a `TomevalError` if its context is `unfit`, or the memory is.
 
         `where` is what it is to play, `use` which strategies can.
         """
         strategy = parse_strategy(spec)
-        for part in (strategy.context, strategy.advice, strategy.answer):
-            if part in unfit:
-                raise TomevalError(
-                    f"strategy {strategy.name!r} cannot play {where}: {part!r} has no meaning "
-                    f"here; use {use}"
-                )
-        if self.conversation and strategy.summarises:
-            raise TomevalError("S2A rewrites the past, a conversation keeps it: choose one")
+        if strategy.context in unfit:
+            raise TomevalError(
+                f"strategy {strategy.name!r} cannot play {where}: {strategy.context!r} has no "
+                f"meaning here; use {use}"
+            )
+        if self.conversation and (strategy.summarises or not strategy.shows_history):
+            gone = "rewrites" if strategy.summarises else "leaves out"
+            what = "S2A" if strategy.summarises else "-History"
+            raise TomevalError(f"{what} {gone} the past, a conversation keeps it: choose one")
         return strategy
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArenaOptions(LLMOptions):
-    """How language models play in the arena."""
+    """How language models play in the arena; what happened is all that there is to go by."""
+
+    DOMAIN = "arena"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.parsed.part.belief is not None:
+        if (strategy := self.strategy_in()).part.belief is not None:
             raise TomevalError(
-                f"strategy {self.parsed.name!r} cannot play in the arena: beliefs can be planted "
+                f"strategy {strategy.name!r} cannot play in the arena: beliefs can be planted "
                 "only in matrix games and Decrypto; Oracle gives the true actions of others"
             )
 
-    @property
-    def parsed(self) -> Strategy:
-        """The strategy."""
+    def strategy_in(self, slot: str = "") -> Strategy:
+        """Return the strategy, the same in every slot."""
         use = "QA, CoT, CoT + 3-Shot or LM, with S2A, Social QA, Social LM, Reflexion 1 to 3, "
         use += "Plans + Insights, Oracle or Oracle + Max"
-        return self.fitting(self.strategy, "in the arena", UNFIT, use)
+        unfit = ("-history", "-payoffs", "-rewards")
+        return self.fitting(self.strategy, "in the arena", unfit, use)
 
     def check(self, name: str, game: ArenaGame[Any], is_subject: bool = True) -> None:
         """Raise a `TomevalError` if the strategy cannot play a game.
@@ -90,7 +111,7 @@ class ArenaOptions(LLMOptions):
         few labels. The truth is told to the subject alone: two who wait for what the other does
         would wait for ever.
         """
-        strategy = self.parsed
+        strategy = self.strategy_in()
         if strategy.is_told and not is_subject:
             raise TomevalError(
                 f"strategy {strategy.name!r} is only for the subject: it is told what others do"

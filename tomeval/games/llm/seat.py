@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.core.streams import Stream
 from tomeval.games.game import Action, Ask, Broken, Probe, What
-from tomeval.games.llm.options import LLMOptions
 from tomeval.games.llm.reading import ONE_LABEL, Judged, Meant
 from tomeval.games.llm.scene import SeatScene
 from tomeval.games.sampled import scorable
@@ -24,6 +22,9 @@ from tomeval.strategies.player import Asked, LLMPlayer
 from tomeval.strategies.questions import Context, Foresight, Question
 from tomeval.strategies.questions import Form as Use
 from tomeval.strategies.templates import Prompts
+
+if TYPE_CHECKING:
+    from tomeval.games.llm.options import LLMOptions
 
 
 class LLMSeat(Seat):
@@ -44,9 +45,12 @@ class LLMSeat(Seat):
         the strategy answers.
     counts_lost : bool
         Whether attempts at what was to precede a decision count as its own if it was lost.
+    writes_free : bool
+        Whether a strategy that scores labels is asked probes whose answers are free, in writing.
     """
 
     counts_lost: ClassVar[bool] = False
+    writes_free: ClassVar[bool] = False
 
     scenes: ClassVar[type[SeatScene]] = SeatScene
     kind_of: ClassVar[str] = ""
@@ -99,7 +103,8 @@ class LLMSeat(Seat):
         It is asked by a player of its own, with the same memory and what else the strategy shows.
         None where labels are scored and the answers to the probe are free.
         """
-        if self.strategy.scored and not scorable(self.game.form(view, probe)):
+        listed = self.writes_free or scorable(self.game.form(view, probe))
+        if self.strategy.scored and not listed:
             return None
         await self._look(view)
         line = self.probe_line.fork()
@@ -116,11 +121,6 @@ class LLMSeat(Seat):
     def decision(self, view: Any, ask: Ask, purpose: str = "") -> tuple[Judged, Question[Any]]:
         """Return a decision as a question; `purpose` is another one than the decision."""
         judged = self._judged(view, ask, self.strategy.scored)
-        if self.strategy.scored and not scorable(judged.form):
-            raise TomevalError(
-                f"{self.game.name}: strategy {self.strategy.name!r} scores labels, but this answer "
-                f"to {ask.kind} is free"
-            )
         values = {"view": view, "ask": ask, "form": judged.form}
         name, template = purpose or ask.kind, f"ask/{ask.kind}"
         return judged, self._question(name, "functional", template, judged, values)
@@ -149,8 +149,9 @@ class LLMSeat(Seat):
         return judged, await player.ask(question, line=line, kind=kind)
 
     def _judged(self, view: Any, what: What, scored: bool) -> Judged:
-        game = self.game
-        return Judged(game.form(view, what), lambda items: game.read(view, what, items), scored)
+        game, form = self.game, self.game.form(view, what)
+        scored = scored and scorable(form)
+        return Judged(form, lambda items: game.read(view, what, items), scored)
 
     def _question(
         self, purpose: str, use: Use, template: str, judged: Judged, values: dict[str, Any]

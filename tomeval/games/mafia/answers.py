@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from tomeval.games.game import (
     NOTHING,
     UNDECIDED,
@@ -85,6 +87,7 @@ class MafiaAnswers(ArenaGame[State]):
     textarena: bool
     views = MafiaView
     questions = PROBES
+    consequences = AFTER
 
     # Decisions
 
@@ -209,6 +212,21 @@ class MafiaAnswers(ArenaGame[State]):
             if event.kind in ("peace", "stay"):
                 return NOBODY if probe.name == "dies" else None
         return None
+
+    def guess(self, view: MafiaView, probe: Probe, rng: np.random.Generator) -> Action:
+        """Draw as many possible seats as are Mafia, or an answer that is listed."""
+        if probe.name != "mafia":
+            return super().guess(view, probe, rng)
+        drawn = rng.choice(self._possible(view, probe), self.mafia, replace=False)
+        return tuple(sorted(drawn.tolist()))
+
+    def chance(
+        self, view: MafiaView, probe: Probe, truth: Action, rng: np.random.Generator
+    ) -> float | None:
+        """Return the share of the Mafia that random seats name, or that of right answers."""
+        if probe.name != "mafia":
+            return super().chance(view, probe, truth, rng)
+        return self.mafia / len(self._possible(view, probe))
 
     def likeliest(self, probe: Probe, chances: Mapping[Action, float]) -> Action:
         """Return the likeliest answer; of the Mafia, the seats that are each the likeliest.

@@ -5,14 +5,17 @@ Rows are equal to those of the loop in `play`, a batch of one, for any block of 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from tomeval.core.outcomes import COMPLETE
+from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.matrix.partners import Tables
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.steps import NONE, Steps
+from tomeval.games.matrix.steps import NONE
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
+from tomeval.runs.record import Record
 
 
 def has_batch(kind: str) -> bool:
@@ -21,12 +24,12 @@ def has_batch(kind: str) -> bool:
     return issubclass(made, Batched) and vars(made).get("draws_per_step") is not None
 
 
-def simulate(setup: Setup, first: int, count: int) -> Steps:
+def simulate(setup: Setup, first: int, count: int) -> list[Record]:
     """Play episodes ``first .. first + count - 1`` of a cell at once; its kind `has_batch`.
 
-    Returns the rows that `tomeval.games.matrix.play.play_episode` gives for each of them.
+    Returns the records that `tomeval.games.matrix.play.play_episode` gives for each of them.
     """
-    horizon = setup.horizon
+    horizon, payoffs = setup.horizon, setup.game.payoffs
     rng = np.random.default_rng(0)  # never used: its chance comes by step
     subject, _ = setup.seat_subject(setup.tables.partners[0], rng, episodes=count)
     assert isinstance(subject, Batched), "it has no batch form"
@@ -35,42 +38,37 @@ def simulate(setup: Setup, first: int, count: int) -> Steps:
     table = Tables(setup.tables.partners)
     noise = _by_step(setup, "partner", first, count, int(not table.deterministic))
     state = table.start[which]
-    shape = (horizon, count)
-    small = np.int16
-    own_action, partner_action, predicted = (np.empty(shape, small) for _ in range(3))
-    states = np.empty(shape, np.int32)  # a partner may have more states than fit into 16 bits
-    own_probs, predicted_probs = (np.empty(shape, np.int64) for _ in range(2))
+    names = ("partner_state", "own_action", "partner_action", "predicted_action")
+    played = np.empty((len(names), horizon, count), dtype=np.int64)
+    codes = np.empty((2, horizon, count), dtype=np.int64)
     book: dict[tuple[float, ...], int] = {}
     for t in range(horizon):
         theirs = table.act(state, None if noise is None else noise[t, 0])
         u = np.empty((0, count)) if chance is None else chance[t]
         answers = subject.answer(t, state, theirs, u)
-        states[t], partner_action[t] = state, theirs
-        own_action[t] = answers.own
-        own_probs[t] = _coded(answers.own_probs, book)
-        predicted[t] = answers.predicted
-        predicted_probs[t] = _coded(answers.predicted_probs, book)
+        played[:, t] = state, answers.own, theirs, answers.predicted
+        codes[0, t] = _coded(answers.own_probs, book)
+        codes[1, t] = _coded(answers.predicted_probs, book)
         subject.learn(answers.own, theirs)
         state = table.next_state[state, answers.own, theirs]
-    zeros = np.zeros((count, horizon), dtype=small)
-    ones = np.ones((count, horizon), dtype=small)
-    return Steps(
-        episodes=np.arange(first, first + count),
-        partners=which,
-        status=COMPLETE,
-        partner_state=states.T - table.offset[which][:, None],
-        own_action=own_action.T,
-        partner_action=partner_action.T,
-        predicted_action=predicted.T,
-        own_probs=own_probs.T,
-        predicted_probs=predicted_probs.T,
-        book=list(book),
-        act_outcome=zeros,
-        predict_outcome=zeros,
-        act_attempts=ones,
-        predict_attempts=ones,
-        told=np.full((count, horizon), subject.looks_ahead or subject.needs_table),
-    )
+    played[0] -= table.offset[which]
+    columns = {name: values.T.tolist() for name, values in zip(names, played, strict=True)}
+    rewards = payoffs[played[1], played[2]].transpose(2, 1, 0).tolist()
+    columns |= zip(("own_reward", "partner_reward"), rewards, strict=True)
+    distributions = [*book, None]
+    for name, of in zip(("own_probs", "predicted_probs"), codes, strict=True):
+        if (of != NONE).any():
+            columns[name] = [[distributions[code] for code in row] for row in of.T.tolist()]
+    same: dict[str, Any] = dict.fromkeys(("act_outcome", "predict_outcome"), VALID)
+    same |= dict.fromkeys(("act_attempts", "predict_attempts"), 1)
+    same["told"] = int(subject.looks_ahead or subject.needs_table)
+    return [
+        Record(
+            *(first + row, COMPLETE, horizon, {"partner": partner}),
+            {name: rows[row] for name, rows in columns.items()} | same,
+        )
+        for row, partner in enumerate(which.tolist())
+    ]
 
 
 def _coded(probs: FloatArray | None, book: dict[tuple[float, ...], int]) -> IntArray | int:

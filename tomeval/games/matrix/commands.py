@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from tomeval.cli.options import SkipBad, TableFormat, pairs, show_table
-from tomeval.core.errors import TomevalError
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import show, tell
+from tomeval.core.resources import shipped_experiments
 
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
 ReferenceOption = Annotated[
@@ -61,6 +62,8 @@ def _bounds_of_experiment(name: str, form: TableFormat) -> None:
 
     if name in GAMES:
         raise TomevalError(f"bounds {name}: name a partner or partner set too")
+    if not Path(name).exists() and name not in (known := shipped_experiments()):
+        raise unknown("game or experiment", name, [*GAMES, *known], "bounds")
     experiment = load_experiment(name)
     bounds = get_domain(experiment.domain).describe.bounds
     if bounds is None:

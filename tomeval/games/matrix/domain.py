@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tomeval.games.matrix.answer import VERDICT
+from tomeval.games.answer import verdict
 from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
@@ -26,10 +26,6 @@ from tomeval.games.matrix.shown import (
 from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
-    as_records,
-    cells_with_beliefs,
-    has_changes,
-    has_probabilities,
     has_reactions,
     partners_known,
     partners_react,
@@ -40,7 +36,6 @@ from tomeval.models.base import Model
 from tomeval.runs.capabilities import (
     Compare,
     Describe,
-    Parts,
     Play,
     Read,
     Show,
@@ -61,8 +56,7 @@ async def _play(
     cell: MatrixCell, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
 ) -> Record:
     seats = models.get(SEAT), models.get(PARTNER)
-    steps = await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
-    return as_records(steps, cell.setup.game)[0]
+    return await play_episode_async(cell.setup, episode, seats[0], on_step, other=seats[1])
 
 
 def _together(cell: MatrixCell) -> int:
@@ -156,6 +150,8 @@ def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
     return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in setups)
 
 
+PUBLISHED = ("tom_percent", "delta_tom_best_response_per_step", "delta_functional_per_step")
+
 MATRIX = Domain(
     name="matrix",
     title="repeated matrix games against finite-state partners",
@@ -164,7 +160,7 @@ MATRIX = Domain(
     play=Play(
         _play,
         _together,
-        lambda cell, first, n: as_records(simulate(cell.setup, first, n), cell.setup.game),
+        lambda cell, first, n: simulate(cell.setup, first, n),
     ),
     read=Read(
         SCHEMA,
@@ -173,13 +169,6 @@ MATRIX = Domain(
         step_records=step_records,
         measured=_measured,
         references=REFERENCES,
-        data={
-            "beliefs": lambda store: bool(cells_with_beliefs(store)),
-            "changes": has_changes,
-            "fresh games": lambda store: any("disguise" in d["game"] for _, d in store.cells()),
-            "internal": lambda store: any("internal" in d for _, d in store.cells()),
-            "probabilities": has_probabilities,
-        },
     ),
     show=Show(
         headline=(
@@ -190,9 +179,9 @@ MATRIX = Domain(
         lines=episode_lines,
         first_table="cells",
         figures={
-            "plane": "tomeval.games.matrix.figures:plane",
-            "regret": "tomeval.games.matrix.figures.curves:regret_curves",
-            "tom": "tomeval.games.matrix.figures.curves:tom_curves",
+            "plane": "tomeval.games.plane:plane",
+            "regret": "tomeval.games.matrix.curves:regret_curves",
+            "tom": "tomeval.games.matrix.curves:tom_curves",
         },
         first_figures=("plane", "forest"),
         figures_by=("regret", "tom"),
@@ -205,7 +194,7 @@ MATRIX = Domain(
         notes=notes,
         table_notes=table_notes,
         notes_of_measures=tom_notes,
-        verdict=VERDICT,
+        verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])),
         beside=later("tomeval.games.matrix.published:beside"),
         published=later("tomeval.games.matrix.published:as_published"),
     ),
@@ -216,14 +205,6 @@ MATRIX = Domain(
         baseline="tabular baseline",
         shares_draws=("game", "partners"),
         named=("game", "partners"),
-        parts=Parts(
-            "delta_functional_per_step",
-            {
-                "belief": "delta_tom_best_response_per_step",
-                "response": "response_gap_per_step",
-                "foresight": "foresight_gap_per_step",
-            },
-        ),
         words=_words,
         level=_level,
         held=_held,

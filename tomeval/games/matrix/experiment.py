@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import named, part
+from tomeval.core.parts import named, part
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
@@ -72,7 +72,6 @@ class MatrixExperiment(Experiment):
     partners: list[str | dict[str, Any] | SkipJsonSchema[PartnerSet]] = Field(
         default=["single_action"], min_length=1
     )
-    MODEL_AXIS = True
 
     model: list[str | dict[str, Any]] = Field(default=[])
     labels: list[str] = Field(default=[])

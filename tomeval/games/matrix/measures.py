@@ -14,8 +14,9 @@ from tomeval.games.matrix.played import HINDSIGHT, FloatArray, Played, StepFacts
 from tomeval.games.matrix.responses import best_responses
 from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.steps import NONE
+from tomeval.games.scores import score
 from tomeval.runs.measures import Measure, Totals, registry
-from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED
+from tomeval.statistics.bounded import FROM_ZERO
 
 PLANNED = "delta_tom_planned_per_step"
 ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_step")
@@ -170,50 +171,18 @@ def _measure(
     return MatrixMeasure(name, heading, meaning, unit, better, source, of, **more)
 
 
-def _score(name: str, meaning: str, where: str = "") -> MatrixMeasure:
-    """Return a score from 0 at chance to 100 at the best attainable."""
-
-    def of(played: Played, reference: str) -> Totals:
-        terms = getattr(scores(played), name)
-        return Totals(np.full(played.episodes, np.nan)) if terms is None else terms.totals
-
-    return _measure(f"{name}_percent", name, 1, _OWN, meaning, of=of, bounds=UNBOUNDED, where=where)
+_score = partial(score, scores=scores, of=MatrixMeasure)
 
 
 # Neither side of a part of regret is better, because the parts trade off: against a partner that
 # reacts, giving up a step's best move can pay off later; stepwise regret and the response gap then
 # rise while regret falls, and acting on one's prediction can be a fault.
 _TABLE = (
-    _score(
-        "knows",
-        "Does it predict what the partner will do? Right predictions beyond chance, as a share of "
-        "the best predictor's: 0 at chance, 100 at the best attainable. Above 100: it predicted "
-        "draws that nobody can foresee.",
-        "partner known",
-    ),
-    _score(
-        "uses",
-        "Does it act on its own predictions? The larger of replies and plans, where a prediction "
-        "matters: 0 at random actions, 100 where it always plays the best reply to its own "
-        "prediction.",
-    ),
-    _score(
-        "plays",
-        "How well does it play? Reward beyond that of uniformly random play, as a share of the "
-        "best response's: 0 at random play, 100 at the optimum.",
-        "partner known",
-    ),
-    _score(
-        "replies",
-        "Uses for one step: the share that the action keeps of what the best reply to its own "
-        "prediction earns beyond a random action, if the prediction is right.",
-    ),
-    _score(
-        "plans",
-        "Uses over the remaining steps: as replies, with the value of the best response after this "
-        "step in place of the step's payoff alone.",
-        "partner known",
-    ),
+    _score("knows", where="partner known"),
+    _score("uses"),
+    _score("plays", where="partner known"),
+    _score("replies"),
+    _score("plans", where="partner known"),
     _measure(
         "tom_percent",
         "ToM %",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import part
+from tomeval.core.parts import part
 from tomeval.games.matrix.games import MatrixGame, check_keys
 from tomeval.games.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.games.matrix.partners import Partner, PartnerSet

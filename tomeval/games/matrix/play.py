@@ -28,13 +28,14 @@ from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_la
 from tomeval.games.matrix.observation import Joint, Observation
 from tomeval.games.matrix.partners import Partner, PartnerSet, Tables
 from tomeval.games.matrix.scene import prompts_of
-from tomeval.games.matrix.steps import NONE, PARTNER, SEAT, Answer, Record, Steps, Turn
+from tomeval.games.matrix.steps import NONE, PARTNER, SEAT, Answer, Episode, Turn
 from tomeval.games.matrix.subject_specs import PartnerPlayer, nothing_drawn
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Door, Seat, Subject
 from tomeval.models.base import Model
 from tomeval.models.naming import drawn_with
 from tomeval.runs.domain import Player
+from tomeval.runs.record import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +160,7 @@ def _drawing(kind: str, options: Mapping[str, Any]) -> str:
     return json.dumps([kind, kept], sort_keys=True)
 
 
-def play_episode(setup: Setup, episode: int) -> Steps:
+def play_episode(setup: Setup, episode: int) -> Record:
     """Play one episode with a subject that answers at once (not a coroutine).
 
     Returns it complete, or void with the steps up to the invalid answer.
@@ -231,14 +232,14 @@ async def play_episode_async(
     *,
     other: Model | None = None,
     on_seated: Callable[[Subject], None] = lambda subject: None,
-    record: Record | None = None,
-) -> Steps:
+    kept: Episode | None = None,
+) -> Record:
     """Play one episode; the subject's `act` and `predict` may be coroutines.
 
     In every step the partner's action is drawn first, out of the subject's sight. Then the subject
     acts, then it predicts if it is asked to, both from the same observation. Where no action comes
     of the step, a prediction is kept if it was made before. `on_step` is called
-    after each step, `on_seated` once before the first. A `record` of the caller's own holds the
+    after each step, `on_seated` once before the first. What is `kept` by the caller holds the
     steps that were finished if the subject breaks the episode off by an exception.
 
     A player in the partner's seat, whose model is `other`, sees the game from its own side, and
@@ -258,7 +259,7 @@ async def play_episode_async(
         players[PARTNER] = _Player.of(setup, PARTNER, episode, None, other)
         if mine.subject.looks_ahead:
             players = dict(reversed(players.items()))
-    record = Record(episode, which) if record is None else record
+    kept = kept or Episode(setup.game, episode, which)
     for step in range(1, setup.horizon + 1):
         turns: dict[str, Turn] = {}
         drawn = known = None
@@ -273,12 +274,13 @@ async def play_episode_async(
                 break
         own, reply = turns.get(SEAT), turns.get(PARTNER)
         theirs = drawn if reply is None else reply.own
-        record.add_turn(step, state, NONE if theirs is None else theirs, own, mine.door.used)
+        kept.add_turn(step, state, theirs, own, mine.door.used)
         if reply is not None:
-            record.add_other(step, reply, players[PARTNER].door.used)
+            kept.add_other(step, reply, players[PARTNER].door.used)
         if own is None or theirs is None or any(turn.lost for turn in turns.values()):
             failed = any(turn.failed for turn in turns.values())
-            return record.steps(FAILED if failed else VOID)
+            kept.record.status = FAILED if failed else VOID
+            return kept.record
         rewards = setup.game.payoffs[own.moved, theirs].tolist()
         mine.past.append(Joint(own.moved, theirs, *rewards))
         if reply is not None:
@@ -288,7 +290,8 @@ async def play_episode_async(
         if table is not None:
             place = table.next_state[place, own.moved, theirs]
         on_step()
-    return record.steps(COMPLETE)
+    kept.record.status = COMPLETE
+    return kept.record
 
 
 def generator_of(setup: Setup, stream: Stream, episode: int) -> np.random.Generator:
@@ -314,9 +317,10 @@ def _settle(
 ) -> int | None:
     """Return the action that counts, or None if the episode is void."""
     if isinstance(answer, Decision):
-        if isinstance(answer.action, bool) or not 0 <= operator.index(answer.action) < count:
+        action = operator.index(answer.action)
+        if isinstance(answer.action, bool) or not 0 <= action < count:
             raise ValueError(f"{where}: action {answer.action} is outside 0..{count - 1}")
-        return answer.action
+        return action
     if setup.on_invalid == "stop":
         raise _stopped(setup, answer, where)
     if setup.on_invalid == "random" and answer.reason != "backend_error":

@@ -25,26 +25,25 @@ from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import FloatArray, IntArray, Played
-from tomeval.games.matrix.scores import Terms, scores
+from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.steps import NONE, PARTNER, SEAT
 from tomeval.games.matrix.storing import (
     RECORDED,
     read_played,
 )
 from tomeval.games.matrix.subject_specs import PartnerPlayer
+from tomeval.games.scores import ScoredCell, Scores
+from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Player
-from tomeval.runs.measures import SCORE_PARTS, SCORES
-from tomeval.runs.outside import readers
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
-from tomeval.statistics.bounded import UNBOUNDED
 
 TABULAR = "rmax"
 """The kind of subject that is drawn as the tabular baseline."""
 
 
-class MatrixRunCell(RunCell):
+class MatrixRunCell(ScoredCell):
     """One cell: a subject in a game against a set of partners."""
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
@@ -59,6 +58,11 @@ class MatrixRunCell(RunCell):
         self.partners = [_partner(json.dumps(table)) for table in tables]
         # An unknown partner has no table, but a name.
         self.partner_names = [p.name for p in self.partners] or [definition["partners"]["name"]]
+
+    @property
+    def scores(self) -> Scores:
+        """What the scores are made of."""
+        return scores(self.played)
 
     @property
     def episode_names(self) -> Sequence[str]:
@@ -187,13 +191,7 @@ class MatrixRunCell(RunCell):
         return {name: float(values.mean()) for name, values in ceilings.items()}
 
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
-        """Return between what a measure lies, whoever plays; regret has exact limits.
-
-        Scores have those of the predictions and states that were met.
-        """
-        if name in (*SCORES, *SCORE_PARTS):
-            terms: Terms | None = getattr(scores(self.played), name.removesuffix("_percent"))
-            return UNBOUNDED if terms is None else terms.limits
+        """Return between what a measure lies, whoever plays; regret has exact limits."""
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
             horizons = {self.definition["horizon"]}

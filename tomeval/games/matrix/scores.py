@@ -1,13 +1,13 @@
-"""Knows, uses, plays: three scores of a cell, each 0 at chance and 100 at the best attainable."""
+"""What knows, uses and plays are made of in a matrix game."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tomeval.core.once import once_each
+from tomeval.games.answer import UNKNOWN
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.optima import (
     known_best_response,
@@ -24,71 +24,14 @@ from tomeval.games.matrix.played import (
 )
 from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding
 from tomeval.games.matrix.steps import NONE
-from tomeval.runs.measures import Totals
-from tomeval.statistics.bounded import UNBOUNDED, Bounds
+from tomeval.games.scores import Scores, Terms
 
 SHOWS = 0.1
 """On this share of the steps a prediction must change the best move for its use to be seen."""
 
-_DIGITS = 10
-"""Decimals of an episode's part in percent: below them is the rounding of sums of payoffs."""
 
-
-class Terms(NamedTuple):
-    """What a score is the ratio of, by episode, each of shape (E,).
-
-    The score is sum(top) / sum(bottom) over the episodes that are `there`; `least` and `most` are
-    the smallest and the largest that `top` can come out at.
-    """
-
-    top: FloatArray
-    bottom: FloatArray
-    least: FloatArray
-    most: FloatArray
-    there: BoolArray
-
-    @property
-    def score(self) -> float:
-        """The score, 1 at the best attainable; NaN if there is nothing to attain."""
-        bottom = float(self.bottom[self.there].sum())
-        return float(self.top[self.there].sum()) / bottom if bottom > 0 else float("nan")
-
-    @property
-    def totals(self) -> Totals:
-        """Return the score as the ratio that it is."""
-        return Totals(np.where(self.there, self.top, np.nan), self.bottom, ratio=True)
-
-    @property
-    def limits(self) -> Bounds:
-        """Between what the score in percent lies on steps of these predictions and states."""
-        bottom = float(self.bottom[self.there].sum())
-        if not bottom > 0:
-            return UNBOUNDED
-        low, high = (100 * float(part[self.there].sum()) / bottom for part in self[2:4])
-        return round(low, _DIGITS), round(high, _DIGITS)
-
-
-class Scores(NamedTuple):
-    """The terms of a cell's scores; `uses` is None where no prediction can show."""
-
-    knows: Terms
-    replies: Terms
-    plans: Terms
-    uses: Terms | None
-    plays: Terms
-
-
-_KNOWN: WeakKeyDictionary[Played, Scores] = WeakKeyDictionary()
-
-
+@once_each
 def scores(played: Played) -> Scores:
-    """Return what the scores of a cell are made of, worked out once; see `scores_of`."""
-    if played not in _KNOWN:
-        _KNOWN[played] = scores_of(played)
-    return _KNOWN[played]
-
-
-def scores_of(played: Played) -> Scores:
     """Return what the scores of a cell are made of.
 
     Parameters
@@ -122,7 +65,7 @@ def scores_of(played: Played) -> Scores:
     >>> own, theirs = np.array([1, 1, 0]), np.array([0, 0, 0])
     >>> played = Played(game, [get_partner("always(0)", game)], np.array([0]), np.array([3]),
     ...                 own, theirs, theirs, game.own[own, theirs])
-    >>> [round(terms.score, 4) for terms in scores_of(played)]
+    >>> [round(terms.score, 4) for terms in scores(played)]
     [1.0, 0.6667, 0.6667, 0.6667, 0.6667]
     """
     if played.predicted is None:
@@ -141,7 +84,11 @@ def scores_of(played: Played) -> Scores:
         if asked.any() and shows[asked].mean() >= SHOWS and not np.isnan(terms.score)
     ]
     uses = max(seen, key=lambda terms: terms.score, default=None)
-    return Scores(knows, replies, plans, uses, _plays(played))
+    return Scores(
+        *(knows, replies, plans, uses, _plays(played)),
+        asked=bool(asked.any()),
+        lacks="" if played.partners else UNKNOWN,
+    )
 
 
 def _against_partners(

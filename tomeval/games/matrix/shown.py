@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tomeval.core.extensions import parts
 from tomeval.core.outcomes import NOT_ASKED, VALID
+from tomeval.core.parts import parts
 from tomeval.core.resources import read_toml
 from tomeval.games.matrix.bounds import CEILINGS, blind_sentences, bounds, opened
 from tomeval.games.matrix.experiment import MatrixCell

@@ -1,4 +1,4 @@
-"""Played steps as records of the store, and back."""
+"""What is stored of matrix games, and read again."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.once import once_each
-from tomeval.core.outcomes import BACKEND_ERROR, LENIENT, NOT_ASKED, OUTCOMES, VALID
-from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.steps import ACT, BELIEF, DRAW, NONE, PREDICT, REACT, SEAT, Steps
+from tomeval.core.outcomes import BACKEND_ERROR, LENIENT, NOT_ASKED, VALID
+from tomeval.games.matrix.steps import ACT, BELIEF, COLUMNS, DRAW, NONE, PREDICT, REACT, SEAT
 from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
 
@@ -21,26 +20,6 @@ RECORDED = "recorded"
 _OF = f"act_details/{BELIEF}"
 BELIEFS = (f"{_OF}/action", f"{_OF}/accuracy", f"{_OF}/right", "partner_action", f"{_OF}/as")
 """What a subject was told that the partner would do, and what it did; names for `Store.read`."""
-
-
-_STEP_COLUMNS = {
-    "partner_state": "INTEGER",
-    "own_action": "INTEGER",
-    "partner_action": "INTEGER",
-    "own_reward": "REAL",
-    "partner_reward": "REAL",
-    "predicted_action": "INTEGER",
-    "own_probs": "TEXT",
-    "predicted_probs": "TEXT",
-    "act_outcome": "TEXT",
-    "predict_outcome": "TEXT",
-    "act_attempts": "INTEGER",
-    "predict_attempts": "INTEGER",
-    "told": "INTEGER",
-    "act_details": "TEXT",
-    "predict_details": "TEXT",
-    "reactions": "TEXT",
-}
 
 
 def _asked(record: Record) -> list[tuple[Column, ...]]:
@@ -54,7 +33,7 @@ def _asked(record: Record) -> list[tuple[Column, ...]]:
 
 SCHEMA = Schema(
     episodes={"partner": "INTEGER"},
-    steps=_STEP_COLUMNS,
+    steps=COLUMNS,
     asked=_asked,
     shown={
         "partner": "TEXT",
@@ -95,8 +74,8 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
 
 
 def _steps(record: Record) -> Iterator[dict[str, Any]]:
-    columns = (record.column(name) for name in _STEP_COLUMNS)
-    return (dict(zip(_STEP_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True))
+    columns = (record.column(name) for name in COLUMNS)
+    return (dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def _told(row: Mapping[str, Any], own: Sequence[str], theirs: Sequence[str]) -> dict[str, Any]:
@@ -108,7 +87,7 @@ def _told(row: Mapping[str, Any], own: Sequence[str], theirs: Sequence[str]) -> 
     said["partner_label"] = _label(theirs, row["partner_action"])
     said |= {name: row[name] for name in ("own_reward", "partner_reward", "predicted_action")}
     said["predicted_label"] = _label(theirs, row["predicted_action"])
-    said |= {name: row[name] for name in list(_STEP_COLUMNS)[6:13]}
+    said |= {name: row[name] for name in list(COLUMNS)[6:13]}
     said |= {f"act_{fact}": act.get(fact) for fact in _FACTS}
     said |= {"act_lenient": act.get(LENIENT), "predict_lenient": predict.get(LENIENT)}
     said |= {f"predict_{fact}": predict.get(fact) for fact in _FACTS}
@@ -124,86 +103,6 @@ def _compact(value: Any) -> str | None:
 
 def _label(labels: Sequence[str], action: int | None) -> str | None:
     return None if action is None else labels[action]
-
-
-def as_records(steps: Steps, game: MatrixGame) -> list[Record]:
-    """Return played episodes as they are stored."""
-    length = steps.own_action.shape[1]
-    columns = {name: of_steps for name, of_steps in _columns(steps, game).items() if of_steps}
-    records = [
-        Record(
-            episode,
-            steps.status,
-            length,
-            {"partner": partner},
-            {name: rows[row] for name, rows in columns.items()},
-        )
-        for row, (episode, partner) in enumerate(
-            zip(steps.episodes.tolist(), steps.partners.tolist(), strict=True)
-        )
-    ]
-    at = {record.episode: record for record in records}
-    for episode, *answer in steps.answers:
-        at[episode].answers.append(tuple(answer))
-    for episode, step, seat, form, call in steps.calls:
-        at[episode].calls.append((step, seat, form, call))
-    return records
-
-
-def _columns(steps: Steps, game: MatrixGame) -> dict[str, list[Any] | None]:
-    """Return the columns of steps, each a list by episode; None where all is null."""
-    own, theirs = steps.rewards(game)
-
-    def probs(codes: np.ndarray) -> list[Any] | None:
-        if (codes == NONE).all():
-            return None
-        return [[None if c == NONE else steps.book[c] for c in row] for row in codes.tolist()]
-
-    return {
-        "partner_state": steps.partner_state.tolist(),
-        "own_action": _nulled(steps.own_action, steps.own_action == NONE),
-        "partner_action": _nulled(steps.partner_action, steps.partner_action == NONE),
-        "own_reward": _nulled(own, np.isnan(own)),
-        "partner_reward": _nulled(theirs, np.isnan(theirs)),
-        "predicted_action": _nulled(steps.predicted_action, steps.predicted_action == NONE),
-        "own_probs": probs(steps.own_probs),
-        "predicted_probs": probs(steps.predicted_probs),
-        "act_outcome": _outcomes(steps.act_outcome),
-        "predict_outcome": _outcomes(steps.predict_outcome),
-        "act_attempts": steps.act_attempts.tolist(),
-        "predict_attempts": steps.predict_attempts.tolist(),
-        "told": steps.told.astype(int).tolist(),
-        **{name: _details(steps, key) for name, key in _DETAILS.items()},
-    }
-
-
-def _nulled(values: np.ndarray, missing: np.ndarray) -> list[Any]:
-    """Return values by episode, None where they are missing."""
-    rows: list[Any] = (
-        np.where(missing, np.array(None), values) if missing.any() else values
-    ).tolist()
-    return rows
-
-
-def _outcomes(codes: np.ndarray) -> list[Any]:
-    """Return outcomes by episode: a word that all steps share once."""
-    alike = (codes == codes[:, :1]).all(axis=1).tolist()
-    rows = zip(alike, codes.tolist(), strict=True)
-    return [OUTCOMES[row[0]] if same else [OUTCOMES[c] for c in row] for same, row in rows]
-
-
-_DETAILS = {"act_details": ACT, "predict_details": PREDICT, "reactions": "reactions"}
-"""The columns of facts about answers, and their keys in `Steps.details`."""
-
-
-def _details(steps: Steps, key: str) -> list[Any] | None:
-    count, length = steps.own_action.shape
-    if not any(key in entry for entry in steps.details.values()):
-        return None
-    rows: list[list[Any]] = [[None] * length for _ in range(count)]
-    for (row, index), entry in steps.details.items():
-        rows[row][index] = entry.get(key)
-    return rows
 
 
 _NO_REPLY = NONE - 1
@@ -321,6 +220,16 @@ def has_changes(store: Store) -> bool:
         for _, told in store.cells()
         for table in told["partners"]["tables"]
     )
+
+
+def has_twins(store: Store) -> bool:
+    """Tell whether games of the run are drawn, or disguises of others."""
+    return any("disguise" in definition["game"] for _, definition in store.cells())
+
+
+def has_internal(store: Store) -> bool:
+    """Tell whether states of the model were to be read."""
+    return any("internal" in definition for _, definition in store.cells())
 
 
 @once_each

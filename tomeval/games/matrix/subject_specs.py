@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.plugins import load_plugins
+from tomeval.core.parts import load_plugins
 from tomeval.games.matrix.games import check_keys
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.scene import FRAME, PERSONAS

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tomeval.cli.options import TrustCode, TrustHost
-from tomeval.core.extensions import CommandPart
+from tomeval.core.parts import CommandPart
 
 DECRYPTO = "decrypto"
 

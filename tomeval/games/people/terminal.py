@@ -75,7 +75,7 @@ def how_to_type(form: Form) -> str:
     >>> how_to_type(Form("allocation", int, 3))
     'Type 3 whole numbers, such as: 1, 2, 3'
     """
-    if form.labels:
+    if form.labels and form.size == 1:
         return f"Type one of: {', '.join(form.labels)}"
     what = "text" if form.kind is str else "whole number"
     if form.size == 1:

@@ -84,11 +84,6 @@ class Cache:
         buffer[rows.to(device), :, places.to(device)] = states.transpose(1, 2)
         return buffer[window, :, :length]
 
-    def clear(self) -> None:
-        """Free everything."""
-        self.chains, self.buffers = {}, {}
-        self.rows = self.places = 0
-
     def _grow(self, rows: int, places: int) -> None:
         """Make larger buffers and move the chains that stay."""
         chains = list(self.chains.values())

@@ -164,33 +164,23 @@ def local_folder(path_or_repo: str) -> Path | None:
 
 def _load_message(path_or_repo: str, revision: str | None, error: Exception) -> str:
     at = f"@{revision}" if revision else ""
-    return f"hf:{path_or_repo}{at}: cannot be loaded: {why_not_loaded(path_or_repo, error)}"
+    return f"hf:{path_or_repo}{at}: cannot be loaded: {why_not_loaded(error)}"
 
 
-def why_not_loaded(repo: str, error: Exception) -> str:
-    """Return why a model or a tokenizer does not load, in a sentence; of a gated one the remedy.
-
-    Examples
-    --------
-    >>> why_not_loaded("org/model", OSError("You are trying to access a gated repo."))[:64]
-    'it is gated: accept its licence at https://huggingface.co/org/mo'
-    """
-    text = " ".join(str(link) for link in (error, error.__cause__) if link is not None)
-    if re.search(r"gated repo|access to model .* is restricted", text, re.IGNORECASE):
-        return (
-            f"it is gated: accept its licence at https://huggingface.co/{repo}, then set the "
-            "environment variable HF_TOKEN to a token of that account (or run `hf auth login`)"
-        )
+def why_not_loaded(error: Exception) -> str:
+    """Return why a model or a tokenizer does not load, in a sentence."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if "safetensors" in text and re.search(r"no file named|does not appear to have", text):
-        lines = [*lines[:1], "(pickled weights, which can hold code, are not read: convert them)"]
     return " ".join(lines[:2]) or type(error).__name__
+
+
+def text_config(config: Any) -> Any:
+    """Return the part of a configuration that is about text."""
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
 def context_length(config: Any) -> int | None:
     """Return the longest sequence that a configuration names, or None."""
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    values = [getattr(text, name, None) for name in _CONTEXT_NAMES]
+    values = [getattr(text_config(config), name, None) for name in _CONTEXT_NAMES]
     return next((int(value) for value in values if isinstance(value, int) and value > 0), None)
 
 

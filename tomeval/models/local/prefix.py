@@ -31,54 +31,43 @@ class Tree:
 
     What the cache holds of a path stays; the rest hangs off the chain as branches, and paths share
     the nodes on which they agree. The one that reuses most stands first: it goes on from the chain
-    without a gap and becomes the new one. A node sees its ancestors, and lies at the place `kept`
-    plus its number.
+    without a gap and becomes the new one. A node lies at the place `kept` plus its number.
     """
 
     def __init__(self, cached: tuple[int, ...], paths: Sequence[Path]) -> None:
-        starts = [min(common_prefix(cached, path.ids), path.first) for path in paths]
-        self.cached, self.kept = cached, max(starts)
-        main = starts.index(self.kept)
-        self.chain = paths[main].ids  # what the cache holds as a chain afterwards
+        for path in paths:
+            path.start, path.nodes = min(common_prefix(cached, path.ids), path.first), []
+        main = max(paths, key=lambda path: path.start)
+        self.cached, self.kept = cached, main.start
+        self.chain = main.ids  # what the cache holds as a chain afterwards
         self.tokens: list[int] = []
         self.depths: list[int] = [*range(self.kept)]  # of all places
-        self._parents: list[int] = []  # a node, or -1 and less: so many cached tokens less 1
-        self._ran, self._seen = 0, np.zeros((0, 0), dtype=bool)  # nodes, and what the last saw
+        self._ran = 0  # nodes
         known: dict[tuple[int, int], int] = {}
-        for number in (main, *(i for i in range(len(paths)) if i != main)):
-            path, start = paths[number], starts[number]
-            node, nodes = -1 - start, []
-            for depth in range(start, len(path.ids)):
-                key = node, path.ids[depth]
-                node = known[key] if key in known else self.add(*key, depth)
-                known[key] = node
-                nodes.append(node)
-            path.nodes = nodes[path.first - start :]
+        for path in (main, *(path for path in paths if path is not main)):
+            node = -1 - path.start
+            for token in path.ids[path.start :]:
+                node = known.setdefault((node, token), len(self.tokens))
+                self.add(path, node, token)
 
-    def add(self, parent: int, token: int, depth: int) -> int:
-        """Hang a token off a node; return its own."""
-        self.tokens.append(token)
-        self.depths.append(depth)
-        self._parents.append(parent)
-        return len(self.tokens) - 1
+    def add(self, path: Path, node: int, token: int) -> None:
+        """Hang a token off the end of a path; a known node is shared."""
+        if node == len(self.tokens):
+            self.tokens.append(token)
+            self.depths.append(path.start + len(path.nodes))
+        path.nodes.append(node)
 
-    def take(self) -> tuple[int, BoolArray]:
-        """Return the first node that was not taken yet, and which places it and later ones see.
-
-        The parents of new ones are among those that were taken last.
-        """
-        before, ran, width = self._seen, self._ran, self.kept + len(self.tokens)
-        seen = np.zeros((len(self.tokens) - ran, width), dtype=bool)
-        for row, node in enumerate(range(ran, len(self.tokens))):
-            parent = self._parents[node]
-            if parent < 0:
-                seen[row, : -1 - parent] = True
-            elif parent >= ran:
-                seen[row] = seen[parent - ran]
-            else:
-                seen[row, : before.shape[1]] = before[parent - ran]  # which counts from its end
-            seen[row, self.kept + node] = True
-        self._seen, self._ran = seen, len(self.tokens)
+    def take(self, paths: Sequence[Path]) -> tuple[int, BoolArray]:
+        """Return the first node that was not taken yet, and which places it and later ones see."""
+        ran, self._ran = self._ran, len(self.tokens)
+        seen = np.zeros((self._ran - ran, len(self.depths)), dtype=bool)
+        for path in paths:
+            nodes = np.array(path.nodes)
+            count = int(np.searchsorted(nodes, ran))  # of those taken before
+            new = nodes[count:] - ran
+            seen[new, : path.start] = True
+            sees = np.tri(len(new), len(nodes), count, dtype=bool)
+            seen[np.ix_(new, self.kept + nodes)] |= sees
         return ran, seen
 
 
@@ -179,7 +168,7 @@ class Prefixes:
         groups: dict[str, list[Text]] = {}
         for text in texts:
             tree = self._trees[text.group]
-            text.nodes = [tree.add(text.nodes[-1], text.ids[-1], len(text.ids) - 1)]
+            tree.add(text, len(tree.tokens), text.ids[-1])
             groups.setdefault(text.group, []).append(text)
         return self._pass(list(groups.values()))
 
@@ -191,8 +180,7 @@ class Prefixes:
     def shrink(self) -> None:
         """Free everything, and take half of the memory from now on."""
         self._trees.clear()
-        self.cache.clear()
-        self.cache.memory //= 2
+        self.cache = Cache(self.cache.memory // 2)
 
     def slots(self) -> int | None:
         """Return how many groups have room in the caches, at the length that they have now."""
@@ -241,7 +229,7 @@ class Prefixes:
         chains, parts = self.cache.chains, {}
         for group in groups:
             tree = self._trees[group[0].group]
-            parts[chains[group[0].group].row] = (tree, *tree.take())
+            parts[chains[group[0].group].row] = (tree, *tree.take(group))
         first, end = min(parts), max(parts) + 1
         dense = 2 * len(parts) > end - first
         order = list(range(first, end)) if dense else sorted(parts)
@@ -262,13 +250,14 @@ class Prefixes:
             places[at, left:] = range(start, len(tree.depths))
             sees[at, left:] = False
             sees[at, left:, : seen.shape[1]] = seen
-            if self._window is not None:
-                lying[at, : len(tree.depths)] = tree.depths
+            lying[at, : len(tree.depths)] = tree.depths
         spots: dict[tuple[int, int], int] = {}  # row and column of wanted logits, in order
         for path in itertools.chain(*groups):
             row = chains[path.group].row
-            at, last = order.index(row), len(parts[row][0].tokens)
-            columns = [width - last + node for node in path.nodes]
+            tree, ran, _ = parts[row]
+            at, shift = order.index(row), width - len(tree.tokens)
+            wanted = path.nodes[path.first - path.start :]
+            columns = [shift + node for node in wanted if node >= ran]
             path.rows = [spots.setdefault((at, column), len(spots)) for column in columns]
         columns = sorted({column for _, column in spots})
         keep = torch.tensor(columns, device=device)

@@ -237,5 +237,5 @@ def load_tokenizer(name: str) -> Any:
     try:
         return transformers.AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        reason = why_not_loaded(name, error)
+        reason = why_not_loaded(error)
         raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None

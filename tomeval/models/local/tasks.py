@@ -35,8 +35,8 @@ class Path:
     ----------
     rows : list of int
         Where they are, one for each place, among all logits of the last pass.
-    nodes : list of int
-        The same places in the `tomeval.models.local.prefix.Tree` that the path is part of.
+    start, nodes : int, list of int
+        What of it is cached, and the nodes of the others in its `tomeval.models.local.prefix.Tree`.
     fed : int
         How many tokens of it went through the model, those that it shares with others once.
     new : int
@@ -47,7 +47,7 @@ class Path:
         self.ids, self.first, self.group, self.new = ids, first, group, new
         self.rows: list[int] = []
         self.nodes: list[int] = []
-        self.fed = 0
+        self.start = self.fed = 0
 
 
 AnyPath = TypeVar("AnyPath", bound=Path)

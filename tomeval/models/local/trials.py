@@ -15,7 +15,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.models.base import Sampling
 from tomeval.models.local.cache import usual_memory
 from tomeval.models.local.engine import Engine, Whole, logprobs
-from tomeval.models.local.load import require
+from tomeval.models.local.load import require, text_config
 from tomeval.models.local.prefix import Prefixes
 from tomeval.models.local.tasks import Text
 
@@ -28,11 +28,6 @@ _NARROW_CACHE, _NARROW_PREFIXES = 1.0, 0.25
 _LONGEST_TRIAL, _WINDOW, _WANTED = 600, re.compile("window(_size)?$"), 3
 _FAULTS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a model's code raises where it is run in a way that it was not written for."""
-
-
-def text_config(config: Any) -> Any:
-    """Return the part of a configuration that is about text."""
-    return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
 def rope_switch(config: Any) -> float:

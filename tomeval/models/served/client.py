@@ -41,7 +41,7 @@ IN_A_ROW = 3
 """The number of unanswered requests in a row after which the server counts as gone."""
 
 _AGAIN = (1.0, 2.0, 4.0, 8.0)  # seconds before a reply that cannot be used is asked for again
-_AT_START, _ABSENT = 40.0, 5.0  # seconds for a fault at the start, and for a server not there
+_AT_START = 10.0  # seconds for a fault at the start, but a request to slow down
 _RETRIES = 100  # more than the SDK's own waits allow in ten minutes
 _CONNECT = _DOCUMENT = 30.0  # seconds; a document is there at once or never
 _SECRET_LENGTH = 8  # shorter keys ("EMPTY", "none") are placeholders, and scrubbing would hurt text
@@ -292,8 +292,7 @@ class Client(openai.AsyncOpenAI):
         wait = self._calculate_retry_timeout(max_retries - retries_taken, options, headers)
         budget = self.options.retry_budget
         if self.starting and fault.status != 429:
-            quick = fault.absent or fault.status == 500
-            budget = min(budget, _ABSENT if quick else _AT_START)
+            budget = min(budget, _AT_START)
         spent = monotonic() - _BEGUN.get()
         if spent + wait > budget:
             last = f"no reply within {spent:.0f} s; last: {fault.reason}"

@@ -48,10 +48,9 @@ class Refused(BackendError):
 class Unanswered(BackendError):
     """No reply came, which may pass: silence, a broken connection, an error of the server."""
 
-    def __init__(self, url: str, reason: str, status: int = 0, absent: bool = False) -> None:
+    def __init__(self, url: str, reason: str, status: int = 0) -> None:
         super().__init__(f"{url}: {reason}")
         self.url, self.reason, self.status = url, reason, status  # status 0: no answer at all
-        self.absent = absent  # no server was there
 
 
 class ServerGone(Stopped):
@@ -94,9 +93,8 @@ def connection_fault(url: str, error: BaseException | None) -> Unanswered:
     kind, cause = type(error).__name__, error
     while cause is not None and not str(cause):
         cause = cause.__cause__ or cause.__context__
-    absent = kind.startswith("Connect")
-    ask = "; is the server running, and is its address right?" * absent
-    return Unanswered(url, f"{kind}: {cause or 'no reason was given'}{ask}", absent=absent)
+    ask = "; is the server running, and is its address right?" * kind.startswith("Connect")
+    return Unanswered(url, f"{kind}: {cause or 'no reason was given'}{ask}")
 
 
 def read_json(body: bytes) -> dict[str, Any]:

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from tomeval.core.errors import unknown
-from tomeval.core.extensions import bring, named, part, parts, reserve
-from tomeval.core.plugins import check_new
+from tomeval.core.parts import named, part, parts, register
 from tomeval.games.matrix.subjects.base import Subject as Subject
 from tomeval.games.matrix.subjects.learners import FictitiousPlay, RMax
 from tomeval.games.matrix.subjects.llm import LLMSubject as LLMSubject
@@ -28,8 +27,6 @@ SUBJECTS: dict[str, type[Subject]] = {
     "llm": LLMSubject,
 }
 """The kinds of subject that ship here; extensions and `register_subject` bring more."""
-
-reserve("subjects", SUBJECTS)
 
 
 def subject_class(kind: Any, where: str = "") -> type[Subject]:
@@ -81,9 +78,8 @@ def register_subject(name: str) -> Callable[[_Class], _Class]:
     'Stubborn'
     """
 
-    def register(made: _Class) -> _Class:
-        check_new("subject", name, all_subjects(), made)
-        bring("subjects", name, made)
+    def add(made: _Class) -> _Class:
+        register("subjects", name, made)
         return made
 
-    return register
+    return add

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.scores import ScoredCell
 from tomeval.runs.capabilities import Verdict
 from tomeval.runs.columns import INVALID, flat
-from tomeval.runs.measures import SCORE_PARTS, SCORES
+from tomeval.runs.domain import Rows
+from tomeval.runs.measures import SCORES
 from tomeval.runs.results import Run
 from tomeval.runs.tallies import rates_of
 from tomeval.statistics import AUTO
@@ -21,6 +21,7 @@ HALF = 50.0
 
 USES = "knows and uses"
 SHORT_SIGHTED = "knows and uses, does not look ahead"
+CERTAIN = "knows and uses, replies to the likeliest as if certain"
 HOARDS = "knows, does not use"
 OTHERWISE = "knows and plays well, not by its prediction"
 WELL = "knows and plays well (no use to see here)"
@@ -31,12 +32,14 @@ MISLED = "acts on wrong beliefs"
 IGNORANT = "does not know"
 UNDECIDED = "undecided"
 NOTHING, NO_STAKE, UNKNOWN = "– nothing to know", "– nothing at stake", "– partner unknown"
+NO_VALUE = "– no exact value"
 NO_EPISODE, UNREAD = "– no complete episode", "– no answer could be read"
 PLAYS_WELL, PLAYS_BADLY = "plays well (no predictions)", "plays badly (no predictions)"
 
 SHORT = {
     USES: "uses",
     SHORT_SIGHTED: "uses, no foresight",
+    CERTAIN: "uses, as if certain",
     HOARDS: "unused",
     OTHERWISE: "well otherwise",
     WELL: "well",
@@ -51,6 +54,7 @@ SHORT = {
     NOTHING: "–",
     NO_STAKE: "– stake",
     UNKNOWN: "– partner",
+    NO_VALUE: "– value",
     NO_EPISODE: "– episodes",
     UNREAD: "– answers",
 }
@@ -62,8 +66,7 @@ RULE = (
     "the best move."
 )
 
-PUBLISHED = ("tom_percent", "delta_tom_best_response_per_step", "delta_functional_per_step")
-_TASK = ("game", "labels", "partners", "horizon")
+_NAMES = ("knows", "uses", "plays", "replies", "plans")
 _MOST_MORE = 1_000
 
 
@@ -82,7 +85,7 @@ class Ends(NamedTuple):
         return "above" if self.low > HALF else "below" if self.high < HALF else "open"
 
 
-def answer(cell: MatrixRunCell, interval: str = AUTO) -> str:
+def answer(cell: ScoredCell, interval: str = AUTO) -> str:
     """Return whether a cell's player uses what it knows: one of `SHORT`.
 
     An undecided answer is followed by what would decide it, as in "undecided: about 12 more
@@ -90,7 +93,7 @@ def answer(cell: MatrixRunCell, interval: str = AUTO) -> str:
 
     Parameters
     ----------
-    cell : MatrixRunCell
+    cell : ScoredCell
     interval : str
         As for `Run.rows`. Of cells whose episodes are no sample the scores decide alone.
 
@@ -100,38 +103,42 @@ def answer(cell: MatrixRunCell, interval: str = AUTO) -> str:
     >>> player = {"kind": "simulated", "name": "knows, acts at random", "p": 1.0, "q": 0.0}
     >>> experiment = {"games": "RPS", "subjects": ["rmax", player]}
     >>> with tempfile.TemporaryDirectory() as folder, tomeval.run(experiment, folder) as run:
-    ...     [answer(cell) for cell in matrix_cells(run)]
+    ...     [answer(cell) for cell in run.cells]
     ['knows and uses', 'knows, does not use']
     """
     if not len(cell.episodes):
         return NO_EPISODE
     if rates_of(cell.store, [cell.number])[INVALID.name] == 1:
         return UNREAD  # chance played in the player's place
-    scored = cell.estimate((*SCORES, *SCORE_PARTS), interval)
-    exact = cell.each_once
+    scored = cell.estimate([cell.deciding.get(n, f"{n}_percent") for n in _NAMES], interval)
+    exact, told = cell.each_once, cell.scores
     columns = (scored.mean, *((scored.mean,) * 2 if exact else (scored.low, scored.high)))
-    names = ("knows", "uses", "plays", "replies", "plans")
     ends = {
         name: Ends(*map(float, row))
-        for name, row in zip(names, zip(*columns, strict=True), strict=True)
+        for name, row in zip(_NAMES, zip(*columns, strict=True), strict=True)
     }
-    predicted = cell.played.predicted
-    asked = predicted is not None and bool((predicted != NONE).any())
-    said = words(ends, asked, bool(cell.partners))
+    if told.floor:  # what lies below can lie above
+        ends |= {n: ends[n]._replace(high=math.inf) for n in ("uses", "plays")}
+    said = told.lacks or words(ends, told.asked, certain="uses" in cell.deciding)
     if not exact and cell.units < FEWEST and not said.startswith("–"):
-        return f"{UNDECIDED}: at least {FEWEST} episodes are needed"
-    return said if said != UNDECIDED else _undecided(ends, cell.units)
+        unit = cell.domain.compare.unit
+        return f"{UNDECIDED}: at least {FEWEST} {unit}s are needed"
+    if said != UNDECIDED:
+        return said
+    return f"{said}: {told.floor}" if told.floor else _undecided(ends, cell)
 
 
-def words(ends: Mapping[str, Ends], asked: bool = True, known: bool = True) -> str:
+def words(ends: Mapping[str, Ends], asked: bool = True, certain: bool = False) -> str:
     """Return the answer from the scores and their intervals.
 
     Parameters
     ----------
     ends : mapping of str to Ends
         ``knows``, ``uses``, ``plays``, ``replies`` and ``plans``.
-    asked, known : bool
-        Whether predictions were asked for, and whether the partner is known.
+    asked : bool
+        Whether predictions were asked for.
+    certain : bool
+        Whether the best reply to what others do, if certain, is what *uses* is measured by alone.
 
     Examples
     --------
@@ -141,8 +148,6 @@ def words(ends: Mapping[str, Ends], asked: bool = True, known: bool = True) -> s
     ('knows, does not use', 'knows, plays badly (no use to see here)', 'does not know')
     """
     side = {name: of.side for name, of in ends.items()}
-    if not known:
-        return UNKNOWN
     if not asked:
         return {"above": PLAYS_WELL, "below": PLAYS_BADLY, "none": NO_STAKE}.get(
             side["plays"], UNDECIDED
@@ -153,13 +158,15 @@ def words(ends: Mapping[str, Ends], asked: bool = True, known: bool = True) -> s
         return NO_STAKE
     if side["knows"] == "open":
         return UNDECIDED
-    return _who_knows(side) if side["knows"] == "above" else _who_does_not(side)
+    return _who_knows(side, certain) if side["knows"] == "above" else _who_does_not(side)
 
 
-def _who_knows(side: Mapping[str, str]) -> str:
+def _who_knows(side: Mapping[str, str], certain: bool) -> str:
     """Return the answer for a player whose predictions are good."""
     if side["uses"] == "above":
         blind = side["replies"] == "above" and side["plans"] == side["plays"] == "below"
+        if certain and side["plays"] == "below" and not blind:
+            return CERTAIN
         return SHORT_SIGHTED if blind else USES
     if side["uses"] == "below":
         # The best response to a partner that draws need not reply to its likeliest move.
@@ -180,9 +187,9 @@ def _who_does_not(side: Mapping[str, str]) -> str:
     return MISLED if side["uses"] == "above" else IGNORANT
 
 
-def _undecided(ends: Mapping[str, Ends], units: int) -> str:
+def _undecided(ends: Mapping[str, Ends], cell: ScoredCell) -> str:
     """Say how many more episodes would move the intervals that decide away from `HALF`."""
-    more: float = 0.0
+    more, units, unit = 0.0, cell.units, cell.domain.compare.unit
     deciding: tuple[str, ...] = ("knows", "plays", "uses")
     if ends["knows"].score > HALF:
         both = ends["uses"].side == "below"
@@ -194,9 +201,9 @@ def _undecided(ends: Mapping[str, Ends], units: int) -> str:
         distance, half = abs(score - HALF), score - low if score > HALF else high - score
         more = max(more, units * ((half / distance) ** 2 - 1) if distance else math.inf)
     if more > _MOST_MORE:
-        return f"{UNDECIDED}: more than {_MOST_MORE:,} more episodes"
+        return f"{UNDECIDED}: more than {_MOST_MORE:,} more {unit}s"
     count = max(1, math.ceil(more))
-    return f"{UNDECIDED}: about {count} more episode{'s' if count > 1 else ''}"
+    return f"{UNDECIDED}: about {count} more {unit}{'s' if count > 1 else ''}"
 
 
 def plain(text: str) -> str:
@@ -204,35 +211,45 @@ def plain(text: str) -> str:
     return text.partition(":")[0]
 
 
-def rows(run: Run, interval: str = AUTO, reference: str | None = None) -> list[dict[str, Any]]:
-    """Return a row per cell: the scores and the published measures with intervals, the answer.
+def verdict(published: Sequence[str], spare: Sequence[str] = ()) -> Verdict:
+    """Return how a domain of scored cells tells whether players use what they know.
 
-    None if no cell has a score.
+    Its first screen has the scores, the `published` measures, and the answer; `spare` are columns
+    that a narrow terminal leaves out.
     """
-    names = [name for name in (*SCORES, *PUBLISHED) if name in run.measures]
-    if not run.scores:
-        return []
-    return [
-        {
-            **cell.columns,
-            "episodes": len(cell.episodes),
-            **flat(names, cell.estimate(names, interval, reference)),
-            "answer": answer(cell, interval),
-        }
-        for cell in matrix_cells(run)
-    ]
+
+    def rows(run: Run, interval: str = AUTO, reference: str | None = None) -> Rows:
+        names = [name for name in (*SCORES, *published) if name in run.measures]
+        if not run.scores:
+            return []
+        return [
+            {
+                **cell.columns,
+                "episodes": len(cell.episodes),
+                **flat(names, cell.estimate(names, interval, reference)),
+                "answer": answer(cell, interval),
+            }
+            for cell in scored_cells(run)
+        ]
+
+    return Verdict(rows, lines, RULE, SHORT, answer, tuple(spare))
+
+
+def scored_cells(run: Run) -> list[ScoredCell]:
+    """Return the cells of a run that have scores."""
+    return [cell for cell in run.cells if isinstance(cell, ScoredCell)]
 
 
 def lines(run: Run) -> list[str]:
     """Return a line per player with complete episodes: its scores, and the answer by task."""
-    tasks: dict[str, list[MatrixRunCell]] = {}
-    for cell in matrix_cells(run) if run.scores else ():
+    tasks: dict[str, list[ScoredCell]] = {}
+    for cell in scored_cells(run) if run.scores else ():
         if len(cell.episodes):
             tasks.setdefault(cell.title, []).append(cell)
     return [f"{name}: {_scored(cells)}: {_answered(cells)}" for name, cells in tasks.items()]
 
 
-def _scored(cells: list[MatrixRunCell]) -> str:
+def _scored(cells: Sequence[ScoredCell]) -> str:
     """Return the mean scores over the tasks in which there are any."""
     said = []
     for name in SCORES:
@@ -243,16 +260,16 @@ def _scored(cells: list[MatrixRunCell]) -> str:
     return ", ".join(said) or "no score"
 
 
-def _answered(cells: list[MatrixRunCell]) -> str:
+def _answered(cells: Sequence[ScoredCell]) -> str:
     """Return the answers and in which tasks, or in how many, the commonest first."""
     answers = [answer(cell) for cell in cells]
     if len(cells) == 1:
         return answers[0]
-    vary = [n for n in _TASK if len({cell.columns[n] for cell in cells}) > 1]
+    tasks = [cell.shown_task for cell in cells]
+    vary = [n for n in tasks[0] if len({task[n] for task in tasks}) > 1]
     where: dict[str, list[str]] = {}
-    for text, cell in zip(answers, cells, strict=True):
-        task = ", ".join(str(cell.columns[name]) for name in vary)
-        where.setdefault(plain(text), []).append(task)
+    for text, task in zip(answers, tasks, strict=True):
+        where.setdefault(plain(text), []).append(", ".join(str(task[name]) for name in vary))
     if len(where) == 1:
         whole = "both tasks" if len(cells) == 2 else f"all {len(cells)} tasks"
         return f"{next(iter(where))} ({whole})"
@@ -262,7 +279,3 @@ def _answered(cells: list[MatrixRunCell]) -> str:
         f"{text} ({', '.join(names) if few else f'{len(names)} of {len(cells)}'})"
         for text, names in ordered
     )
-
-
-SPARE = (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])
-VERDICT = Verdict(rows, lines, RULE, SHORT, answer, SPARE)

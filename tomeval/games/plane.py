@@ -1,4 +1,4 @@
-"""Figures that need the game: players in the plane of *knows* and *uses*, here, and `curves`."""
+"""Players of any game with scores in the plane of *knows* and *uses*."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.numbers import number
-from tomeval.games.matrix.answer import HALF, answer
-from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.games.answer import HALF, answer, scored_cells
+from tomeval.games.scores import ScoredCell
 from tomeval.plots.drawing import (
     DEFAULT,
     Drawing,
@@ -53,7 +53,7 @@ _REGIONS = (
 
 def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw *knows* across and *uses* up, a point per player and task with both intervals."""
-    seen = [cell for cell in matrix_cells(run) if has_values(cell, SCORED)]
+    seen = [cell for cell in scored_cells(run) if has_values(cell, SCORED)]
     if not seen:
         return []
     title = f"Knows and uses: {all_words(seen)}"
@@ -62,9 +62,9 @@ def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     return [Drawing("plane", "plane", figure, title, caption, _describe(seen, options))]
 
 
-def _caption(run: Run, seen: Sequence[MatrixRunCell], options: Options) -> str:
+def _caption(run: Run, seen: Sequence[ScoredCell], options: Options) -> str:
     """Say what is drawn, what the lines are, and which players are missing and why."""
-    blind = [c for c in matrix_cells(run) if len(c.episodes) and not has_values(c, SCORED)]
+    blind = [c for c in scored_cells(run) if len(c.episodes) and not has_values(c, SCORED)]
     means = [measured(cell, SCORED, options).mean for cell in seen]
     beyond = sum(bool((mean < LOW).any() or (mean > HIGH).any()) for mean in means)
     words = [
@@ -81,7 +81,7 @@ def _caption(run: Run, seen: Sequence[MatrixRunCell], options: Options) -> str:
     return " ".join(words)
 
 
-def _describe(seen: Sequence[MatrixRunCell], options: Options) -> str:
+def _describe(seen: Sequence[ScoredCell], options: Options) -> str:
     """Say both scores and the answer of every point."""
     parts = []
     for cell in seen:
@@ -92,7 +92,7 @@ def _describe(seen: Sequence[MatrixRunCell], options: Options) -> str:
 
 
 @in_style
-def _figure(cells: Sequence[MatrixRunCell], looks: Looks, options: Options, title: str) -> Figure:
+def _figure(cells: Sequence[ScoredCell], looks: Looks, options: Options, title: str) -> Figure:
     figure, (axes,) = new_figure(options.width, 0.9 * options.width)
     _regions(axes)
     for cell in cells:
@@ -119,7 +119,7 @@ def _regions(axes: Axes) -> None:
         axes.text(x, y, text, ha="left", va="top" if top else "bottom", **look)
 
 
-def _point(axes: Axes, cell: MatrixRunCell, style: dict[str, Any], options: Options) -> None:
+def _point(axes: Axes, cell: ScoredCell, style: dict[str, Any], options: Options) -> None:
     """Draw one player in one task, with the crossing intervals."""
     mean, _, low, high = (np.clip(part, LOW, HIGH) for part in measured(cell, SCORED, options))
     ends = np.nan_to_num(np.stack([mean - low, high - mean]))
@@ -134,7 +134,7 @@ class Looks:
     """
 
     def __init__(self, cells: Sequence[RunCell]) -> None:
-        pairs = [(cell.player, str(cell.columns["model"])) for cell in cells]
+        pairs = [(cell.player, cell.own_model) for cell in cells]
         models = list(dict.fromkeys(model for _, model in pairs if model))
         same = len({cell.title for cell in cells}) == len(set(pairs))
         self.models = models if same and 1 < len(models) <= len(FILLINGS) else []
@@ -145,7 +145,7 @@ class Looks:
         """Return the look of a cell's point."""
         if not self.models:
             return point_style(self.subjects.index(cell.title))
-        model = str(cell.columns["model"])
+        model = cell.own_model
         filling = self.models.index(model) if model else 0
         return point_style(self.subjects.index(cell.player), filling)
 
@@ -164,7 +164,7 @@ class Looks:
             if name in players
         ]
         grey = {"marker": "o", "color": "0.4", "markersize": 5.5}
-        models = {str(cell.columns["model"]) for cell in cells}
+        models = {cell.own_model for cell in cells}
         for index, model in enumerate(self.models):
             if model in models:
                 look = point_style(0, index) | grey

@@ -8,52 +8,50 @@ from importlib import import_module
 
 import pytest
 
-from tomeval.core import extensions, plugins
+from tomeval.core import parts
 from tomeval.core.errors import TomevalError
-from tomeval.core.extensions import (
-    KINDS,
-    PER_DOMAIN,
-    Extension,
+from tomeval.core.parts import (
+    ADDED,
+    Analysis,
+    CommandPart,
     NotInstalled,
+    known,
     named,
+    part,
+    register,
     resolved,
     shipped,
 )
-from tomeval.runs.outside import figures_of
 
 
 @pytest.fixture
 def clean(monkeypatch):
     """Forget what a test adds."""
-    monkeypatch.setattr(plugins, "_STATE", plugins._Loaded())
+    monkeypatch.setattr(parts, "_STATE", parts._Loaded())
     yield
     for name in set(sys.modules):
         if name.startswith("tomeval_plugin"):
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("name", shipped())
-def test_what_the_table_says_is_there(name) -> None:
-    extension = shipped()[name]
-    assert extension.name == name
-    assert extension.about
-    assert set(extension.data) <= {domain for kind in PER_DOMAIN for domain in extension[kind]}
-    for kind in KINDS:
-        for part in extension[kind]:
-            made = extension.resolve(kind, part)
-            if kind in ("lists", "engines", "portions", "loggers", "commands", "runs"):
-                assert callable(made.run if isinstance(made, extensions.CommandPart) else made)
-            elif kind == "exporters":
-                assert callable(resolved(made.write))
-            elif kind == "comparisons":
-                assert callable(made.table)
-    drawn = {name for domain in extension["figures"] for name in figures_of(extension, domain)}
-    assert {*extension.first_figures} <= drawn
+@pytest.mark.parametrize("kind", ADDED)
+def test_what_the_table_says_is_there(kind) -> None:
+    for name in known(kind):
+        made = part(kind, name)
+        if isinstance(made, Analysis):
+            assert all(resolved(one) is not None for one in made[:3])
+            assert all(one is None or callable(resolved(one)) for one in made[3:])
+        elif kind in ("lists", "engines", "loggers", "commands", "runs"):
+            assert callable(made.run if isinstance(made, CommandPart) else made)
+        elif kind == "exporters":
+            assert callable(resolved(made.write))
+        elif kind == "comparisons":
+            assert callable(made.table)
 
 
 MINE = '''
-import typer
-from tomeval.core.extensions import CommandPart, Compared, Extension, Exporter
+"""What a test needs."""
+from tomeval.core.parts import CommandPart, Compared, Exporter, register
 
 def greet(name: str) -> None:
     """Greet somebody."""
@@ -78,14 +76,11 @@ def write(run, out, mood=""):
     (out / "mood.txt").write_text(mood + str(len(run.cells)))
     return [out / "mood.txt"]
 
-EXTENSION = Extension(
-    "mine",
-    "what a test needs",
-    commands={"greet": greet, "play chess": CHESS},
-    lists={"words": words},
-    exporters={"mood": Exporter(write, "a mood", ("mood",))},
-    comparisons={"counted": Compared(counted, ("--by",))},
-)
+register("commands", "greet", greet)
+register("commands", "play chess", CHESS)
+register("lists", "words", words)
+register("exporters", "mood", Exporter(write, "a mood", ("mood",)))
+register("comparisons", "counted", Compared(counted, ("--by",)))
 '''
 
 
@@ -106,7 +101,7 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) 
     assert "no such option: --horizon" in call("play", "chess", "--horizon", 3)[2]
     assert "quince" in call("list", "words")[1]
     assert "words of this test" in call("list")[1]
-    assert "what a test needs" in call("list", "extensions")[1]
+    assert "What a test needs." in call("list", "extensions")[1]
     assert "a mood" in call("list", "formats")[1]
     folder = tmp_path / "run"
     run({"games": "RPS", "subjects": "random", "episodes": 1, "horizon": 2}, folder).close()
@@ -147,7 +142,7 @@ def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> Non
         dict.fromkeys(("encoder", "decoder", "interceptor"), seat),
         lambda text: {"luck": int(text)},
     )
-    extensions.add(Extension("lucky", players={"decrypto lucky": kind}))
+    register("players", "decrypto lucky", kind)
     assert table_from_spec("lucky:3") == {"kind": "lucky", "luck": 3}
     data = {"domain": "decrypto", "episodes": 2, "players": {"a": {"kind": "lucky"}}}
     with run(data, tmp_path / "run") as opened:
@@ -174,8 +169,8 @@ def test_engines_and_models_come_from_extensions(clean) -> None:
         def __init__(self, address, replicas=1):
             self.given = address, replicas
 
-    models = {"parrot": Backend(opener, "parrot:WORD", about="says it")}
-    extensions.add(Extension("mine", models=models, engines={"nowhere": Nowhere}))
+    register("models", "parrot", Backend(opener, "parrot:WORD", about="says it"))
+    register("engines", "nowhere", Nowhere)
     assert make_engine("nowhere:here", replicas=3).given == ("here", 3)
     assert "nowhere" in named("engines")
     assert model_name("parrot:J") == "parrot:J"
@@ -210,14 +205,10 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
     file = tmp_path / "own.toml"
     file.write_text('games = "RPS"\nsubjects = ["first_one"]\nepisodes = 1\nhorizon = 2\n')
     load_prompts.cache_clear()
-    extension = Extension(
-        "players",
-        subjects={"first_one": First},
-        strategies={"Calm": Calm},
-        prompts={"twice": tmp_path / "set"},
-        experiments={"own_one": file},
-    )
-    extensions.add(extension)
+    register("subjects", "first_one", First)
+    register("strategies", "Calm", Calm)
+    register("prompts", "twice", tmp_path / "set")
+    register("experiments", "own_one", file)
     try:
         assert experiment_path("own_one") == file
         assert "own_one" in shipped_experiments()
@@ -226,34 +217,42 @@ def test_players_prompts_and_experiments_come_from_extensions(clean, tmp_path) -
         assert parse_strategy("S2A + calm + CoT").name == "S2A + Calm + CoT"
         assert "twice" in prompt_sets("matrix")
         assert load_prompts("matrix", "twice").sha256() != load_prompts("matrix").sha256()
-        with pytest.raises(TomevalError, match="'first_one' is taken by the extension 'players'"):
-            extensions.add(Extension("others", subjects={"first_one": First}))
-        with pytest.raises(TomevalError, match="'rmax' is taken by tomeval"):
-            extensions.add(Extension("others", subjects={"rmax": First}))
+        with pytest.raises(TomevalError, match=r"subject 'rmax': the name is taken by .*RMax"):
+            register("subjects", "rmax", First)
     finally:
         load_prompts.cache_clear()
         forget("calm")
 
 
 def test_names_are_taken_once(clean) -> None:
-    extensions.add(Extension("one", lists={"words": print}))
-    with pytest.raises(TomevalError, match="'words' is taken by the extension 'one'"):
-        extensions.add(Extension("two", lists={"words": print}))
-    with pytest.raises(TomevalError, match="a name may have only letters"):
-        extensions.add(Extension("no name"))
-    extensions.add(Extension("one", lists={"words": len}))  # itself again
-    assert extensions.part("lists", "words") is len
+    register("lists", "words", print)
+    with pytest.raises(TomevalError, match=r"list 'words': the name is taken by builtins\.print"):
+        register("lists", "words", len)
+    with pytest.raises(TomevalError, match="taken by the extension 'regression'"):
+        register("comparisons", "regression", print)
+    with pytest.raises(TomevalError, match="cannot be shown"):
+        register("lists", "\n", print)
+    with pytest.raises(TomevalError, match=r"unknown kind of part 'list' .did you mean 'lists'"):
+        register("list", "words", print)
+    register("lists", "words", print)  # itself again
+    assert part("lists", "words") is print
 
 
 def test_one_that_is_not_here_is_one_line(clean, monkeypatch, tomeval) -> None:
-    gone = Extension("gone", "is gone", commands={"gone": "tomeval.extensions.gone.away:go"})
+    from tomeval.extensions import Extension
+
+    gone = Extension("is gone", commands={"gone": "tomeval.extensions.gone.away:go"})
     monkeypatch.setitem(shipped(), "gone", gone)
-    with pytest.raises(NotInstalled, match="the extension 'gone' cannot be loaded"):
-        extensions.part("commands", "gone")
-    code, _, errors = tomeval("gone", "--fast")
-    assert code == 2
-    assert errors.startswith("tomeval: the extension 'gone' cannot be loaded")
-    assert "is not here: is gone" in " ".join(tomeval("list", "extensions")[1].split())
+    parts._shipped.cache_clear()
+    try:
+        with pytest.raises(NotInstalled, match="the extension 'gone' cannot be loaded"):
+            part("commands", "gone")
+        code, _, errors = tomeval("gone", "--fast")
+        assert code == 2
+        assert errors.startswith("tomeval: the extension 'gone' cannot be loaded")
+        assert "is not here: is gone" in " ".join(tomeval("list", "extensions")[1].split())
+    finally:
+        parts._shipped.cache_clear()
 
 
 def test_every_line_of_the_table_has_its_folder() -> None:

@@ -1,0 +1,148 @@
+"""Cells of games of seats: who plays in which slot, how they are seated, and a game played."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tomeval.games.play import Table, play_game
+from tomeval.games.played import PlayedGame
+from tomeval.games.running import naming_game
+from tomeval.games.seats import Beliefs, Chair, Door, Seat, chance_of_previews
+from tomeval.games.solver import Solver
+from tomeval.models.base import Model
+from tomeval.runs.domain import Cell, Player
+
+RECORD = "record"
+"""What a slot that answers as recorded is called, where others have a player."""
+
+
+@dataclass(frozen=True, eq=False)
+class GameCell(Cell):
+    """Players by slot, at one seed; a slot without a player (None) answers as recorded."""
+
+    experiment: Any
+    players: tuple[Any, ...]
+    seed: int
+    on_invalid: str
+
+    @property
+    @abstractmethod
+    def slots(self) -> tuple[str, ...]:
+        """The players' places, wherever they sit."""
+
+    @property
+    @abstractmethod
+    def data(self) -> dict[str, Any]:
+        """What defines it besides seed, templates, and what an invalid answer does."""
+
+    @abstractmethod
+    def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
+        """Return which deal an episode plays, and the seat of every player."""
+
+    @abstractmethod
+    def chance(self, episode: int, slot: int) -> np.random.Generator:
+        """Return a player's own chance, which does not depend on who else plays."""
+
+    @abstractmethod
+    def called(self, episode: int) -> str:
+        """Return the name of an episode: seeds of requests derive from it."""
+
+    @abstractmethod
+    def scripted(self, slot: int, chair: Chair) -> Seat:
+        """Seat a player without a model."""
+
+    @abstractmethod
+    def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
+        """Return what else a `Table` has in an episode, by its fields."""
+
+    @abstractmethod
+    def solver(self, episode: int) -> Solver | None:
+        """Return the solver of the subject's seat; None if the others are not known."""
+
+    def beliefs(self, episode: int) -> Beliefs:
+        """Return the chance of what is planted in an episode."""
+        return chance_of_previews
+
+    @property
+    def attempts(self) -> int:
+        """How often a decision is asked for; 0: as the player's options say."""
+        return 0
+
+    @property
+    def seats(self) -> Mapping[str, Player | None]:
+        """The players by slot."""
+        return dict(zip(self.slots, self.players, strict=True))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Who plays, by slot."""
+        return tuple(RECORD if one is None else one.name for one in self.players)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells this cell from the others."""
+        return (*self.names, str(self.seed), self.on_invalid)
+
+    @property
+    def language_models(self) -> dict[str, Any]:
+        """The players with a model, by slot."""
+        return {slot: one for slot, one in self.seats.items() if one is not None and one.model}
+
+    @property
+    def scores(self) -> bool:
+        """Whether any model scores labels."""
+        models = self.language_models.items()
+        return any(one.llm_options.strategy_in(slot).scores for slot, one in models)
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """The cell as JSON-ready data."""
+        hashes = {one.templates(slot) for slot, one in self.language_models.items()}
+        more = {"on_invalid": self.on_invalid, "seed": self.seed}
+        data = {**self.data, **more, "templates": " ".join(sorted(hashes))}
+        definition: dict[str, Any] = json.loads(json.dumps(data))
+        return definition
+
+    def seat(self, episode: int, slot: int, models: Mapping[str, Model], door: Door) -> Seat:
+        """Seat one player, given models by slot."""
+        name, player = self.slots[slot], self.players[slot]
+        chair = Chair(
+            self.seated(episode)[1][slot],
+            self.chance(episode, slot),
+            models.get(name),
+            f"{self.called(episode)}/{name}",
+            self.experiment.base,
+            door,
+            self.attempts,
+        )
+        return player.llm_options.seat(chair, name) if player.model else self.scripted(slot, chair)
+
+    def new_table(
+        self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
+    ) -> Table:
+        """Seat all players for one game."""
+        door = Door(self.beliefs(episode))
+        players = [
+            None
+            if player is None
+            else self.seat(episode, slot, models, door if not slot else Door())
+            for slot, player in enumerate(self.players)
+        ]
+        more = self.setting(episode, on_step)
+        seats = self.seated(episode)[1]
+        return Table(players=players, seats=seats, door=door, side_by_side=bool(models), **more)
+
+    async def play(
+        self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
+    ) -> PlayedGame:
+        """Play one game."""
+        with naming_game(f"{', '.join(self.key)}, game {episode}"):
+            table = self.new_table(episode, models, on_step)
+            return await play_game(table, episode, self.seated(episode)[0])
