@@ -51,17 +51,6 @@ def test_options_that_make_no_sense_are_one_line(game, table, said):
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
-    [
-        ({"payoffs": {"R": "3"}}, "games.g: payoffs.R: input should be a valid number, is '3'"),
-        ({"scale": 1e308}, "scale: input should be less than or equal to 1000000000"),
-    ],
-)
-def test_payoffs_are_finite_numbers(rules, said):
-    assert said in refused("ipd3", {"kind": "grim"}, {"kind": "grim"}, rules)
-
-
-@pytest.mark.parametrize(
     ("lineup", "said"),
     [
         ({}, "x.toml: nothing to play: add [[lineups]]"),
