@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from fake_server import FakeServer
 
+import tomeval as package
+
 EXPERIMENT = 'name = "mine"\ngames = ["RPS"]\nsubjects = ["rmax"]\n'
 FILES = [
     ("own.toml", 'game = ["RPS"]\nsubjects = ["rmax"]\n', "'game' (did you mean 'games'?)"),
@@ -71,13 +73,23 @@ NO_RUN = [
 ]
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with an experiment, a run of it, and a file that is neither."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "mine.toml").write_text(EXPERIMENT + "horizon = 3\nepisodes = 2\n")
+    package.run(folder / "mine.toml", folder / "runs" / "mine").close()
+    (folder / "log.csv").write_text("episode,step\n")
+    return folder
+
+
 @pytest.fixture
-def played(tomeval, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text(EXPERIMENT + "horizon = 3\nepisodes = 2\n")
-    assert tomeval("run", "mine.toml")[0] == 0
-    for name in ("log.csv", "notes.txt"):
-        (tmp_path / name).write_text("episode,step\n")
+def played(home, monkeypatch):
+    """Stand in that folder, in which nothing is made."""
+    monkeypatch.chdir(home)
+    before = sorted(home.rglob("*"))
+    yield
+    assert sorted(home.rglob("*")) == before
 
 
 @pytest.mark.parametrize(("name", "message"), NO_RUN)
@@ -112,6 +124,15 @@ MISTAKES = [
     ("run mine.toml --set horizon=many", "horizon.0: input should be a valid integer, is 'many'"),
     ("run mine.toml --set games=RSP", "games[0]: unknown game 'RSP' (did you mean 'RPS'?)"),
     ("run mine.toml --model pocket", "no player is a language model, so --model replaces nothing"),
+    ("run none.toml", "none.toml: no such file"),
+    ("run known_players --set episodes=0", "episodes"),
+    ("run known_players --workers 0", "workers must be at least 1"),
+    ("run known_players --max-calls 9", "are for served models; none plays here"),
+    ("prompt", "name a strategy"),
+    ("prompt QA --cell 1", "need --experiment"),
+    ("prompt QA --experiment quickstart", "leave out the strategy"),
+    ("prompt --game IPD --experiment quickstart", "--game and --prompts"),
+    ("prompt --cell 99 --experiment quickstart", "no cell 99, there are"),
     ("bounds IPD tit_for_tats", "(did you mean 'tit_for_tat'?)"),
     ("prompt QAA", "strategy 'QAA' cannot be read (did you mean 'QA'?)"),
 ]
