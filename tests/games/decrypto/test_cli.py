@@ -119,7 +119,7 @@ def drawn(small):
 
 
 def test_every_figure_of_its_own_and_of_every_domain(drawn) -> None:
-    assert {drawing.name for drawing in drawn.values()} == {"perspective", "forest", "differences"}
+    assert {one.name for one in drawn.values()} == {"plane", "perspective", "forest", "differences"}
 
 
 def test_lines_show_the_rows_of_the_table(small, drawn) -> None:
