@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import toy_domain  # noqa: F401 (registers the domain)
 from support import scripts
 
 EXPERIMENT = """
