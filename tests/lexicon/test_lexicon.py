@@ -183,3 +183,12 @@ def test_faulty_files(tmp_path, name, data, message) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(TomevalError, match=message):
         read_embedding_file(tmp_path / name, WORDS)
+
+
+def test_too_short_or_repeated_lists() -> None:
+    with pytest.raises(TomevalError, match="needs 4 keywords, but the list has 3"):
+        WordLists(("a", "b", "c"), ("d",))
+    with pytest.raises(TomevalError, match="hint bank is empty"):
+        WordLists(("a", "b", "c", "d"), ())
+    with pytest.raises(TomevalError, match="hints: 'D' is listed twice"):
+        WordLists(("a", "b", "c", "d"), ("d", "D"))

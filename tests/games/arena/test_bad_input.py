@@ -68,3 +68,14 @@ def test_line_ups_that_cannot_be_played(lineup, said):
     with pytest.raises(TomevalError) as caught:
         make_experiment(data, where="x.toml").expand()
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("game", "rules", "player", "said"),
+    [
+        ("blotto", {"fields": 7, "units": 75}, "uniform", "divided in 324,540,216 ways"),
+        ("ipd3", {"talk": 0}, "believer", "talk = 0"),
+    ],
+)
+def test_rules_that_a_game_or_a_player_cannot_have(game, rules, player, said):
+    assert said in refused(game, {"kind": player}, {"kind": player}, rules)
