@@ -120,35 +120,6 @@ def test_what_is_not_there_is_named(tomeval, folder, options, message) -> None:
     assert message in errors
 
 
-# --- bad input ------------------------------------------------------------------------------------
-
-BAD = [
-    (["run", "none.toml"], "none.toml: no such file"),
-    (["run", "known_players", "--set", "episodes=0"], "episodes"),
-    (["run", "known_players", "--workers", "0"], "workers must be at least 1"),
-    (["table", "none"], "not a run folder"),
-    (["run", "known_players", "--max-calls", "9"], "are for served models; none plays here"),
-    (["prompt"], "name a strategy"),
-    (["prompt", "QA", "--cell", "1"], "need --experiment"),
-    (["prompt", "QA", "--experiment", "quickstart"], "leave out the strategy"),
-    (["prompt", "--game", "IPD", "--experiment", "quickstart"], "--game and --prompts"),
-    (["prompt", "--cell", "99", "--experiment", "quickstart"], "no cell 99, there are"),
-    (["prompt", "QA", "--set", "horizon=-1"], "horizon"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda x: " ".join(x)[:40])
-def test_bad_input_is_one_message_and_code_two(tomeval, tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    code, out, errors = tomeval(*arguments)
-    assert code == 2
-    assert out == ""
-    assert message in errors
-    assert errors.startswith("tomeval: ")
-    assert len(errors.splitlines()) == 1
-    assert list(tmp_path.iterdir()) == []  # nothing is made before the input is checked
-
-
 # --- as a process ---------------------------------------------------------------------------------
 
 

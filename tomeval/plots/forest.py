@@ -123,7 +123,7 @@ def forest_figure(page: Page, measure: Measure, title: str, options: Options) ->
     axis = f"{axis_name(measure)}{better_side(measure)}"
     series = [Series("", _POINT), Series("", _POINT | {"marker": "D", "color": BASELINE})]
     return dots_figure(
-        title, panels, page.subjects, axis, series, options, gap=0, finish=finish, handles=handles
+        title, panels, page.subjects, axis, series, options, finish=finish, handles=handles
     )
 
 

@@ -23,7 +23,6 @@ from tomeval.games.matrix.commands import Horizon
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.play import play_episode_async
-from tomeval.games.matrix.steps import Episode
 from tomeval.games.matrix.subjects import Subject
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
@@ -91,17 +90,14 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
             episode = len(store.episodes(0))
             store.begin(experiment.identity(), episode + 1)
             add_session(store, 0)
-            which = int(cell.setup.draw_partners(episode, 1)[0])
-            played = Episode(cell.setup.game, episode, which)
             match = _Match(console)
             console.say("Type ? for help at any time.")
-            sit = match.sit
             try:
-                run_now(play_episode_async(cell.setup, episode, on_seated=sit, kept=played))
+                record = run_now(play_episode_async(cell.setup, episode, on_seated=match.sit))
             except (QuitGame, KeyboardInterrupt):
                 console.say("\nThe game was not finished, and is not kept.")
                 return False
-            store.add(0, [played.record])
+            store.add(0, [record])
             match.end()
             return True
         finally:
