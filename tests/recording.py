@@ -186,7 +186,7 @@ FILES: dict[str, list[str]] = {
     "beyond_probabilistic": MATRIX,
     "decrypto_quickstart": ["episodes=20"],
     "fresh_quickstart": ["horizon=2", "episodes=3"],
-    "internal_quickstart": ["horizon=3", "episodes=12", "internal.pairs=10"],
+    "internal_quickstart": ["horizon=3", "episodes=12"],
     "known_models": ["horizon=3", "episodes=2"],
     "known_players": ["horizon=20", "episodes=8"],
     "pocket_dissociation": MATRIX,

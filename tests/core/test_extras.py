@@ -84,7 +84,6 @@ MISSING = {
     ),
     "parquet": (["export", "runs/mine", "--format", "parquet", "--out", "steps.parquet"],),
     "inspect": (["run", "my.toml", "--model", "inspect:openai/gpt-5"],),
-    "internal": (["plan", "my.toml", "--model", "pocket", "--set", "internal=true"],),
     "wandb": (["run", "my.toml", "--model", "scripted:replies.json", "--log", "wandb"],),
     "ray": (["run", "my.toml", "--model", "scripted:replies.json", "--engine", "ray"],),
 }

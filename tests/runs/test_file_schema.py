@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from support import ROOT
 
 from tomeval.runs.domain import Domain, get_domain
-from tomeval.runs.experiment import Experiment, keys_of, tables_of
+from tomeval.runs.experiment import Experiment
 
 SHIPPED = ("matrix", "decrypto", "arena")
 FILES = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
@@ -38,11 +38,11 @@ def experiment_schema(domain: Domain) -> Json:
     It is that of pydantic, with what docstrings say of the keys. A file that fits can still be
     refused: what stands in tables of games and players is checked when it is loaded.
     """
-    keys = keys_of(domain)
+    keys = domain.experiment
     schema = keys.model_json_schema(ref_template="#/definitions/{model}")
     definitions = schema.pop("$defs", {})
     _describe(schema, keys)
-    for table in tables_of(keys).values():
+    for table in keys.tables().values():
         if table.__name__ in definitions:
             _describe(definitions[table.__name__], table)
     schema["properties"]["domain"]["const"] = domain.name
@@ -120,7 +120,7 @@ def test_the_shipped_schema_is_that_of_the_keys(domain) -> None:
 @pytest.mark.parametrize("domain", SHIPPED)
 def test_every_key_and_every_option_is_described(domain) -> None:
     schema = stored(domain)
-    assert set(schema["properties"]) == set(keys_of(get_domain(domain)).model_fields)
+    assert set(schema["properties"]) == set(get_domain(domain).experiment.model_fields)
     bare = [name for name, key in schema["properties"].items() if not key.get("description")]
     assert bare == ["domain"] or bare == []
     text = json.dumps(schema)

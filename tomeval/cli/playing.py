@@ -267,8 +267,6 @@ def plan(
         show_table(shown, form)
     if form == "text":
         lines = plan_totals(rows)
-        for table in loaded.extra_tables.values():
-            lines += table.planned(loaded.cells, loaded.per_cell)
         blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH

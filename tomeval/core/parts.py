@@ -36,7 +36,6 @@ KINDS = {
     "partner_sets": "keys of tables that make sets of partners: `PartnerSets`",
     "game_sets": "keys of tables that make sets of matrix games: `GameSets`",
     "games": "games of the arena: `Kind`",
-    "keys": "``DOMAIN KEY``: tables of experiment files, `tomeval.runs.experiment.ExtraTable`",
     "strategies": "subclasses of `Advice`",
     "domains": "kinds of game: `tomeval.runs.domain.Domain`",
     "prompts": "folders with a set of templates for each domain that it words",

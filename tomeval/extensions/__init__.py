@@ -25,10 +25,10 @@ _ADAPTATION = Analysis(
 )
 _INTERNAL = Analysis(
     measures=f"{_HERE}.internal.tables:MEASURES",
-    tables=f"{_HERE}.internal.tables:TABLES",
-    present=f"{_DATA}:has_internal",
+    present=f"{_DATA}:has_states",
     read=f"{_HERE}.internal.tables:kept",
 )
+_STATES = Analysis(tables=f"{_HERE}.internal.tables:TABLES", present=f"{_DATA}:has_local_models")
 _PLANTED = Analysis(
     measures=f"{_HERE}.planted.measures:MEASURES",
     tables=f"{_HERE}.planted.tables:TABLES",
@@ -78,8 +78,7 @@ EXTENSIONS = {
     ),
     "internal": Extension(
         "what activations hold of the partner when the model acts, and whether that is used",
-        analyses={"matrix internal": _INTERNAL},
-        keys={"matrix internal": f"{_HERE}.internal.keys:Internal"},
+        analyses={"matrix internal": _INTERNAL, "matrix states": _STATES},
     ),
     "known": Extension(
         "published games of GPT-4, older models and people (Akata et al. 2025) as runs",

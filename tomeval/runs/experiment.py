@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -19,14 +19,11 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    create_model,
     field_validator,
-    model_validator,
 )
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.outcomes import ON_INVALID
-from tomeval.core.parts import part, parts
 from tomeval.core.resources import experiment_path, read_toml, shown_path
 from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name
@@ -35,35 +32,6 @@ from tomeval.runs.domain import Cell, Domain, get_domain
 
 DEFAULT_DOMAIN = "matrix"
 _LONGEST_NAME = 200
-
-
-class ExtraTable(BaseModel):
-    """A table that an extension adds to the experiments of a domain."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    BARE: ClassVar[bool] = False
-    """Whether ``true`` stands for the table with all defaults."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _true_or_a_table(cls, value: Any) -> Any:
-        if cls.BARE and value is True:
-            return {}
-        if not isinstance(value, Mapping | cls):
-            raise ValueError(f"must be {'true or ' * cls.BARE}a table, is {value!r}")
-        return value
-
-    def check(self, cells: Sequence[Cell]) -> None:
-        """Raise `TomevalError` if it does not fit the cells of its experiment."""
-
-    def planned(self, cells: Sequence[Cell], episodes: int) -> list[str]:
-        """Describe what it will cost, a line each; raise `TomevalError` if out of bounds."""
-        return []
-
-    def defines(self, cell: Cell) -> dict[str, Any]:
-        """Return what of it a cell's episodes depend on, JSON-ready; empty: nothing."""
-        return {}
 
 
 class Experiment(BaseModel):
@@ -173,10 +141,6 @@ class Experiment(BaseModel):
         cells = self.expand()
         if not cells:
             raise TomevalError(f"{self._where}: has no cells to play")
-        with located(self._where):
-            for table in self.extra_tables.values():
-                table.check(cells)
-                table.planned(cells, self.per_cell)
         kept: dict[tuple[str, ...], Cell] = {}
         for cell in cells:
             other = kept.setdefault(cell.key, cell)
@@ -186,12 +150,6 @@ class Experiment(BaseModel):
                 words = ", ".join(filter(None, cell.key))
                 raise TomevalError(f"{self._where}: the same cell appears twice: {words}")
         return list(kept.values())
-
-    @property
-    def extra_tables(self) -> dict[str, ExtraTable]:
-        """The tables of extensions that it has, by key."""
-        values = ((name, getattr(self, name)) for name in type(self).model_fields)
-        return {name: value for name, value in values if isinstance(value, ExtraTable)}
 
     def expand(self) -> Sequence[Cell]:
         """Return the cells of the grid.
@@ -234,13 +192,8 @@ class Experiment(BaseModel):
 
         That is all but `episodes`, which may grow later, and the pace and price of models.
         """
-        data = {"name": self.name, "cells": [self._defined(cell) for cell in self.cells]}
+        data = {"name": self.name, "cells": [cell.definition for cell in self.cells]}
         return dict(_at_any_pace(json.loads(json.dumps(data))))
-
-    def _defined(self, cell: Cell) -> dict[str, Any]:
-        """Return a cell's definition with what tables of extensions say of it."""
-        said = {name: table.defines(cell) for name, table in self.extra_tables.items()}
-        return cell.definition | {name: more for name, more in said.items() if more}
 
 
 def _at_any_pace(data: dict[str, Any]) -> dict[str, Any]:
@@ -255,39 +208,6 @@ def _at_any_pace(data: dict[str, Any]) -> dict[str, Any]:
         else:
             changed[name] = value
     return changed
-
-
-def keys_of(domain: Domain, names: Iterable[str] | None = None) -> type[Experiment]:
-    """Return the keys of a domain's experiments with the tables of extensions among `names`.
-
-    Default: all that extensions add.
-    """
-    own, prefix = domain.experiment, f"{domain.name} "
-    if names is None:
-        names = [key.removeprefix(prefix) for key in parts("keys") if key.startswith(prefix)]
-    extra: dict[str, Any] = {}
-    for name in names:
-        if name not in own.model_fields and (table := part("keys", prefix + name)):
-            about = (table.__doc__ or "").partition("\n")[0]
-            bare = _true_too if table.BARE else None
-            field = Field(default=None, description=about, json_schema_extra=bare)
-            extra[name] = (table | None, field)
-    return create_model(own.__name__, __base__=own, **extra) if extra else own
-
-
-def _true_too(schema: dict[str, Any]) -> None:
-    """Allow ``true`` in the schema of a table."""
-    schema["anyOf"].insert(0, {"const": True})
-
-
-def tables_of(keys: type[Experiment]) -> dict[str, type[BaseModel]]:
-    """Return the models of all keys that are tables, see `Experiment.tables`."""
-    tables = keys.tables()
-    for name, field in keys.model_fields.items():
-        for one in getattr(field.annotation, "__args__", ()):
-            if isinstance(one, type) and issubclass(one, ExtraTable):
-                tables[name] = one
-    return tables
 
 
 def axis(value: Any) -> Any:
@@ -351,7 +271,7 @@ def load_experiment(
 
         raise not_read(path, error) from None
     domain = _domain_of(data, where)
-    tables = tables_of(keys_of(domain, {text.partition(".")[0] for text in overrides}))
+    tables = domain.experiment.tables()
     for override in overrides:
         override_key(data, override, tables)
     given = [model] if isinstance(model, str) else list(model or ())
@@ -384,14 +304,13 @@ def make_experiment(
     """
     check_text(data, where)
     domain = _domain_of(data, where)
-    keys = keys_of(domain, data)
+    keys = domain.experiment
     try:
         experiment = keys(**data)
     except ValidationError as error:
         from tomeval.runs.faults import explained
 
-        everything = keys_of(domain)
-        raise TomevalError(explained(error, everything, tables_of(everything), where)) from None
+        raise TomevalError(explained(error, keys, keys.tables(), where)) from None
     experiment._base, experiment._where, experiment._one_model = base, where, one_model
     _ = experiment.cells
     return experiment

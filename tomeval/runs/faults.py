@@ -13,7 +13,7 @@ from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import shown_path
 from tomeval.core.text import excerpt
 from tomeval.runs.domain import domain_names, get_domain
-from tomeval.runs.experiment import Experiment, keys_of
+from tomeval.runs.experiment import Experiment
 
 
 def not_read(given: str | Path, error: TomevalError) -> TomevalError:
@@ -78,7 +78,7 @@ def _home(problem: Mapping[str, Any], keys: type[Experiment]) -> str:
         return ""
     mine, key = keys.model_fields["domain"].default, problem["loc"][0]
     others = [name for name in domain_names() if name != mine]
-    return next((n for n in others if key in keys_of(get_domain(n)).model_fields), "")
+    return next((n for n in others if key in get_domain(n).experiment.model_fields), "")
 
 
 def field_of(problem: Mapping[str, Any]) -> str:

@@ -17,12 +17,12 @@ from tomeval.core.errors import TomevalError
 from tomeval.extensions.internal import reading
 from tomeval.extensions.internal.reading import RANDOM, TWIN, found_of
 from tomeval.extensions.internal.states import Watched
-from tomeval.extensions.internal.tables import share_of
+from tomeval.extensions.internal.tables import share_of, why_not
 from tomeval.models import BACKENDS, open_model
 from tomeval.models.base import Message, Prompt, ScoreRequest
 from tomeval.models.local.llama import Llama
 from tomeval.models.local.load import pocket_folder
-from tomeval.runs.experiment import load_experiment, make_experiment
+from tomeval.runs.experiment import load_experiment
 from tomeval.runs.results import Run
 
 KINDS = ("uses", "idle", "elsewhere", "blind")
@@ -37,7 +37,6 @@ EXPERIMENT = {
         # Without rewards: their lengths tell moves apart by where a prompt's last token stands.
         {"kind": "llm", "name": "LM", "strategy": "LM -Rewards", "option_order": "shuffled"}
     ],
-    "internal": {"folds": 3, "pairs": 8},
 }
 
 
@@ -45,6 +44,8 @@ EXPERIMENT = {
 def compiled():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(BACKENDS, "compiled", BACKEND)
+        patch.setattr(reading, "FOLDS", 3)
+        patch.setattr(reading, "PAIRS", 8)
         yield
 
 
@@ -114,13 +115,7 @@ def test_states_are_a_file_with_what_was_played(folder, made) -> None:
             assert (file[f"{name}_action"] == values.reshape(18, 3)[:, 1:].ravel()).all()
 
 
-def test_what_was_found_is_kept_and_rows_are_not_changed(folder, made, tmp_path, monkeypatch):
-    bare = {name: value for name, value in EXPERIMENT.items() if name != "internal"}
-    tomeval.run(bare, tmp_path / "bare").close()
-    steps = [Run(path) for path in (folder, tmp_path / "bare")]
-    for mine, other in zip(*(run.cells for run in steps), strict=True):
-        for name in ("own", "partner", "predicted"):
-            assert np.array_equal(getattr(mine.played, name), getattr(other.played, name))
+def test_what_was_found_is_kept(folder, made, monkeypatch) -> None:
     monkeypatch.setattr(reading, "states_of", None)  # it is not read again
     with Run(folder) as run:
         row = run.rows()[0]
@@ -130,7 +125,7 @@ def test_what_was_found_is_kept_and_rows_are_not_changed(folder, made, tmp_path,
         assert [one["pairs"] for one in shown] == [8, 0, 8, 0]
         cell, path = run.cells[0], folder / "internal" / "cell_0.json"
         before = path.read_text()
-        for other in (before.replace('"version":4', '"version":3'), "[", '{"p": 1}'):
+        for other in (before.replace('"version":5', '"version":4'), "[", '{"p": 1}'):
             path.write_text(other)
             assert reading.kept(cell.store, cell.number, cell.definition) is None
         path.write_text(before)
@@ -147,18 +142,15 @@ def test_a_run_that_is_not_reproduced_is_one_line(folder, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"model": ["openai:m@http://localhost:1/v1"]}, "needs open weights: hf: or pocket"),
-        ({"episodes": 9, "internal": True}, "9 episodes in a cell, and folds = 5 need"),
-        ({"subjects": [{"kind": "llm", "strategy": "S2A"}]}, "strategy 'S2A.*labels are scored"),
-        ({"subjects": ["random"], "model": []}, "no player is a language model"),
-        ({"internal": {"fold": 1}}, "did you mean 'folds'"),
-        ({"horizon": 1}, "start at step 2"),
+        ({"episodes": 5}, "5 complete episodes, fewer than 10"),
+        ({"subjects": [{"kind": "llm", "strategy": "QA"}]}, "strategy 'QA': states are read where"),
+        ({"subjects": ["random"], "model": []}, "no language model that plays against tables"),
     ],
 )
-def test_bad_input_is_one_line_before_anything_is_played(keys, said) -> None:
-    with pytest.raises(TomevalError, match=said) as error:
-        make_experiment({**EXPERIMENT, **keys})
-    assert "\n" not in str(error.value)
+def test_what_cannot_be_read_says_why(tmp_path, keys, said) -> None:
+    with tomeval.run({**EXPERIMENT, **keys}, tmp_path / "run", go_on=True) as run:
+        assert said in why_not(run.cells[0])
+        assert not run.tables.keys() & {"internal"}
 
 
 LABELS = ("J", "Falter", "B")

@@ -23,7 +23,6 @@ from tomeval.core.extras import need
 from tomeval.core.files import write_bytes, write_text
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import Stream
-from tomeval.extensions.internal.keys import Internal, settings_of, spec_of
 from tomeval.extensions.internal.probe import by_chance, decode, folds_of
 from tomeval.extensions.internal.states import ACT, Watched, moves_of, rendered
 from tomeval.games.matrix.played import FloatArray, IntArray
@@ -37,7 +36,11 @@ from tomeval.games.matrix.steps import SEAT
 from tomeval.models import open_model
 from tomeval.runs.store import Store
 
-FOLDER, VERSION = "internal", 4
+FOLDER, VERSION = "internal", 5
+FOLDS, SHUFFLES, PAIRS = 5, 19, 20
+"""Folds of the probes, of whole episodes; how often labels are exchanged between episodes; the most
+pairs of prompts between which states are exchanged."""
+
 TRIED = 6
 """Pairs that are drawn, at most, for each whose answers are to be apart."""
 
@@ -103,6 +106,11 @@ class Found(BaseModel):
         return self.layers[min(held, max(1, len(self.layers) - 2))]
 
 
+def spec_of(definition: Mapping[str, Any]) -> Any:
+    """Return the spec of a stored cell's model."""
+    return definition["options"].get("model") or definition["model"]
+
+
 def path_of(store: Store, number: int, ending: str) -> Path:
     """Return where something of a cell is kept."""
     return store.path.parent / FOLDER / f"cell_{number}.{ending}"
@@ -114,13 +122,12 @@ def kept(store: Store, number: int, definition: Mapping[str, Any]) -> Found | No
         made = Found.model_validate_json(path_of(store, number, "json").read_bytes())
     except (OSError, ValidationError):  # not as it was written
         return None
-    return made if made.made_of == _made_of(store, number, definition) else None
+    return made if made.made_of == _made_of(store, number) else None
 
 
-def _made_of(store: Store, number: int, definition: Mapping[str, Any]) -> dict[str, Any]:
+def _made_of(store: Store, number: int) -> dict[str, Any]:
     """Return what tells whether a cell has been read as it is now; episodes do not change."""
-    how = settings_of(definition).model_dump()
-    return {"version": VERSION, "how": how, "episodes": list(store.episodes(number, COMPLETE))}
+    return {"version": VERSION, "episodes": list(store.episodes(number, COMPLETE))}
 
 
 def found_of(cell: MatrixRunCell) -> Found:
@@ -138,14 +145,14 @@ def found_of(cell: MatrixRunCell) -> Found:
         return before
     with working(f"internal, {cell.title}"):
         need("sklearn", "internal", "probes of states")  # before reading, which takes long
-        how, watched = settings_of(cell.definition), _opened(json.dumps(spec_of(cell.definition)))
-        layers = sorted({*range(0, len(watched.blocks), how.every), len(watched.blocks)})
+        watched = _opened(json.dumps(spec_of(cell.definition)))
+        layers = list(range(len(watched.blocks) + 1))
         rows, episode, states = states_of(cell, watched, layers)
         _keep_states(cell, rows, episode, states, layers)
         stream = Stream.of(0, FOLDER, str(cell.number))
-        decoded = _decoded(cell, rows, episode, states, how, stream.episode(0))
-        swaps = _exchanged(cell, watched, layers, how.pairs, stream.episode(1))
-        made = Found(made_of=_made_of(*place), layers=layers, swaps=swaps, **decoded)
+        decoded = _decoded(cell, rows, episode, states, stream.episode(0))
+        swaps = _exchanged(cell, watched, layers, PAIRS, stream.episode(1))
+        made = Found(made_of=_made_of(*place[:2]), layers=layers, swaps=swaps, **decoded)
         path = path_of(cell.store, cell.number, "json")
         write_text(path, made.model_dump_json(), own=True)
     return made
@@ -219,7 +226,6 @@ def _decoded(
     rows: IntArray,
     episode: IntArray,
     states: FloatArray,
-    how: Internal,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
     """Decode the partner's next move; return what was said, done and held of it, by episode."""
@@ -235,16 +241,16 @@ def _decoded(
     p, chosen = float("nan"), []
     if len(np.unique(truth)) > 1:
         above, stratum = states[:, 1:], played.which[episode]
-        fold = folds_of(episode, stratum, how.folds, rng)
+        fold = folds_of(episode, stratum, FOLDS, rng)
         probs, places = decode(above, truth, episode, stratum, fold, game.m)
-        mixed = by_chance(above, truth, episode, stratum, how.folds, game.m, rng)
-        chance = list(islice(mixed, how.shuffles))
+        mixed = by_chance(above, truth, episode, stratum, FOLDS, game.m, rng)
+        chance = list(islice(mixed, SHUFFLES))
         right = (probs.argmax(axis=1) == truth).astype(np.float64)
         by_step |= {"holds": 100 * right, "shuffled": 100 * np.mean(chance, axis=0)}
         by_step["internal_regret"] = expected_response_cost(game, probs, truth)
         # This run is counted among the exchanged ones.
         better = sum(one.mean() >= right.mean() - 1e-12 for one in chance)
-        p, chosen = (1 + better) / (1 + how.shuffles), [1 + place for place in places]
+        p, chosen = (1 + better) / (1 + SHUFFLES), [1 + place for place in places]
     means = {
         name: (np.bincount(episode, values) / np.bincount(episode)).tolist()
         for name, values in by_step.items()

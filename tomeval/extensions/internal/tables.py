@@ -7,22 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.extensions.internal.keys import why_not
 from tomeval.extensions.internal.reading import (
+    FOLDS,
     RANDOM,
     TWIN,
     Found,
     found_of,
     kept,
+    spec_of,
 )
 from tomeval.games.matrix.played import Played, from_data
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.models import BACKENDS, model_name
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
 from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.shares import Share, clustered_share
+from tomeval.strategies import parse_strategy
 
 NAME = "internal"
 _SOURCE = "this project, docs/measures/internal.md"
@@ -78,6 +81,31 @@ MEASURES = (
         from_data(NAME, _followed, share=True),
     ),
 )
+
+
+def why_not(cell: MatrixRunCell) -> str:
+    """Say why a played cell's states cannot be read; empty: they can."""
+    told = cell.definition
+    if told["kind"] != "llm" or cell.partner_player is not None or cell.recorded:
+        return "no language model that plays against tables"
+    if why := _unreadable(model_name(spec_of(told)), str(told["strategy"])):
+        return why
+    if len(cell.episodes) < (enough := 2 * FOLDS):
+        return f"{len(cell.episodes)} complete episodes, fewer than {enough}"
+    return ""
+
+
+def _unreadable(model: str, strategy: str) -> str:
+    """Say why a model with a strategy cannot be read; empty: it can."""
+    backend, parsed = BACKENDS.get(model.partition(":")[0]), parse_strategy(strategy)
+    if backend is None or "torch" not in backend.libraries:
+        return f"model {model!r}: needs open weights: hf: or pocket"
+    if parsed.answer != "lm" or parsed.advice != "none" or parsed.summarises:
+        return (
+            f"strategy {strategy!r}: states are read where labels are scored and prompts follow "
+            "from the moves alone: LM, and with -History, -Payoffs, -Rewards"
+        )
+    return ""
 
 
 def cells_of(run: Run) -> list[MatrixRunCell]:
