@@ -243,7 +243,7 @@ def test_the_split_adds_up_with_talk_and_unreadable_predictions(tmp_path):
         arena_runs.played(tmp_path, lineups, games, players=players, attempts=1) as run,
     ):
         [cell] = run.cells
-        found = {name: cell.totals(name).values for name in run.measures}
+        found = {name: cell.totals(name).values for name in cell.measures}
         parts = [found[f"{name}_per_decision"] for name in ("belief", "response", "foresight")]
         # Of three rounds with a message and two moves, one lacks its prediction.
         assert found["split_percent"] == pytest.approx([100 * 5 / 6] * 6)
@@ -281,7 +281,7 @@ def test_there_is_no_foresight_where_nobody_reacts_and_all_can_be_foreseen(tmp_p
     players = {"fixed": other}
     with arena_runs.played(tmp_path, lineups, {"g": game}, players=players) as run:
         [cell] = run.cells
-        found = {name: cell.totals(name).values for name in run.measures}
+        found = {name: cell.totals(name).values for name in cell.measures}
         assert found["foresight_per_decision"] == pytest.approx([0.0] * 6, abs=1e-12)
         assert found["delta_functional_per_decision"].min() > 0
 
