@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 
-from recomputed.arena_games import Game, close
-from recomputed.common import NAN, number
+from recomputed.arena_games import Fact, Game, close
+from recomputed.common import NAN, Row, number
 
 FOLLOWS = ("dies", "voted_out")
 """Questions of Mafia about what follows from the own act: no reply follows from them."""
@@ -24,23 +24,27 @@ def ratio(pairs: list[tuple[float, ...]]) -> float:
     return 100 * sums[0] / sums[1] if sums and sums[1] > 1e-9 else NAN
 
 
+def decisions(games: list[Game]) -> list[tuple[Row, Fact]]:
+    """Return the measured seat's rows, each with what was worked out of it."""
+    mine = [row for game in games for row in game.rows if row["slot"] == "0"]
+    return list(zip(mine, [fact for game in games for fact in game.facts], strict=True))
+
+
 def right(games: list[Game], used: bool) -> float:
     """Return right predictions beyond chance, of those that are attainable."""
     pairs = []
-    for game in games:
-        mine = [row for row in game.rows if row["slot"] == "0"]
-        for row, fact in zip(mine, game.facts, strict=True):
-            chances = json.loads(row["chances"])
-            for question, one in zip(json.loads(row["probes"]), fact.asked, strict=False):
-                if not (used and question.startswith(FOLLOWS)):
-                    chance = NAN if chances[question] is None else chances[question]
-                    pairs.append((one.hit - chance, one.attainable - chance))
+    for row, fact in decisions(games):
+        chances = json.loads(row["chances"])
+        for question, one in zip(json.loads(row["probes"]), fact.asked, strict=False):
+            if not (used and question.startswith(FOLLOWS)):
+                chance = NAN if chances[question] is None else chances[question]
+                pairs.append((one.hit - chance, one.attainable - chance))
     return ratio(pairs)
 
 
 def scores(games: list[Game]) -> dict[str, float]:
     """Return the scores of one line-up."""
-    rows = [row for game in games for row in game.rows if row["slot"] == "0"]
+    rows = [row for row, _ in decisions(games)]
 
     def lost(kind: str, name: str) -> list[float]:
         return [number(row[f"{kind}_best"]) - number(row[f"{kind}_{name}"]) for row in rows]
@@ -55,7 +59,13 @@ def scores(games: list[Game]) -> dict[str, float]:
     reads = NAN
     if depends and sums and min(sums[1], sums[2]) >= 1e-9 and sums[2] >= 0.05 * sums[3]:
         reads = 100 * (1 - sums[0] * sums[3] / sums[1] / sums[2])
+    stated = [
+        bool(row["said_best"])
+        for row, fact in decisions(games)
+        if fact.asked and any(not name.startswith(FOLLOWS) for name in json.loads(row["probes"]))
+    ]
     return {
+        "told_percent": 100 * sum(stated) / len(stated) if stated else NAN,
         "knows_percent": right(games, False),
         "knows_used_percent": right(games, True),
         "replies_percent": 100 - ratio(list(zip(*now, strict=True))),
@@ -71,7 +81,7 @@ def plays(games: list[Game]) -> float:
     spans = [game.span for game in games]
     exact = [[f.regret[0] if close(*f.regret) else NAN for f in game.facts] for game in games]
     if all(map(math.isnan, spans)):
-        rows = [row for game in games for row in game.rows if row["slot"] == "0"]
+        rows = (row for row, _ in decisions(games))
         means = [number(row["chosen_low"]) - number(row["option_mean"]) for row in rows]
         flat = [one for game in exact for one in game]
         return 100 - ratio([(a, a + b) for a, b in zip(flat, means, strict=True)])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from known import drawn
 from support import ROOT, scripts
@@ -17,7 +21,6 @@ from tomeval.games.arena.replaying import game_lines
 from tomeval.games.arena.tables import result_rows
 from tomeval.report.exporting import export_run
 from tomeval.report.tables import render
-from tomeval.runs.experiment import load_experiment
 
 CLOSE = 1e-9
 MATRIX = {
@@ -50,6 +53,21 @@ DECRYPTO = {
 FEW = {0: 18, 1: 6, 2: 1, 3: 24}
 """Games of the arena's line-ups: enough for every table to have numbers."""
 WITHOUT = {"delta_tom_planned_per_step"}
+
+
+def guesses(request) -> str:
+    """Predict and decide at random, so that acts follow what was stated now and then."""
+    rng, text = np.random.default_rng(request.seed), request.prompt.messages[-1].content
+    key = re.findall(r'\{"(\w+)": \[', text)[-1]
+    moves = [str(rng.choice(["cooperate", "defect"])) for _ in range(2)]
+    items = {
+        "message": ["Hello."],
+        "moves": moves,
+        "move": moves[:1],
+        "answer": [str(rng.choice(["yes", "no"]))],
+        "allocation": [[8, 8, 4], [4, 8, 8], [7, 7, 6], [9, 2, 9]][rng.integers(4)],
+    }[key]
+    return f"Final answer: {json.dumps({key: items})}"
 
 
 def written(run, folder: Path) -> Path:
@@ -100,8 +118,12 @@ def test_decrypto(tmp_path) -> None:
     "few", [FEW, pytest.param({}, marks=pytest.mark.slow)], ids=["few games", "all games"]
 )
 def test_arena(tmp_path, few) -> None:
-    sets = [f"lineups.{place}.episodes={count}" for place, count in few.items()]
-    with tomeval.run(load_experiment("arena_quickstart", sets), tmp_path / "run") as run:
+    data = tomllib.loads((ROOT / "experiments" / "arena_quickstart.toml").read_text("utf-8"))
+    data["players"]["model"] = {"model": "scripted:guesses"}
+    for place, lineup in enumerate(data["lineups"]):
+        lineup["episodes"] = few.get(place, lineup.get("episodes", 60))
+        lineup["subject"] += ["model"] * (lineup["game"] in ("dilemma", "blotto"))
+    with scripts(guesses=guesses), tomeval.run(data, tmp_path / "run") as run:
         folder = written(run, tmp_path / "export")
         boards = []
         for cell in run.cells:
