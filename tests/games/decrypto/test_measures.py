@@ -50,6 +50,7 @@ def played(games, **more) -> Played:
         "keywords": np.full(n, comparable(KEYS)),
         "best": best.astype(float),
         "random": best / 4.0,
+        "brier": dict.fromkeys(("eve", "eve_reminded", "bob"), np.full(n, np.nan)),
         "planted": Planted.nothing(n),
     }
     return Played(**(data | more))
