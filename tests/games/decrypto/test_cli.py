@@ -12,7 +12,7 @@ from layout import check
 
 from tomeval.games.decrypto.replays import read_games
 from tomeval.games.decrypto.seats import ROLES
-from tomeval.games.decrypto.tables import TABLES, table_rows
+from tomeval.games.decrypto.tables import TABLES
 from tomeval.plots import Options, draw
 from tomeval.report.exporting import export_run
 from tomeval.runs.results import Run
@@ -65,23 +65,6 @@ def test_tables(small, tomeval, what, by) -> None:
         assert len(rows) == len(named) == 2 ** (len(by) or 3)
     assert "–" not in out
     assert tomeval(*args, "--format", "text")[0] == 0
-
-
-def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
-    with Run(small) as run:
-        rows = table_rows("functional", run)
-        asked = "SELECT COUNT(*) FROM answers JOIN cells USING (cell) JOIN episodes USING (cell, "
-        asked += (
-            "episode) WHERE question = 'eve' AND answers.outcome = 'valid' AND status = 'complete' "
-        )
-        asked += "AND encoder = ? AND decoder = ? AND interceptor = ?"
-        for row in rows:
-            names = tuple(row[role] for role in ROLES)
-            assert row["predicted_turns"] == query(run, asked, names)[0][0]
-            assert row["own_turns"] == row["turns"]
-    assert [row["predicted_turns"] > 0 for row in rows] == [
-        row["encoder"] == "script" and row["games"] > 0 for row in rows
-    ]
 
 
 def test_transcript(small, tomeval) -> None:

@@ -99,7 +99,7 @@ ARENA = Domain(
         first_figures=("plane", "forest"),
         own_seat=SUBJECT,
         facts=run_facts,
-        table_notes=run_notes,
+        table_notes=lambda run, names: run_notes(run),
     ),
     compare=Compare(
         by=("player", "strategy", "model", "game", "others"),
@@ -108,7 +108,6 @@ ARENA = Domain(
         unit="deal",
         shares_draws=("game",),
         named=("game",),
-        drawn="seating",
         words=_words,
         level=_level,
         held=_held,

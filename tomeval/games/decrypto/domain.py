@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -65,7 +65,7 @@ _ABOUT = {
     "turns": "predictions and outcomes by turn",
     "replay": "how guesses at recorded games agree with the record",
 }
-_NEEDS = {
+_NEEDS: dict[str, tuple[str, Callable[[Run], bool]]] = {
     "perspective": ("probes of Alice: eve, eve_reminded, bob", partial(_probed, ENCODER_QUESTIONS)),
     "beliefs": ("probes of Eve: beliefs, beliefs_in_view", partial(_probed, tuple(BELIEFS))),
     "planted": (_BELIEVED, lambda run: has_beliefs(run.store)),
@@ -170,7 +170,7 @@ DECRYPTO = Domain(
             ("miscommunication_percent", "interception_percent", "tom_eve_percent"),
         ),
         facts=later(f"{_DESCRIBED}:run_facts"),
-        table_notes=score_notes,
+        table_notes=lambda run, names: score_notes(run),
     ),
     compare=Compare(
         by=(*ROLES, TEAM, STRATEGY),
