@@ -5,7 +5,7 @@ import pytest
 import tomeval
 from tomeval.runs.analyses import known_measures
 from tomeval.runs.domain import get_domain
-from tomeval.runs.measures import SCORE_PARTS, SCORES
+from tomeval.runs.measures import is_score
 from tomeval.runs.selection import choose_measures
 
 
@@ -58,10 +58,7 @@ def test_a_measure_is_known_by_name_heading_and_synonym(folder):
 def test_every_measure_has_three_names_of_its_own(name):
     measures = known_measures(get_domain(name))
     for measure in measures.values():
-        scored = measure.name in (
-            *SCORES,
-            *SCORE_PARTS,
-        )  # from 0 at chance to 100, whatever the unit
+        scored = is_score(measure.name)  # from 0 at chance to 100, whatever the unit
         assert scored or ("%" in measure.heading) == measure.name.endswith("_percent")
         for asked in (measure.name, measure.heading, measure.short):
             assert choose_measures(measures, [asked]) == [measure.name]

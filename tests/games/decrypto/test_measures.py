@@ -50,7 +50,7 @@ def played(games, **more) -> Played:
         "keywords": np.full(n, comparable(KEYS)),
         "best": best.astype(float),
         "random": best / 4.0,
-        "brier": {question: np.full(n, math.nan) for question in ("eve", "eve_reminded", "bob")},
+        "brier": dict.fromkeys(("eve", "eve_reminded", "bob"), np.full(n, np.nan)),
         "planted": Planted.nothing(n),
     }
     return Played(**(data | more))

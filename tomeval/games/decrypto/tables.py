@@ -58,7 +58,7 @@ def pooled(measure: Measure, played: Played, interval: str = AUTO) -> Estimate:
         return _percent(
             clustered_sums(totals.top, totals.bottom, clusters, sequence=interval == SEQUENCE)
         )
-    values = totals.values
+    values = totals.parts
     has = np.isfinite(values)
     bounds = measure.limits
     return estimate(values[has], interval, clusters=clusters[has], bounds=bounds)
