@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from tomeval.core.credentials import credential_among
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
-from tomeval.core.parts import named, origin, part, parts, register, resolved
+from tomeval.core.parts import named, part, parts, register, resolved
 from tomeval.models.base import LocalModel, Model, Opening
 
 if TYPE_CHECKING:
@@ -101,24 +101,12 @@ def register_model(
     """
 
     def add(opener: _Opener) -> _Opener:
-        backend = Backend(opener, form or kind, served, about=about)
-        _take(kind, backend)
-        register("models", kind, backend, opener)
+        if not re.fullmatch(rf"({re.escape(kind)})(:.*)?", form or kind) or ":" in kind:
+            raise TomevalError(f"model {kind!r}: its form {form!r} must begin with {kind}:")
+        register("models", kind, Backend(opener, form or kind, served, about=about), opener)
         return opener
 
     return add
-
-
-def _take(kind: str, backend: Backend) -> None:
-    """Enter a kind of model from outside among those that can be opened."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", kind):
-        raise TomevalError(f"model {kind!r}: a kind is letters, digits, _ and -")
-    if backend.form.partition(":")[0] != kind:
-        raise TomevalError(f"model {kind!r}: its form {backend.form!r} must begin with {kind}:")
-    if kind in BACKENDS and origin(BACKENDS[kind].opener) != origin(backend.opener):
-        taken = origin(BACKENDS[kind].opener)
-        raise TomevalError(f"model {kind!r}: the name is taken by {taken}; choose another")
-    BACKENDS[kind] = backend
 
 
 def is_kind(kind: str) -> bool:
@@ -137,15 +125,22 @@ def model_name(spec: str | dict[str, Any]) -> str:
     A spec is a name in the form of one of `BACKENDS`, or a table with ``name`` and the
     backend's options.
     """
+    return _read(spec)[0]
+
+
+def _read(spec: str | dict[str, Any]) -> tuple[str, Backend]:
+    """Return the name in a model's spec, and its kind."""
     name = spec.get("name") if isinstance(spec, dict) else spec
     if not isinstance(name, str) or not name:
         raise TomevalError(f"model must be a name or a table with 'name', is {spec!r}")
     kind, _, rest = name.partition(":")
-    if kind not in BACKENDS and (brought := part("models", kind)):
-        _take(kind, brought)
-    if kind not in BACKENDS or bool(rest) != (":" in BACKENDS[kind].form):
-        raise _unreadable(name, kind)
-    return name
+    backend: Backend | None = BACKENDS.get(kind) or part("models", kind)
+    if backend is None or bool(rest) != (":" in backend.form):
+        near = did_you_mean(kind, all_backends())
+        *forms, last = (backend.form for backend in all_backends().values())
+        said = f"the forms are {', '.join(forms)} or {last}"
+        raise TomevalError(f"model {name!r} cannot be read{near}; {said}")
+    return name, backend
 
 
 def name_and_options(spec: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -168,23 +163,15 @@ def check_kept(spec: str | dict[str, Any]) -> None:
         )
 
 
-def _unreadable(name: str, kind: str) -> TomevalError:
-    """Build the error for a name that has no backend's form."""
-    near = did_you_mean(kind, all_backends())
-    *forms, last = (backend.form for backend in all_backends().values())
-    forms_said = f"the forms are {', '.join(forms)} or {last}"
-    return TomevalError(f"model {name!r} cannot be read{near}; {forms_said}")
-
-
 def is_served(spec: str | dict[str, Any]) -> bool:
     """Return whether a model is behind a server."""
-    return BACKENDS[model_name(spec).partition(":")[0]].served
+    return _read(spec)[1].served
 
 
 def lacking(spec: str | dict[str, Any]) -> MissingExtra | None:
     """Return what would be said of a model whose libraries are not installed, else None."""
-    name = model_name(spec)
-    for library in BACKENDS[name.partition(":")[0]].libraries:
+    name, backend = _read(spec)
+    for library in backend.libraries:
         if not installed(library):
             return missing(library, LOCAL, f"models on this machine ({name})")
     return None
@@ -218,7 +205,7 @@ def open_model(
     check_kept(spec)
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
-    opener = resolved(BACKENDS[name.partition(":")[0]].opener)
+    opener = resolved(_read(spec)[1].opener)
     opening = Opening(base, budget, scores, waiting)
     opened: Model | LocalModel = opener(name, options, opening)
     return opened
@@ -240,7 +227,7 @@ def look_ahead(spec: str | dict[str, Any], base: Path | None = None, scores: boo
     """
     name, options = name_and_options(spec)
     check_kept(spec)
-    backend, thinking = BACKENDS[name.partition(":")[0]], options.get("thinking_budget") or 0
+    backend, thinking = _read(spec)[1], options.get("thinking_budget") or 0
     if backend.look:
         context = resolved(backend.look)(name, options, Opening(base, None, scores))
         return Ahead(is_served(spec), context, thinking=thinking)

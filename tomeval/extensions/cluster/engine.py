@@ -144,7 +144,10 @@ class Replicated(Workers):
         finally:
             for one in work:
                 one.cancel()
-            await asyncio.gather(*work, return_exceptions=True)
+            ended = await asyncio.gather(*work, return_exceptions=True)
+        for error in ended:  # of the very last episode
+            if isinstance(error, Exception):
+                raise error
 
     async def _replica(
         self, filler: Filler, schedule: Schedule, setting: Setting, number: int
