@@ -176,15 +176,12 @@ class SubjectSeat(Seat):
         self.past: list[Joint] = []
         self._beside: dict[str, Any] = {}
 
-    @property
-    def _seen(self) -> Observation:
-        setup, past = self.setup, tuple(self.past)
-        return Observation(setup.game, setup.labels, len(past) + 1, setup.horizon, past)
-
     async def answer(self, view: RoundView, ask: Ask) -> Answer:
         """Act."""
+        setup, past = self.setup, tuple(self.past)
+        self._seen = Observation(setup.game, setup.labels, view.round, setup.horizon, past)
         self._beside.clear()
-        return _answer(await wait(self.subject.act(self._seen)), self.setup.game.n)
+        return _answer(await wait(self.subject.act(self._seen)), setup.game.n)
 
     async def probe(self, view: RoundView, ask: Ask, probe: Probe) -> Answer | None:
         """Answer a literal question; what the subject answers together is asked once."""
