@@ -192,8 +192,8 @@ class SubjectSeat(Seat):
                 beside[REACT] = await wait(subject.react(seen))
             said = beside[REACT] and beside[REACT][probe.given]
         elif probe.name != PREDICT:
-            if not beside.keys() & subject.asides:
-                beside |= {DRAW: None} | await wait(subject.aside(seen))
+            if DRAW not in beside:  # the mark that it was asked
+                beside |= {DRAW: None, **await wait(subject.aside(seen))}
             said = beside.get(probe.name)
         elif (probe.given is None) == subject.predicts_first:
             said = await wait(subject.predict(seen, probe.given))
