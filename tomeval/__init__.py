@@ -9,7 +9,6 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from tomeval.api.opened import Run as Run
-    from tomeval.api.several import open as open
     from tomeval.api.verbs import run as run
     from tomeval.comparing.comparison import compare as compare
     from tomeval.core.errors import TomevalError as TomevalError
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from tomeval.games.matrix.partners import Partner as Partner
     from tomeval.games.matrix.partners import PartnerSet as PartnerSet
     from tomeval.games.matrix.recording import import_log as import_log
+    from tomeval.games.matrix.recording import score as score
     from tomeval.games.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.games.matrix.subjects import Subject as Subject
     from tomeval.games.matrix.subjects import register_subject as register_subject
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 _HOME = {
     "api.opened": ("Run",),
-    "api.several": ("open",),
     "api.verbs": ("run",),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
@@ -57,7 +56,7 @@ _HOME = {
     "games.matrix.partner_specs": ("get_partner", "get_partner_set"),
     "games.matrix.partners": ("Partner", "PartnerSet"),
     "games.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
-    "games.matrix.recording": ("import_log",),
+    "games.matrix.recording": ("import_log", "score"),
     "extensions.environments.environment": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),

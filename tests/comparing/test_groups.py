@@ -31,7 +31,7 @@ def games(people, seed=3, each=1):
     return found
 
 
-def imported(folder, matches, by, order=0, person="participant", **how):
+def imported(folder, matches, by, order=0, **how):
     """Import matches whose rows stand in one of several orders."""
     matches = list(matches)
     random.Random(order).shuffle(matches)
@@ -40,7 +40,7 @@ def imported(folder, matches, by, order=0, person="participant", **how):
     with path.open("w", newline="") as file:
         table = csv.writer(file)
         more = how.pop("seeds", None)
-        head = [person, "condition", "episode", "step", "own_action", "partner_action"]
+        head = ["participant", "condition", "episode", "step", "own_action", "partner_action"]
         table.writerow([*head, "predicted_action", *(["seed"] if more else [])])
         for person, condition, name, *moves in matches:
             for step, played in enumerate(zip(*moves, strict=True), 1):
@@ -70,19 +70,19 @@ ALONE = [(f"{c}{i}", c) for c in ("calm", "hurried") for i in range(8)]
 
 
 @pytest.mark.parametrize(
-    ("by", "person"),
+    ("by", "columns"),
     [
-        (("condition",), "nobody"),
-        (("condition",), "participant"),
-        (("participant", "condition"), "participant"),
+        (("condition",), {"participant": ""}),
+        (("condition",), {}),
+        (("participant", "condition"), {}),
     ],
     ids=["nobody named", "people in groups", "people as subjects"],
 )
-def test_in_any_order_of_the_rows_the_numbers_are_the_same(tmp_path, by, person):
+def test_in_any_order_of_the_rows_the_numbers_are_the_same(tmp_path, by, columns):
     compared = "condition" if len(by) > 1 else "subject"
     said = []
     for order in range(3):
-        with imported(tmp_path / str(order), games(ALONE), by, order, person) as run:
+        with imported(tmp_path / str(order), games(ALONE), by, order, columns=columns) as run:
             said.append(rows(run, compared)[0])
     for other in said[1:]:
         for one, two in zip(said[0], other, strict=True):
@@ -210,7 +210,7 @@ def test_matches_of_one_seed_and_name_met_the_same_chance(tmp_path):
             ("condition",),
             order,
             seeds=shared,
-            person="nobody",
+            columns={"participant": ""},
         )
         with run:
             (row, _), _ = rows(run, "subject")
@@ -218,7 +218,9 @@ def test_matches_of_one_seed_and_name_met_the_same_chance(tmp_path):
         assert (row["pairs"], row["test"]) == (9, "sign flip")
         assert row["p_t"] == pytest.approx(scipy.stats.ttest_rel(x, y).pvalue)
     apart = {name: name.partition(" ")[0] for name in shared}
-    run = imported(tmp_path / "apart", matches, ("condition",), seeds=apart, person="nobody")
+    run = imported(
+        tmp_path / "apart", matches, ("condition",), seeds=apart, columns={"participant": ""}
+    )
     with run:
         (row, _), _ = rows(run, "subject")
     assert (row["pairs"], row["test"]) == (18, "exchange of units")

@@ -75,8 +75,8 @@ class Table:
 
     def drawing(self, slot: int) -> np.random.Generator:
         """Return what actions of a slot are drawn from in place of broken ones."""
-        other = self.other_fallback
-        return self.fallback if slot == SUBJECT_SLOT or other is None else other
+        other = None if slot == SUBJECT_SLOT else self.other_fallback
+        return self.fallback if other is None else other
 
 
 class _Over(Exception):

@@ -18,9 +18,10 @@ ROWS = [
     for step, (own, theirs) in enumerate(moves.split(), 1)
     for said in ("" if (match, step) == (0, 2) else MOVES[theirs],)
 ]
-HEAD = ("participant", "condition", "game", "partner", "episode", "step", "own_action")
-HEAD += ("partner_action", "predicted_action")
-HOW = ("--by", "participant,condition")
+HEAD = ("participant", "condition", "game", "bot", "match", "round", "choice", "their", "guess")
+HOW = ("--map", "own_action=choice", "--map", "partner_action=their", "--map", "step=round")
+HOW += ("--map", "episode=match", "--map", "predicted_action=guess")
+HOW += ("--by", "participant,condition", "--map", "partner=bot")
 
 
 @pytest.fixture
@@ -58,18 +59,27 @@ def test_bad_input_is_one_message(tomeval, log) -> None:
     log.write_text(log.read_text().replace("ate,Cooperate,", "ate,X,", 1))
     code, out, errors = tomeval("import", log, *HOW, "--out", log.parent / "run")
     assert (code, out) == (2, "")
-    assert errors.startswith(f"tomeval: {log}, line 2: partner_action 'X' is neither")
+    assert errors.startswith(f"tomeval: {log}, line 2: their 'X' is neither")
     assert not (log.parent / "run").exists()
     code, out, errors = tomeval("import", log, *HOW, "--skip-bad", "--out", log.parent / "run")
     assert code == 0
     assert "left out: 1 match\n" in errors
-    assert "line 2, match '0' (3 rows): partner_action 'X' is neither" in errors
+    assert "line 2, match '0' (3 rows): their 'X' is neither" in errors
 
 
-def test_a_label_set_that_is_not_there(tomeval, log) -> None:
-    code, _, errors = tomeval("import", log, *HOW, "--labels", "neutrl")
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--map", "own_action"), "--map 'own_action': write FIELD=COLUMN"),
+        (("--map", "step=rund"), "--map: 'step' is given twice"),
+        (("--partner", "unknown"), "--partner and --map partner=COLUMN cannot be combined"),
+        (("--labels", "neutrl"), "did you mean 'neutral'?"),
+    ],
+)
+def test_options_that_do_not_fit(tomeval, log, more, message) -> None:
+    code, _, errors = tomeval("import", log, *HOW, *more)
     assert code == 2
-    assert "did you mean 'neutral'?" in errors
+    assert message in errors
 
 
 @pytest.mark.slow

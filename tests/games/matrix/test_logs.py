@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -16,12 +15,12 @@ from tomeval.games.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.report.exporting import export_run
 
 PEOPLE = """\
-participant,condition,partner,episode,step,own_action,partner_action,predicted_action,own_reward
+participant,condition,bot,match,round,choice,opponent,guess,points
 P01,Calm,Tit_For_Tat,1,1,Cooperate,cooperate,COOPERATE,8
 P01,Calm,Tit_For_Tat,1,2, Cooperate,Cooperate,Cooperate,8
 P02,Hurried,Tit_For_Tat,1,1,Defect,Cooperate,Cooperate,10
 P01,Calm,Tit_For_Tat,1,3,defect,Cooperate,,10
-P02,Hurried,Tit_For_Tat,1,2,INVALID,Defect,Invalid,
+P02,Hurried,Tit_For_Tat,1,2,timeout,Defect,Invalid,
 P01,Calm,Tit_For_Tat,2,1,Cooperate,Cooperate,Defect,8
 P01,Calm,Tit_For_Tat,2,2,DEFECT,Cooperate,Cooperate,10
 P01,Calm,Tit_For_Tat,2,3,Defect,Defect,Defect,5
@@ -31,7 +30,16 @@ P02,Hurried,Tit_For_Tat,2,3,Defect,Defect,Defect,5
 P02,Hurried,,3,1,Defect,Cooperate,Cooperate,10
 P02,Hurried,,3,2,Defect,Defect,Defect,5
 """
-HOW = {"by": ("participant", "condition")}
+COLUMNS = {
+    "episode": "match",
+    "step": "round",
+    "own_action": "choice",
+    "partner_action": "opponent",
+    "predicted_action": "guess",
+    "own_reward": "points",
+    "partner": "bot",
+}
+HOW = {"columns": COLUMNS, "by": ("participant", "condition"), "values": {"timeout": "invalid"}}
 
 
 @pytest.fixture
@@ -46,20 +54,11 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def rows_of(path: Path, *what, **how) -> list[dict]:
-    """Return the rows of a log's table."""
-    with (
-        TemporaryDirectory() as folder,
-        tomeval.import_log(path, Path(folder) / "run", *what, **how) as run,
-    ):
-        return run.rows()
-
-
 # --- by hand --------------------------------------------------------------------------------------
 
 
 def test_a_log_of_people_by_hand(people) -> None:
-    calm, hurried, alone = rows_of(people, "IPD", **HOW)
+    calm, hurried, alone = tomeval.score(people, "IPD", **HOW)
     assert [calm["subject"], calm["condition"], calm["partners"]] == ["P01", "Calm", "tit_for_tat"]
     # Best three steps against tit for tat: 8 + 8 + 10. P01 earned 26 and 23.
     assert calm["delta_functional_per_step"] == pytest.approx((0 + 1) / 2)
@@ -87,20 +86,20 @@ def test_the_column_player(tmp_path) -> None:
     text += "r,Row,1,1,Fight,Fight\nr,Row,1,2,Ballet,Ballet\nc,COLUMN,1,1,Fight,Fight\n"
     text += "c,COLUMN,1,2,Ballet,Ballet\nc,column,2,1,Fight,Ballet\n"
     path = written(tmp_path / "log.csv", text)
-    row, column = rows_of(path, "IBS", "unknown")
+    row, column = tomeval.score(path, "IBS", "unknown")
     assert (row["game"], row["reward_per_step"]) == ("IBS", 8.5)
     assert (column["game"], column["reward_per_step"]) == ("IBS (column)", (8.5 + 0) / 2)
     # against Ballet the column player could have had 10
     assert column["stepwise_regret_per_step"] == (0 + 10) / 2
     # a known partner moves in the other seat: always(0) is always Fight
-    known = rows_of(
+    known = tomeval.score(
         written(path, "seat,episode,step,own_action,partner_action\n2,1,1,1,0\n"),
         "IBS",
         "always(0)",
     )[0]
     assert known["delta_functional_per_step"] == 7
     with pytest.raises(TomevalError, match=r"line 2: seat 'colum' is not a seat \(did you"):
-        rows_of(written(path, text.replace("Row", "colum", 1)), "IBS", "unknown")
+        tomeval.score(written(path, text.replace("Row", "colum", 1)), "IBS", "unknown")
 
 
 # --- what cannot be read --------------------------------------------------------------------------
@@ -111,11 +110,9 @@ def test_what_cannot_be_read_is_left_out_if_that_is_asked_for(people) -> None:
         PEOPLE.replace("P01,Calm,Tit_For_Tat,2,2,DEFECT", "P01,Calm,Tit_For_Tat,2,2,Defct")
         + "P03,Calm,Tit_For_Tat,1,1,Defect,Cooperate,,8\n"  # not the payoff
     )
-    with pytest.raises(
-        TomevalError, match=r"line 8: own_action 'Defct' is .*did you mean 'defect'\?"
-    ):
-        rows_of(people, "IPD", **HOW)
-    row = rows_of(people, "IPD", skip_bad=True, **HOW)[0]
+    with pytest.raises(TomevalError, match=r"line 8: choice 'Defct' is .*did you mean 'defect'\?"):
+        tomeval.score(people, "IPD", **HOW)
+    row = tomeval.score(people, "IPD", skip_bad=True, **HOW)[0]
     assert (row["episodes"], row["delta_functional_per_step"]) == (1, 0)
 
 
@@ -131,26 +128,35 @@ def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, w
     text = "subject,episode,step,own_action,partner_action,partner\na,1,1,0,0,always(0)\n"
     text += last + "\nb,1,1,0,0,always(0)\n"
     with pytest.raises(TomevalError, match=f"line 3: {why}"):
-        rows_of(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
+        tomeval.score(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
 
 
-def test_a_log_without_games(people) -> None:
-    with pytest.raises(TomevalError, match="the game is missing; name it with --game"):
-        rows_of(people)
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"own_acton": "choice"}, "unknown field 'own_acton' (did you mean 'own_action'?)"),
+        ({"own_action": ""}, "the field 'own_action' is required"),
+        ({"own_action": "choice"}, "the game is missing"),
+    ],
+)
+def test_columns_that_are_not_there(people, columns, message) -> None:
+    with pytest.raises(TomevalError) as caught:
+        tomeval.score(people, columns=COLUMNS | columns)
+    assert message in str(caught.value)
 
 
 def test_a_file_opens_no_other_file(tmp_path) -> None:
     header = "game,partner,episode,step,own_action,partner_action\n"
     log = written(tmp_path / "log.csv", header + "IPD,../secret.toml,1,1,0,0\n")
     with pytest.raises(TomevalError, match=r"partner '\.\./secret\.toml' is a file"):
-        rows_of(log)
+        tomeval.score(log)
     log = written(tmp_path / "log.csv", header + "/etc/game.toml,unknown,1,1,0,0\n")
     with pytest.raises(TomevalError, match=r"game '/etc/game\.toml' is a file"):
-        rows_of(log)
+        tomeval.score(log)
     spelt = '"{ partners = [""always\\u002etoml""], name = ""+"" }"'
     log = written(tmp_path / "log.csv", header + f"IPD,{spelt},1,1,0,0\n")
     with pytest.raises(TomevalError, match=r"partner .* is a file or a table: give it with --p"):
-        rows_of(log)
+        tomeval.score(log)
 
 
 def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) -> None:
@@ -254,9 +260,8 @@ def test_the_folder_must_be_new(people, tmp_path) -> None:
     (tmp_path / "run").mkdir()
     with pytest.raises(TomevalError, match="already exists; choose another folder"):
         tomeval.import_log(people, tmp_path / "run", "IPD", **HOW)
-    people.write_text(PEOPLE.replace("INVALID", "timeout"))
-    with pytest.raises(TomevalError, match="line 6: own_action 'timeout'"):
-        tomeval.import_log(people, tmp_path / "new", "IPD", **HOW)
+    with pytest.raises(TomevalError, match="line 6: choice 'timeout'"):
+        tomeval.import_log(people, tmp_path / "new", "IPD", **(HOW | {"values": {}}))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "run"]
 
 
@@ -266,9 +271,18 @@ CODED = "episode,step,own_action,partner_action,subject,seat,own_reward\n"
 CODED += "1,1,1,1,1,1,8\n1,2,1,0,1,1,0\n2,1,0,0,0,1,5\n"
 
 
+def test_values_name_actions_and_nothing_that_is_counted_or_called(tmp_path, caplog) -> None:
+    log, values = written(tmp_path / "moves.csv", CODED), {"1": "Cooperate", "0": "Defect"}
+    with tomeval.import_log(log, tmp_path / "run", "IPD", "unknown", values=values) as run:
+        assert [cell.player for cell in run.cells] == ["1", "0"]
+        own = run.steps()["own_label"].tolist()
+        assert own == ["Cooperate", "Cooperate", "Defect"]
+    assert not caplog.records
+
+
 def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:
     log = written(tmp_path / "moves.csv", CODED.replace(",own_reward", ",points"))
-    rows_of(log, "IPD", "unknown")
+    tomeval.score(log, "IPD", "unknown")
     assert [record.getMessage() for record in caplog.records] == [
         "note: actions of IPD by index were read as 0=Cooperate, 1=Defect"
     ]
@@ -280,7 +294,7 @@ def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, point) ->
     rows += [["1", "1", "Cooperate", "Cooperate", f"8{point}0", "Ann"]]
     rows += [["1", "2", "Defect", "Cooperate", "10", "Ann"]]
     log = written(tmp_path / "moves.csv", "\n".join(separator.join(row) for row in rows))
-    [row] = rows_of(log, "IPD", "unknown")
+    [row] = tomeval.score(log, "IPD", "unknown")
     assert (row["subject"], row["reward_per_step"]) == ("Ann", 9)
     assert not caplog.records
 
@@ -295,7 +309,7 @@ DEFECT = HEAD + "1,1,1,0,0\n1,2,1,1,1\n1,3,1,1,0\n"
 def score(tmp_path, text, game="IPD", partner="tit_for_tat", **options):
     path = tmp_path / "steps.csv"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    [row] = rows_of(path, game, partner, **options)
+    [row] = tomeval.score(path, game, partner, **options)
     return row
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tomeval.cli.options import SkipBad, TableFormat, show_table
+from tomeval.cli.options import SkipBad, TableFormat, pairs, show_table
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import show, tell
 from tomeval.core.resources import shipped_experiments
@@ -98,6 +98,14 @@ def import_(
         str | None,
         typer.Option("--labels", help="The label set of the file. Default: any of the game's."),
     ] = None,
+    maps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="The column of a field: FIELD=COLUMN, such as own_action=choice; FIELD= ignores "
+            "the column of that name. Repeatable.",
+        ),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -105,6 +113,15 @@ def import_(
             help="Columns that identify a row of the table, separated by commas: the first is the "
             "subject, the others the condition. Default: subject,condition, where the file has "
             "them.",
+        ),
+    ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value",
+            hidden=True,
+            help="The meaning of a text in actions, predictions, game and partner: TEXT=MEANING, "
+            "such as 1=Cooperate, TFT=tit_for_tat or timeout=invalid. Repeatable.",
         ),
     ] = None,
     skip_bad: SkipBad = False,
@@ -117,7 +134,9 @@ def import_(
         game,
         partner,
         labels=labels,
+        columns=pairs("--map", maps, "FIELD=COLUMN"),
         by=None if by is None else tuple(filter(None, map(str.strip, by.split(",")))),
+        values=pairs("--value", values, "TEXT=MEANING"),
         skip_bad=skip_bad,
     )
     folder = out or Path("runs") / games.stem

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.core.resources import check_columns
 from tomeval.core.text import ascii_signs, excerpt
@@ -22,8 +22,13 @@ from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.steps import NONE
 
 REQUIRED = ("episode", "step", "own_action", "partner_action")
-WHO_PLAYED = {"participants": "participant", "seeds": "seed"}
+WHO_PLAYED = ("participant", "seed")
 """Who played a match, and what chance it met: what comparisons take as one sampling unit."""
+
+_REWARDS = ("own_reward", "partner_reward")
+FIELDS = (*REQUIRED, "predicted_action", "game", "partner", "seat", *_REWARDS, *WHO_PLAYED)
+NAMING = ("own_action", "partner_action", "predicted_action", "game", "partner")
+"""Fields that hold names, for which a file may have texts of its own."""
 
 WHO = ("subject", "condition")
 """Columns that tell rows of tables apart, if no others are named."""
@@ -50,15 +55,19 @@ class Reading:
     Attributes
     ----------
     game : MatrixGame or None
-        The game of all rows; None: as the column ``game`` says.
+        The game of all rows; None: as the column of the field ``game`` says.
     partners : PartnerSet, "unknown" or None
-        Who played against all subjects; None: as the column ``partner`` says, where an empty cell
-        and ``unknown`` mean that nobody knows.
+        Who played against all subjects; None: as the column of the field ``partner`` says, where an
+        empty cell and ``unknown`` mean that nobody knows.
     labels : str or None
         The label set that actions are written in; None: any of the game's.
+    columns : mapping of str to str
+        The column of a field, where it has another name. An empty name: the field is not read.
     by : tuple of str or None
         Columns that tell rows of tables apart: the first one is the subject, the others together
         are the condition. None: `WHO`, as far as there are such columns.
+    values : mapping of str to str
+        What a text of the file stands for, but in the fields that count steps and name players.
     skip_bad : bool
         Leave out matches with a step that cannot be read, and tell of them, in place of an error.
     """
@@ -66,7 +75,9 @@ class Reading:
     game: MatrixGame | None = None
     partners: PartnerSet | str | None = None
     labels: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
 
     @classmethod
@@ -82,27 +93,62 @@ class Reading:
         return cls(found, met, **how)
 
 
-def text_of(row: Mapping[str, str], name: str) -> str:
-    """Return the text of a cell; empty if the file does not have the column."""
-    return row.get(name, "").strip()
+def _find_columns(
+    path: Path, header: Sequence[str], reading: Reading
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the column of each field that the file has, and those that tell rows apart.
+
+    Raises
+    ------
+    TomevalError
+        With what lacks: a column that is named or needed (with the near match), the game or the
+        partner; or both are given and named as a column.
+    """
+    for name, column in reading.columns.items():
+        if name not in FIELDS:
+            raise unknown("field", name, FIELDS, "--map")
+        if not column and name in REQUIRED:
+            raise TomevalError(f"--map: the field {name!r} is required: name its column")
+    columns = {name: name for name in FIELDS if name in header or name in REQUIRED}
+    columns = {name: column for name, column in (columns | {**reading.columns}).items() if column}
+    lacks = [name for name in REQUIRED if columns[name] not in header]
+    for name, said in (("game", reading.game), ("partner", reading.partners)):
+        if said is not None and reading.columns.get(name):
+            raise TomevalError(f"--{name} and --map {name}=COLUMN cannot be combined")
+        if said is not None:
+            columns.pop(name, None)
+        elif name not in columns:
+            lacks.append(name)
+    hint = f"; name with --map FIELD=COLUMN: {', '.join(lacks)}" if lacks else ""
+    hint += "; the game and the partner also with --game and --partner" if lacks else ""
+    try:
+        check_columns(path, header, [*columns.values(), *(reading.by or ())])
+    except TomevalError as error:
+        raise TomevalError(f"{error}{hint}") from None
+    if lacks:
+        raise TomevalError(f"{path}: the {lacks[0]} is missing{hint}")
+    by = tuple(name for name in WHO if name in header) if reading.by is None else reading.by
+    return columns, by if reading.by is not None or "subject" in by else ("", *by)
 
 
 class Rows:
     """Reads the cells of a log's rows; what cannot be read is a `CellError`.
 
-    `by` are the columns that tell rows apart (the subject's, may be empty, then the condition's),
-    `indices` the games with actions by index.
+    `columns` has the column of each field that the file has, `by` those that tell rows apart (the
+    subject's, may be empty, then the condition's), `indices` the games with actions by index.
     """
 
     def __init__(self, path: Path, header: Sequence[str], reading: Reading) -> None:
         self.reading = reading
+        self.columns, self.by = _find_columns(path, header, reading)
+        self._values = {text.casefold(): meant for text, meant in reading.values.items()}
         self.indices: dict[MatrixGame, None] = {}
-        check_columns(path, header, [*REQUIRED, *(reading.by or ())])
-        for name, said in (("game", reading.game), ("partner", reading.partners)):
-            if said is None and name not in header:
-                raise TomevalError(f"{path}: the {name} is missing; name it with --{name}")
-        by = tuple(name for name in WHO if name in header) if reading.by is None else reading.by
-        self.by = by if reading.by is not None or "subject" in by else ("", *by)
+
+    def text(self, row: dict[str, str], name: str) -> str:
+        """Return the text of a field; empty if the file does not have it."""
+        column = self.columns.get(name)
+        text = "" if column is None else row[column].strip()
+        return self._values.get(text.casefold(), text) if name in NAMING else text
 
     def who(self, row: dict[str, str]) -> list[str]:
         """Return subject and conditions; the subject is empty where the file has none."""
@@ -117,9 +163,11 @@ class Rows:
         Whoever wrote a log must not choose what is read here: only the user may mean a file by it,
         or a table, which could name one in another spelling.
         """
-        text = text_of(row, name)
+        text, column = self.text(row, name), self.columns[name]
+        if row[column].strip().casefold() in self._values:
+            return text
         if ".toml" in text.casefold() or "{" in text:
-            raise CellError(name, text, f"is a file or a table: give it with --{name}")
+            raise CellError(column, text, f"is a file or a table: give it with --{name}")
         return text if ":" in text else text.casefold()  # players of a library have capitals
 
     def game(self, row: dict[str, str]) -> MatrixGame:
@@ -130,13 +178,13 @@ class Rows:
             try:
                 game = get_game(text)
             except TomevalError as error:
-                raise CellError("game", text, f"is not a game: {error}") from None
-        if "seat" not in row:
+                raise CellError(self.columns["game"], text, f"is not a game: {error}") from None
+        if "seat" not in self.columns:
             return game
-        text = text_of(row, "seat")
+        text = self.text(row, "seat")
         if (column_seat := SEATS.get(text.casefold())) is None:
             why = f"is not a seat{did_you_mean(text, SEATS)}; known: row, column"
-            raise CellError("seat", text, why)
+            raise CellError(self.columns["seat"], text, why)
         return _seen_from(game) if column_seat else game
 
     def partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
@@ -154,22 +202,23 @@ class Rows:
         except TomevalError as error:
             if given is not None:
                 raise
-            raise CellError("partner", text, f"is not a partner: {error}") from None
+            column = self.columns["partner"]
+            raise CellError(column, text, f"is not a partner: {error}") from None
 
     def number(self, row: dict[str, str]) -> int:
         """Return the number of a row's step."""
-        text = text_of(row, "step")
+        text = self.text(row, "step")
         try:
             return int(text.removesuffix(".0"))
         except ValueError:
-            raise CellError("step", text, "is not a whole number") from None
+            raise CellError(self.columns["step"], text, "is not a whole number") from None
 
     def step(self, game: MatrixGame, row: dict[str, str]) -> tuple[int, int, int, str, str]:
         """Return both moves and the prediction, and what became of the subject's questions."""
         own, act = self._action(game, row, "own_action", "own")
         partner, _ = self._action(game, row, "partner_action", "partner")
         predicted, predict = NONE, NOT_ASKED
-        if text_of(row, "predicted_action"):
+        if self.text(row, "predicted_action"):
             predicted, predict = self._action(game, row, "predicted_action", "partner")
         if act == VALID:
             self._check_rewards(game, row, own, partner)
@@ -179,13 +228,13 @@ class Rows:
         self, game: MatrixGame, row: dict[str, str], name: str, side: str
     ) -> tuple[int, str]:
         """Return an action and what became of the question."""
-        text = text_of(row, name)
+        column, text = self.columns[name], self.text(row, name)
         if text.casefold() == INVALID and name != "partner_action":
             return NONE, "unparsable"
         labels = game.label_set(self.reading.labels) if self.reading.labels else None
-        action = _read_action(name, text, _action_names(game, labels, side))
+        action = _read_action(column, text, _action_names(game, labels, side))
         label = getattr(labels or game.label_set(), side)[action]
-        if text[:1].isdigit() and text.casefold() != label.casefold():
+        if row[column].strip()[:1].isdigit() and text.casefold() != label.casefold():
             self.indices[game] = None
         return action, VALID
 
@@ -193,7 +242,7 @@ class Rows:
         """Raise unless recorded rewards are those of the game; it finds wrong seats and labels."""
         for side, name in enumerate(("own_reward", "partner_reward")):
             payoff = float(game.payoffs[own, partner, side])
-            if not (text := text_of(row, name)):
+            if not (text := self.text(row, name)):
                 continue
             try:
                 reward = float(text.replace(",", "."))  # a decimal comma
@@ -203,7 +252,7 @@ class Rows:
                 labels = game.label_set(self.reading.labels)
                 pair = f"({labels.own[own]}, {labels.partner[partner]}) in {game.name}"
                 why = f"is not the payoff {payoff:g} of {pair}"
-                raise CellError(name, text, why)
+                raise CellError(self.columns[name], text, why)
 
 
 @cache

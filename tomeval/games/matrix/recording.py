@@ -1,9 +1,10 @@
-"""Logs of matches that were played elsewhere, checked and stored as a run."""
+"""Logs of matches that were played elsewhere: scored, or checked and stored as a run."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,7 @@ from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
 from tomeval.games.matrix.experiment import game_data, partners_data
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.log_fields import (
-    UNKNOWN,
-    WHO_PLAYED,
-    CellError,
-    Reading,
-    Rows,
-    text_of,
-)
+from tomeval.games.matrix.log_fields import UNKNOWN, WHO_PLAYED, CellError, Reading, Rows
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.played import fitting
@@ -31,6 +25,7 @@ from tomeval.report.facts import counted
 from tomeval.runs.domain import get_domain
 from tomeval.runs.record import Record
 from tomeval.runs.recorded import Recorded, import_games
+from tomeval.statistics import AUTO
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +48,31 @@ class _Cell:
         return self.game.name, self.definition["partners"]["name"]
 
 
+def score(
+    path: str | Path,
+    game: str | Path | MatrixGame | None = None,
+    partner: str | Path | PartnerSet | None = None,
+    *,
+    reference: str = "horizon",
+    interval: str = AUTO,
+    **how: Any,
+) -> list[dict[str, Any]]:
+    """Score recorded matches: the rows of `Run.rows` of what `import_log` makes, which is not kept.
+
+    Parameters
+    ----------
+    reference, interval : str
+        As for `Run.rows`.
+    path, game, partner, how
+        As for `import_log`.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        import_log(path, Path(folder) / "run", game, partner, **how) as run,
+    ):
+        return run.rows(interval, reference)
+
+
 def import_log(
     path: str | Path,
     out: str | Path,
@@ -72,7 +92,8 @@ def import_log(
         The same of a partner or a set; default: as the column ``partner`` says. ``"unknown"`` gives
         what needs no partner's table, and regret in hindsight.
     how
-        ``labels``, ``by`` and ``skip_bad``, see `Reading`.
+        ``labels``, ``columns``, ``by``, ``values`` and ``skip_bad``, see
+        `tomeval.games.matrix.log_fields.Reading`.
 
     Raises
     ------
@@ -153,7 +174,7 @@ class _Reader:
         subject, *conditions = self.fields.who(row)
         game = self.fields.game(row)
         partners = self.fields.partners(row, game)
-        if not (name := text_of(row, "episode")):
+        if not (name := self.fields.text(row, "episode")):
             raise CellError("", "", "episode is empty")
         key = (subject, *conditions, game.name, partners.name if partners else None)
         if key not in cells:
@@ -175,11 +196,10 @@ class _Reader:
             if step != first + number:
                 why = f"a gap in episode {name!r}: step {step} after step {first + number - 1}"
                 raise CellError("", "", why)
-            for who in WHO_PLAYED.values():
-                if text_of(row, who) != (began := text_of(rows[0][1], who)):
-                    raise CellError(
-                        who, text_of(row, who), f"differs from {began!r} at the start of {name!r}"
-                    )
+            for who in WHO_PLAYED:
+                if self.fields.text(row, who) != (began := self.fields.text(rows[0][1], who)):
+                    why = f"differs from {began!r} at the start of {name!r}"
+                    raise CellError(self.fields.columns[who], self.fields.text(row, who), why)
             steps.append(self.fields.step(cell.game, row))
             if steps[-1][0] == NONE:
                 status = VOID
@@ -230,8 +250,8 @@ class _Reader:
         made = []
         for cell in cells:
             cell.definition["matches"] = list(cell.rows)
-            for name, column in WHO_PLAYED.items():
-                texts = [text_of(rows[0][1], column) for rows in cell.rows.values()]
+            for name, column in zip(("participants", "seeds"), WHO_PLAYED, strict=True):
+                texts = [self.fields.text(rows[0][1], column) for rows in cell.rows.values()]
                 if all(texts):
                     cell.definition[name] = texts
             same = {"horizon": longest[cell.task], "seed": 0, "reference": REFERENCES[0]}
