@@ -176,15 +176,12 @@ class SubjectSeat(Seat):
         self.past: list[Joint] = []
         self._beside: dict[str, Any] = {}
 
-    @property
-    def _seen(self) -> Observation:
-        setup, past = self.setup, tuple(self.past)
-        return Observation(setup.game, setup.labels, len(past) + 1, setup.horizon, past)
-
     async def answer(self, view: RoundView, ask: Ask) -> Answer:
         """Act."""
+        setup, past = self.setup, tuple(self.past)
+        self._seen = Observation(setup.game, setup.labels, view.round, setup.horizon, past)
         self._beside.clear()
-        return _answer(await wait(self.subject.act(self._seen)), self.setup.game.n)
+        return _answer(await wait(self.subject.act(self._seen)), setup.game.n)
 
     async def probe(self, view: RoundView, ask: Ask, probe: Probe) -> Answer | None:
         """Answer a literal question; what the subject answers together is asked once."""
@@ -195,8 +192,8 @@ class SubjectSeat(Seat):
                 beside[REACT] = await wait(subject.react(seen))
             said = beside[REACT] and beside[REACT][probe.given]
         elif probe.name != PREDICT:
-            if not beside.keys() & subject.asides:
-                beside |= {DRAW: None} | await wait(subject.aside(seen))
+            if DRAW not in beside:  # the mark that it was asked
+                beside |= {DRAW: None, **await wait(subject.aside(seen))}
             said = beside.get(probe.name)
         elif (probe.given is None) == subject.predicts_first:
             said = await wait(subject.predict(seen, probe.given))
