@@ -6,30 +6,25 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tomeval.core.streams import Stream
-from tomeval.games.cells import RECORD, GameCell
+from tomeval.games.cells import GameCell
 from tomeval.games.decrypto.game import CODES, Deal, Game, Rules, deal, deal_stream
-from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
+from tomeval.games.decrypto.players import embedding_sha256
 from tomeval.games.decrypto.replays import RecordedGame
 from tomeval.games.decrypto.seats import ALICE, EVE, ROLES, seat_stream
 from tomeval.games.decrypto.stages import Decrypto, trail_of
+from tomeval.games.players import RECORD
 from tomeval.games.seats import Beliefs, Chair, Seat
 from tomeval.games.solver import Solver
-
-if TYPE_CHECKING:
-    from tomeval.games.decrypto.experiment import DecryptoExperiment
 
 
 @dataclass(frozen=True, eq=False)
 class DecryptoCell(GameCell):
     """One pairing at one seed; the players are by role, as their seats are."""
-
-    experiment: DecryptoExperiment
-    players: tuple[DecryptoPlayer | None, ...]
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -70,7 +65,7 @@ class DecryptoCell(GameCell):
             "records": _sha256([game.as_json() for game in e.recorded]) if e.records else "",
         }
 
-    def _definition(self, player: DecryptoPlayer | None) -> dict[str, Any]:
+    def _definition(self, player: Any) -> dict[str, Any]:
         if player is None:
             return {"name": RECORD, "model": ""}
         if not player.embeds:
@@ -81,7 +76,6 @@ class DecryptoCell(GameCell):
     def chance(self, episode: int, slot: int) -> np.random.Generator:
         """Return a player's own chance: it depends on role and name."""
         role, player = ROLES[slot], self.players[slot]
-        assert player is not None
         stream = seat_stream(self.seed, role, player.name)
         return stream.episode(episode, player.draws_per_game(role))
 
@@ -96,9 +90,8 @@ class DecryptoCell(GameCell):
 
     def scripted(self, slot: int, chair: Chair) -> Seat:
         """Seat a player without a model."""
-        player = self.players[slot]
-        assert player is not None
-        return player.scripted_seat(self.experiment.lists)(chair)
+        seat: Seat = self.players[slot].scripted_seat(self.experiment.lists)(chair)
+        return seat
 
     def beliefs(self, episode: int) -> Beliefs:
         """Return the chance of a turn's belief: one for all players and accuracies."""

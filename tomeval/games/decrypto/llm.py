@@ -238,15 +238,10 @@ class Draft(Others):
         draft = await self.draft()
         if isinstance(draft, Invalid):
             return draft
-        guesses, seat = [], self.seat
+        kind = kind if kind == "lm" or self.seat.strategy.scored else ""
+        guesses = []
         for name in ("bob", "eve"):
-            judged, asked = await seat.predict(
-                *(self.view, self.ask, Probe(name, None, draft.action), "advice", seat.player),
-                line=seat.advice_line,
-                kind=kind if kind == "lm" or seat.strategy.scored else "",
-                draft=True,
-            )
-            guess = self._meant(judged, asked, "no prediction to act on")
+            guess = await self._predicted(Probe(name, None, draft.action), kind, draft=True)
             if isinstance(guess, Invalid):
                 return guess
             guesses.append(guess.action)
@@ -287,11 +282,8 @@ class Listener(Others):
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
         """Ask what it is."""
-        seat, other = self.seat, "eve" if self.ask.seat == BOB else "bob"
-        judged, asked = await seat.predict(
-            *(self.view, self.ask, Probe(other), "advice", seat.player, seat.advice_line, kind)
-        )
-        guess = self._meant(judged, asked, "no prediction to act on")
+        other = "eve" if self.ask.seat == BOB else "bob"
+        guess = await self._predicted(Probe(other), kind)
         if isinstance(guess, Invalid):
             return guess
         self.details = {"expected": {other: guess.action}}
