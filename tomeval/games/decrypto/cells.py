@@ -36,7 +36,7 @@ class DecryptoCell(GameCell):
         """The most turns of a game."""
         if self.experiment.records:
             return max((len(game.turns) for game in self.experiment.recorded), default=1)
-        return self.experiment.rules.turns
+        return int(self.experiment.rules.turns)
 
     def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
         """Return the deal of an episode, which is its own, and the seats."""
@@ -69,7 +69,7 @@ class DecryptoCell(GameCell):
         if player is None:
             return {"name": RECORD, "model": ""}
         if not player.embeds:
-            return player.definition
+            return dict(player.definition)
         vectors = embedding_sha256(player.embedding(self.experiment.lists))
         return {**player.definition, "vectors": vectors}
 
