@@ -38,7 +38,7 @@ MAX_TOKENS = 750
 _USE = "LM, QA, CoT or CoT + 3-Shot, with -History, S2A, Social QA, Social LM, Reflexion 1 to 3, "
 _USE += "Plans + Insights, and for the encoder Oracle or Oracle + Max"
 
-_PART = shipped("prompts") / "parts" / "listening"
+LISTENING = shipped("prompts") / "parts" / "listening"
 """Word forms of strategies that score codes, show no past turns, or let listeners predict."""
 
 
@@ -221,7 +221,7 @@ class DecryptoOptions(LLMOptions):
         strategy, more = self.strategy_in(slot), templates_of(self.strategy, self.DOMAIN)
         predicts = strategy.predicts_first and slot != ROLES[ALICE]
         if strategy.scores or predicts or not strategy.shows_history:
-            more += (_PART,)
+            more += (LISTENING,)
         return load_prompts(self.DOMAIN, self.prompts, base, more)
 
 
