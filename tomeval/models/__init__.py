@@ -19,8 +19,7 @@ from tomeval.models.base import LocalModel, Model, Opening
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from tomeval.models.served.limits import Budget
-    from tomeval.models.served.options import Price
+    from tomeval.models.served.options import Budget, Price
     from tomeval.models.waiting import Waiting
 
 
@@ -86,7 +85,7 @@ def register_model(
         How experiments write its models, such as ``"mine:NAME"``; default: the kind alone.
     served : bool
         Whether its calls cost money or wait for others, so that caps count them. It then calls
-        `tomeval.models.served.limits.Budget` itself, as `Opening.budget` hands it over.
+        `tomeval.models.served.options.Budget` itself, as `Opening.budget` hands it over.
     about : str
         What its models are, in a few words, for ``tomeval list models``.
 

@@ -28,8 +28,6 @@ class Waiting:
         Requests that have no reply yet.
     heard : float
         When a reply came last, or the first of these requests was made.
-    patience : float
-        Seconds after which a request that is under way is given up.
     """
 
     model: str = ""
@@ -38,7 +36,6 @@ class Waiting:
     until: float = -math.inf
     under_way: int = 0
     heard: float = math.inf
-    patience: float = 0.0
 
     def line(self, now: float | None = None) -> str:
         """Return why the client waits, without its name; empty if it does not.

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tomeval.core.outcomes import InvalidAnswerError
 from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
@@ -18,7 +19,6 @@ from tomeval.models.base import (
     ScoreRequest,
     Stopped,
     Unusable,
-    WrappedModel,
 )
 from tomeval.models.batching import Batcher, RememberingModel
 from tomeval.play.engines import run_loop
@@ -131,6 +131,8 @@ async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | N
             return stopped
         except ContextExceeded as error:
             filler.too_long(*job, episode.steps, error)
+        except InvalidAnswerError as error:
+            raise InvalidAnswerError(f"{filler.name(job[0])}: {error}") from None
         finally:
             if record is None:
                 schedule.ended(*job)
@@ -239,34 +241,21 @@ class Episode:
         self.watch.on_step(*self.job)
 
 
-class _Stoppable(WrappedModel):
-    """A model that is asked no more once the run is to stop."""
-
-    def __init__(self, model: Model, stopping: Stopping) -> None:
-        super().__init__(model)
-        self._stopping = stopping
-
-    async def ask(self, request: GenerateRequest | ScoreRequest) -> Any:
-        """Pass the request on."""
-        self._stopping.refuse()
-        return await super().ask(request)
-
-
 class _SeatModel(RememberingModel):
     """A seat's model in one episode, which repeats the replies kept from an earlier session.
 
-    It notes replies that cannot be used.
+    It notes replies that cannot be used, and asks no more once the run is to stop.
     """
 
     def __init__(self, episode: Episode, seat: str, model: Model, key: str) -> None:
         self._episode, self._key, kept = episode, key, episode.kept[seat]
-        line = _Stoppable(model.episode(len(kept)), episode.stopping)
-        super().__init__(line, kept, partial(episode.keep, seat))
+        super().__init__(model.episode(len(kept)), kept, partial(episode.keep, seat))
 
-    async def ask(self, request: GenerateRequest | ScoreRequest) -> Any:
-        """Return the kept answer, or ask."""
+    async def answer(self, request: GenerateRequest | ScoreRequest) -> Any:
+        """Ask the model."""
+        self._episode.stopping.refuse()
         try:
-            return await super().ask(request)
+            return await super().answer(request)
         except Unusable as error:
             self._episode.unusable = str(error)
             raise

@@ -10,7 +10,7 @@ from every_domain import EXPERIMENTS, episode_of, experiment, good
 from fake_engine import FakeEngine
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from support import dump, outcome, scripts
+from support import dump, scripts
 
 from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.scripted import ScriptedModel
@@ -130,42 +130,19 @@ def stop_at(steps):
     return progress
 
 
-def hold_losses(whole, folder, domain, kills, replicas) -> None:
-    """Hold a run that loses replicas against one that loses none."""
-    _, error = outcome(
-        lambda: play(folder, domain, noisy(domain), FakeEngine(kills), replicas, **MORE)
-    )
-    if error:
-        assert f"replicas were lost {6 * replicas} times in a row" in error
-        assert len(kills) >= 6 * replicas
-    found, rows = dump(folder), whole(domain)
-    if found["episodes"] == rows["episodes"]:
-        assert found == rows
-        return
-    # No row is lost or another one; what is missing is played in a second session.
-    failed = {row[:2] for row in found["episodes"] if row[2] == "failed"}
-    for name in ("episodes", "steps", "answers", "calls"):
-        assert all(row in rows[name] for row in found[name] if row[:2] not in failed)
-    play(folder, domain, noisy(domain), FakeEngine(), replicas, **MORE)
-    assert dump(folder) == rows
-
-
-KILLS = st.sets(st.integers(1, 70), max_size=4)
-LOSSES = {
-    "domain": st.sampled_from(DOMAINS),
-    "kills": KILLS,
-    "replicas": st.sampled_from([1, 2, 7]),
-}
-UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-
-
 @pytest.mark.slow
-@settings(max_examples=200, **UNHURRIED)
-@given(**LOSSES)
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    domain=st.sampled_from(DOMAINS),
+    kills=st.sets(st.integers(1, 70), max_size=4),
+    replicas=st.sampled_from([1, 2, 7]),
+)
 @example(domain="matrix", kills={12, 24, 36}, replicas=1)
 @example(domain="arena", kills={1, 31, 45, 70}, replicas=1)  # lost for a probe
 def test_rows_never_depend_on_losses(whole, tmp_path_factory, domain, kills, replicas) -> None:
-    hold_losses(whole, tmp_path_factory.mktemp("losses") / "run", domain, kills, replicas)
+    folder = tmp_path_factory.mktemp("losses") / "run"
+    play(folder, domain, noisy(domain), FakeEngine(kills), replicas, **MORE)
+    assert dump(folder) == whole(domain)
 
 
 def small(folder, engine):

@@ -87,13 +87,6 @@ def test_models_that_load_at_the_same_time_have_the_same_weights() -> None:
             assert all(bool((weights[name] == alone[name]).all()) for name in alone)
 
 
-def test_its_tokens_give_back_any_text() -> None:
-    tokenizer = open_model("pocket").tokenizer
-    for text in ("Round 7: you chose J, the other player chose F.", "été\t日本  x\n\n y 🙂", "  "):
-        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-        assert tokenizer.decode(ids) == text
-
-
 def test_an_unknown_model_is_told_apart() -> None:
     with pytest.raises(TomevalError, match="did you mean 'pocket'"):
         model_name("poket")

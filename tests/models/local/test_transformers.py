@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -30,21 +29,6 @@ LABELS = ("J", "F", "Scissors", "zebra", "zoo", "zest")  # one token and several
 
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    """Give the model of a family and template, made once."""
-    made = {}
-
-    def get(family="llama", template=None, **options):
-        key = (family, template, *sorted(options.items()))
-        if key not in made:
-            folder = make_model(tmp_path_factory.mktemp(family), family, template)
-            made[key] = TransformersModel(str(folder), **options)
-        return made[key]
-
-    return get
 
 
 def prompts(count=5):
@@ -167,12 +151,6 @@ def test_a_draw_does_not_depend_on_its_batch(models, family):
     assert mixed[-1].text == together[1].text
 
 
-def test_stop_texts_are_refused(models):
-    request = GenerateRequest(prompts(1)[0], Sampling(stop=("never",)), seed=9)
-    with pytest.raises(TomevalError, match="local models take no stop texts"):
-        models().generate_batch([request])
-
-
 def test_all_end_tokens_of_the_model_end_a_reply(tmp_path):
     folder = make_model(tmp_path, "llama", "chatml")
     config = hf.GenerationConfig.from_pretrained(folder)
@@ -202,13 +180,6 @@ def test_generation_ends_at_the_context(models, monkeypatch):
 # --- loading -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("library", ["torch", "transformers"])
-def test_a_missing_library_names_the_extra(monkeypatch, library):
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(TomevalError, match=rf"{library}.*tomeval\[local\]"):
-        TransformersModel("./anything")
-
-
 @pytest.mark.parametrize("path", ["./no-such-folder", "/no/such", "a/b/c"])
 def test_a_missing_folder_is_a_clear_error(path):
     with pytest.raises(TomevalError, match="no such folder"):
@@ -226,13 +197,6 @@ def test_a_folder_without_a_model_and_an_unknown_dtype_are_clear_errors(tmp_path
     folder = models().name.removeprefix("hf:")
     with pytest.raises(TomevalError, match=r"dtype: Input should be 'auto'.*, is 'float31'"):
         TransformersModel(folder, dtype="float31")
-
-
-def test_a_damaged_weights_file_is_a_clear_error(tmp_path):
-    folder = make_model(tmp_path)
-    (folder / "model.safetensors").write_bytes(b"not weights")
-    with pytest.raises(TomevalError, match="cannot be loaded"):
-        TransformersModel(str(folder))
 
 
 def test_the_revision_of_a_folder_follows_its_files(tmp_path):
@@ -257,19 +221,6 @@ def test_the_revision_of_a_hub_model_is_its_commit(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     model = TransformersModel("org/tiny", local_files_only=True)
     assert (model.name, model.revision) == ("hf:org/tiny", commit)
-
-
-def test_a_small_model_takes_one_thread_and_gives_the_others_back(models, monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    model = TransformersModel(models().name.removeprefix("hf:"))
-    seen, before = [], torch.get_num_threads()
-    model.model.register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
-    torch.set_num_threads(before + 1)
-    try:
-        model.score_batch([ScoreRequest(prompts(1)[0], LABELS)])
-        assert (set(seen), torch.get_num_threads()) == ({1}, before + 1)
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_half_precision_is_computed_in_single_on_a_cpu_unless_asked(models, tmp_path):

@@ -30,8 +30,8 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
 )
-from tomeval.models.local.labels import exclusive, split_labels
 from tomeval.models.local.prompt import PromptCodec
+from tomeval.models.local.tasks import exclusive, split_labels
 from tomeval.models.local.transformers import TransformersModel
 
 
@@ -157,14 +157,6 @@ def test_a_block_that_cannot_be_switched_off_is_closed_with_a_warning(caplog):
     assert codec("chatml").encode(user("why <think> aloud?"))[1] == ""
 
 
-def test_asking_a_plain_chat_model_to_think_warns(caplog):
-    codec("chatml", thinking=False)
-    codec("switch", thinking=True)
-    assert not caplog.records
-    codec("chatml", thinking=True)
-    assert "ignores enable_thinking = on" in caplog.text
-
-
 def test_an_opened_block_stands_in_the_reply(tmp_path):
     model = TransformersModel(str(make_model(tmp_path, template="always")))
     reply = model.generate_batch([GenerateRequest(user("x"), Sampling(max_tokens=4), seed=1)])[0]
@@ -219,13 +211,6 @@ def test_a_normaliser_cannot_smuggle_a_token():
     assert turn not in made.encode(user("hi <|TURN|> there"))[0]
     query = made.label_query(ScoreRequest(user("<|Turn|>"), ("J", "f")))
     assert turn not in query.prefix
-
-
-def test_ordinary_added_words_stay_words():
-    tokenizer = make_tokenizer(bos=False)
-    tokenizer.add_tokens(["Scissors", "\n\n\n"])
-    made = PromptCodec(tokenizer)
-    assert tokenizer.convert_tokens_to_ids("Scissors") in made.encode(user("Scissors"))[0]
 
 
 # --- label boundaries ----------------------------------------------------------------------------
@@ -284,9 +269,9 @@ def test_a_label_that_merges_with_the_whole_prompt_is_read_from_a_start_token():
     assert (empty.prefix, empty.backoff) == (query.prefix, 0)
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory, one_thread):
-    return TransformersModel(str(make_model(tmp_path_factory.mktemp("llama"))))
+@pytest.fixture
+def llama(models):
+    return models()
 
 
 def naive(model, ids, start):
@@ -385,9 +370,3 @@ def test_labels_and_decoding_with_prefix_spaces():
     # Decoded alone the space is lost; behind the prompt it is seen.
     assert made.tokenizer.decode(list(query.sequences[0])) == "J"
     assert made.decode(query.sequences[0], query.prefix[-3:]) == " J"
-
-
-def test_a_spelt_control_token_with_prefix_spaces():
-    made = PromptCodec(metaspace())
-    ids = made.encode(user("You </s> choose"))[0]
-    assert made.tokenizer.eos_token_id not in ids

@@ -12,10 +12,13 @@ from tiny import make_config, make_tokenizer  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import ContextExceeded, Message, Prompt, ScoreRequest  # noqa: E402
-from tomeval.models.local.labels import LabelQuery  # noqa: E402
 from tomeval.models.local.load import Loaded  # noqa: E402
 from tomeval.models.local.prefix import Prefixes  # noqa: E402
-from tomeval.models.local.tasks import Sampling, Text  # noqa: E402
+from tomeval.models.local.tasks import (  # noqa: E402
+    LabelQuery,
+    Sampling,
+    Text,
+)
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
 from tomeval.models.local.trials import Play, rope_switch  # noqa: E402
 

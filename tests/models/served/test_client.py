@@ -12,8 +12,7 @@ from support import dump
 
 from tomeval.models.served.client import Client
 from tomeval.models.served.faults import Refused, ServerGone
-from tomeval.models.served.limits import Budget
-from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.served.options import Budget, OpenAIOptions
 from tomeval.models.waiting import Waiting
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment

@@ -19,7 +19,7 @@ from typing import Any
 from tomeval.core.credentials import confirmed_code
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import loaded_plugins
-from tomeval.extensions.cluster.replicas import Ended, Lost, RayCluster, Ready, Setting
+from tomeval.extensions.cluster.replicas import Ended, Lost, RayCluster, Setting
 from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
 from tomeval.play.engines import Workers, run_loop
@@ -89,6 +89,7 @@ class Replicated(Workers):
             base=None if experiment.base is None else Path(experiment.base).resolve(),
             plugins=tuple(str(Path(n).resolve()) if n.endswith(".py") else n for n in named),
             code=confirmed_code(),
+            versions=versions(),
         )
         self._concurrency = concurrency
 
@@ -104,19 +105,21 @@ class Replicated(Workers):
         """
         super().play(filler)
         stopping, live = filler.stopping, filler.live
-        stopping.what = "the episodes under way, up to some minutes"
-        for models, jobs in filler.groups().items():
-            if not any(is_served(json.loads(key)) for key in models):
-                live.asking, live.replica_line = True, self._summary
-                schedule = Schedule(jobs, filler.stop_after_voids)
-                filler.schedules |= dict.fromkeys(schedule.cells, schedule)
-                try:
-                    run_loop(self._play(filler, schedule, models))
-                finally:
-                    stopping.on_request = lambda: None
-                stopping.check()
-        stopping.what = IN_FLIGHT
-        if live.asking:
+        groups = {
+            models: Schedule(jobs, filler.stop_after_voids)
+            for models, jobs in filler.groups().items()
+            if not any(is_served(json.loads(key)) for key in models)
+        }
+        for models, schedule in groups.items():
+            stopping.what = "the episodes under way, up to some minutes"
+            live.asking, live.replica_line = True, self._summary
+            filler.schedules |= dict.fromkeys(schedule.cells, schedule)
+            try:
+                run_loop(self._play(filler, schedule, models))
+            finally:
+                stopping.what, stopping.on_request = IN_FLIGHT, lambda: None
+            stopping.check()
+        if groups:
             live.closing.append(self._summary())
 
     def close(self) -> None:
@@ -152,9 +155,10 @@ class Replicated(Workers):
             actor, name = self._cluster.start(setting, slots), f"replica {number}"
             opened = False
             try:
-                there: Ready = await self._cluster.call(actor, "open")
-                name += f" on {there.host}"
-                self._check(filler, there)
+                host, revisions = await self._cluster.call(actor, "open")
+                name += f" on {host}"
+                for key, revision in revisions.items():
+                    filler.store.check_revision(model_name(json.loads(key)), revision)
                 opened, self._playing = True, self._playing + 1
                 async with asyncio.TaskGroup() as group:
                     for _ in range(slots):
@@ -191,21 +195,6 @@ class Replicated(Workers):
                 self._under_way -= 1
             self._in_vain = 0
             self._ended(filler, schedule, job, ended)
-
-    @staticmethod
-    def _check(filler: Filler, there: Ready) -> None:
-        """Raise if a replica has other libraries than this process, or another model."""
-        if differing := [
-            f"{library} {there.versions.get(library, 'missing')}, not {mine}"
-            for library, mine in versions().items()
-            if there.versions.get(library) != mine
-        ]:
-            raise TomevalError(
-                f"it differs from this machine: {'; '.join(differing)}; rows must not depend on "
-                "where they are played: install the same versions everywhere"
-            )
-        for key, revision in there.revisions.items():
-            filler.store.check_revision(model_name(json.loads(key)), revision)
 
     def _note_loss(self, name: str, lost: Lost) -> None:
         """Count a lost replica; raise if none plays."""

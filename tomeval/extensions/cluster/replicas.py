@@ -49,15 +49,8 @@ class Setting(NamedTuple):
     base: Path | None  # where relative paths of models start; it must be there on every machine
     plugins: tuple[str, ...]  # the files and modules of ``--plugin``
     code: bool  # whether models may bring code, as for `tomeval.core.credentials.trusting`
+    versions: Mapping[str, str]  # of libraries that decide numbers
     models: tuple[str, ...] = ()  # those to open, by `spec_key`
-
-
-class Ready(NamedTuple):
-    """Where a replica is, the libraries there that decide numbers, and its models' revisions."""
-
-    host: str
-    versions: Mapping[str, str]
-    revisions: Mapping[str, str]
 
 
 class Ended(NamedTuple):
@@ -78,9 +71,18 @@ class Player:
             os.environ["CUDA_VISIBLE_DEVICES"] = ""
         self._setting, self._stack = setting, AsyncExitStack()
 
-    async def open(self) -> Ready:
-        """Load the experiment and its models."""
-        setting = self._setting
+    async def open(self) -> tuple[str, dict[str, str]]:
+        """Load the experiment and its models; return where that is, and the models' revisions."""
+        setting, there = self._setting, versions()
+        if differing := [
+            f"{name} {there.get(name, 'missing')}, not {mine}"
+            for name, mine in setting.versions.items()
+            if there.get(name) != mine
+        ]:
+            raise TomevalError(
+                f"{platform.node()} differs from this machine: {'; '.join(differing)}; rows must "
+                "not depend on where they are played: install the same versions everywhere"
+            )
         try:
             with trusting((), code=setting.code):
                 for plugin in setting.plugins:
@@ -95,8 +97,7 @@ class Player:
                 self._lines = await self._stack.enter_async_context(started(models))
         except TomevalError as error:
             raise TomevalError(str(error)) from None  # what can be sent
-        revisions = {key: model.revision for key, model in models.items()}
-        return Ready(platform.node(), versions(), revisions)
+        return platform.node(), {key: model.revision for key, model in models.items()}
 
     async def play(self, job: Job) -> Ended:
         """Play an episode; no reply is kept, as what is lost is played again."""

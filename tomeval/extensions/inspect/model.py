@@ -38,7 +38,7 @@ from tomeval.models.base import (
 )
 from tomeval.models.keys import check_host, check_url
 from tomeval.models.served.faults import EXCERPT, is_too_long
-from tomeval.models.served.limits import Budget, estimate_tokens
+from tomeval.models.served.options import Budget, estimate_tokens
 from tomeval.models.served.requests import omission, without_prefill
 
 logger = logging.getLogger(__name__)
@@ -259,8 +259,6 @@ def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> Ins
     checked = check_options(InspectOptions, options, "inspect model")
     check_code(checked.model_args, name)
     _check_addresses(name, checked)
-    if opening.waiting is not None:
-        opening.waiting.patience = checked.retry_budget
     return InspectModel(name, checked, budget=opening.budget, scores=opening.scores)
 
 

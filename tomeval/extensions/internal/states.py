@@ -22,7 +22,7 @@ from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.engine import Engine
-from tomeval.models.local.labels import exclusive
+from tomeval.models.local.tasks import exclusive
 from tomeval.strategies.recording import Recording, overhearing
 
 FloatArray = NDArray[np.float32]

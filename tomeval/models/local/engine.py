@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from tomeval.models.base import BackendError, ContextExceeded
-from tomeval.models.local.labels import LabelQuery
 from tomeval.models.local.load import require
 from tomeval.models.local.prefix import Prefixes
 from tomeval.models.local.tasks import (
     ALONE,
     AnyPath,
     Context,
+    LabelQuery,
     Path,
     Scored,
     Text,

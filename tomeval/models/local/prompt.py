@@ -14,8 +14,8 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.extras import LOCAL, need
 from tomeval.models.base import Message, Prompt, ScoreRequest, plain_text
 from tomeval.models.local.control import ControlTokens
-from tomeval.models.local.labels import LabelQuery, split_labels
 from tomeval.models.local.load import why_not_loaded
+from tomeval.models.local.tasks import LabelQuery, split_labels
 
 ROLES = ("system", "user", "assistant")
 _PROBE, _OTHER = "Zebra", "Xylem"

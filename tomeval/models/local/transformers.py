@@ -21,10 +21,9 @@ from tomeval.models.base import (
     thinking_room,
 )
 from tomeval.models.local.engine import Engine
-from tomeval.models.local.labels import LabelQuery, exclusive
 from tomeval.models.local.load import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.prompt import PromptCodec
-from tomeval.models.local.tasks import Scored, Text
+from tomeval.models.local.tasks import LabelQuery, Scored, Text, exclusive
 from tomeval.models.local.trials import rope_switch, settle
 
 _BEFORE = 8  # prompt tokens that generated ones are decoded behind

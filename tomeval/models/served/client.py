@@ -30,8 +30,7 @@ from tomeval.models.served.faults import (
     read_json,
     status_fault,
 )
-from tomeval.models.served.limits import Budget
-from tomeval.models.served.options import OpenAIOptions, Price
+from tomeval.models.served.options import Budget, OpenAIOptions, Price
 from tomeval.models.served.replies import read_usage
 from tomeval.models.waiting import Waiting
 

@@ -21,7 +21,7 @@ from tomeval.models.base import (
     Usage,
     plain_text,
 )
-from tomeval.models.local.labels import LabelQuery, exclusive, split_labels
+from tomeval.models.local.tasks import LabelQuery, exclusive, split_labels
 from tomeval.models.served.faults import Refused, Unanswered
 from tomeval.models.served.replies import dig, is_number, match, read_entries, read_usage
 from tomeval.models.served.requests import (

@@ -33,8 +33,7 @@ from tomeval.models.keys import check_url, key_for
 from tomeval.models.local.prompt import PromptCodec, load_tokenizer
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.labels import Query, Route, find_route, routes
-from tomeval.models.served.limits import Budget, estimate_tokens
-from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.served.options import Budget, OpenAIOptions, estimate_tokens
 from tomeval.models.served.replies import check_logprobs, read_reply
 from tomeval.models.served.requests import OLLAMA, Requests, look_up, omission
 from tomeval.models.waiting import Waiting
@@ -93,7 +92,6 @@ class OpenAIModel(Model):
         self._budget, self._tokenizer = budget, tokenizer
         self._context: int | None = None
         self._waiting = waiting or Waiting()
-        self._waiting.patience = self.options.timeout
         self._label = self._waiting.model or f"openai:{model}"  # in notes
         self._requests = Requests(self.name, model, self.options)
         self._client: Client | None = None

@@ -1,6 +1,8 @@
-"""Specs of models are stored with results: no credential may be in them, and none is stored."""
+"""What is kept with results: specs of models, without a credential, and replies by request."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from attacks.commands import call
@@ -8,6 +10,8 @@ from listener import Listener, chat
 
 from tomeval.core.errors import TomevalError
 from tomeval.models import look_ahead, open_model
+from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest
+from tomeval.models.batching import request_hash
 
 CANARY = "c4n4ry7e579d1f0b2a"
 EXPERIMENT = """games = "IPD"
@@ -53,3 +57,20 @@ def test_a_spec_is_looked_at_as_it_is_opened():
     for check in (open_model, look_ahead):
         with pytest.raises(TomevalError, match=r"model_args.headers.x-api-key: its name is"):
             check(spec)
+
+
+PROMPT = Prompt((Message("user", "Play."),), prefill="I choose")
+
+
+def hash_of(prompt):
+    return request_hash("scripted", "", GenerateRequest(prompt, Sampling(), 1))
+
+
+def test_what_stands_in_for_a_prefill_counts():
+    assert hash_of(replace(PROMPT, instead="Answer J or F.")) != hash_of(PROMPT)
+
+
+def test_without_it_a_request_is_what_it_always_was():
+    # Kept replies of runs made before are found again.
+    score = request_hash("scripted", "", ScoreRequest(PROMPT, ("J", "F")))
+    assert score == "9703d435fcf5c5affac810e8633f3346c3c972026f844dd982da52db798b6800"
