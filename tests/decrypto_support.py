@@ -18,7 +18,7 @@ from tomeval.games.decrypto.turns import as_record, turns_of
 from tomeval.games.play import Table, play_game
 from tomeval.games.seats import Chair
 from tomeval.lexicon.words import WordLists
-from tomeval.models.base import GenerateRequest
+from tomeval.models.base import ScoreRequest
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.experiment import make_experiment
 from tomeval.strategies.asking import flatten
@@ -47,10 +47,12 @@ class Logged:
 
     def __init__(self, answer: Callable[[str], Any]) -> None:
         self.answer = answer
-        self.requests: list[GenerateRequest] = []
+        self.requests: list[Any] = []
 
     def __call__(self, request):
         self.requests.append(request)
+        if isinstance(request, ScoreRequest):
+            return [0.0, *[-5.0] * (len(request.labels) - 1)]
         return self.answer(request.prompt.messages[-1].content)
 
     def texts(self) -> list[str]:

@@ -30,8 +30,8 @@ def compare(
         str | None,
         typer.Option(
             "--by",
-            help="What to compare, such as strategy, subject, model or labels in matrix games, or "
-            "run. Default: the usual one of the runs' kind of game.",
+            help="What to compare, such as strategy, its parts context, advice and answer, model, "
+            "in matrix games subject or labels, or run. Default: the usual one of the runs' game.",
         ),
     ] = None,
     baseline: Annotated[

@@ -13,14 +13,11 @@ import numpy as np
 
 from tomeval.games.play import Table, play_game
 from tomeval.games.played import PlayedGame
+from tomeval.games.players import RECORD
 from tomeval.games.running import naming_game
 from tomeval.games.seats import Beliefs, Chair, Door, Seat, chance_of_previews
-from tomeval.games.solver import Solver
 from tomeval.models.base import Model
 from tomeval.runs.domain import Cell, Player
-
-RECORD = "record"
-"""What a slot that answers as recorded is called, where others have a player."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +58,6 @@ class GameCell(Cell):
     @abstractmethod
     def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
         """Return what else a `Table` has in an episode, by its fields."""
-
-    @abstractmethod
-    def solver(self, episode: int) -> Solver | None:
-        """Return the solver of the subject's seat; None if the others are not known."""
 
     def beliefs(self, episode: int) -> Beliefs:
         """Return the chance of what is planted in an episode."""

@@ -25,6 +25,9 @@ from tomeval.strategies.options import WITH_MEMORY, split_wording
 
 LLM = "llm"
 
+RECORD = "record"
+"""What a slot that answers as recorded is called, where others have a player."""
+
 
 @dataclass(frozen=True, eq=False)
 class GamePlayer(Player):
@@ -240,11 +243,12 @@ class GameExperiment(Experiment):
 
     def seatings(self, names: Sequence[str], where: str) -> Iterator[tuple[Any, ...]]:
         """Yield who sits in the slots of a line-up, given names, for every value of their axes."""
+        known = self.named | {name: (None,) for name in self.RESERVED if name == RECORD}
         for name in names:
-            if name not in self.named:
+            if name not in known:
                 raise unknown("player", name, [*self.named, *self.RESERVED], where)
         called = dict.fromkeys(names)
-        for chosen in itertools.product(*map(self.named.__getitem__, called)):
+        for chosen in itertools.product(*map(known.__getitem__, called)):
             players = dict(zip(called, chosen, strict=True))
             yield tuple(map(players.__getitem__, names))
 

@@ -16,6 +16,7 @@ import pytest
 from decrypto_support import ALL_PROBES, Logged, everything, play, table
 
 from tomeval.games.decrypto.game import Rules
+from tomeval.games.decrypto.llm import LISTENING
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.strategies.templates import Prompts
 
@@ -58,6 +59,11 @@ SHOWN: dict[str, tuple] = {
     ),
     "advice/reflexion": ("decoder", {"strategy": "Reflexion 2"}, "turn 3 of"),
     "advice/reflexion_write": ("decoder", {"strategy": "Reflexion 2"}, "Write one lesson"),
+    "answer/lm": ("decoder", {"strategy": "LM"}, "turn 2 of"),
+    "ask/listener": ("interceptor", {"strategy": "QA -History"}, "turn 2 of"),
+    "probe/listener": ("decoder", {"strategy": "Social LM"}, "Which code will Eve"),
+    "advice/social_listener": ("interceptor", {"strategy": "Social QA"}, "Given that you think"),
+    "advice/plans_insights_write": ("decoder", {"strategy": "Plans + Insights + LM"}, "two lines"),
 }
 
 
@@ -72,7 +78,7 @@ def rendered(name: str) -> str:
 
 
 def test_every_template_is_shown() -> None:
-    assert sorted(SHOWN) == Prompts("decrypto").names()
+    assert sorted(SHOWN) == Prompts("decrypto", None, LISTENING).names()
     golden_files.check_names("decrypto", SHOWN)
 
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from decrypto_support import ALL_PROBES, DEAL, Logged, experiment, play, said, table
+from decrypto_support import ALL_PROBES, DEAL, Logged, everything, experiment, play, said, table
 
 import tomeval
 from tomeval.games.decrypto.game import CODES
@@ -66,23 +66,8 @@ def test_guesses_are_drawn_from_the_scores_by_the_seat_s_own_chance(tmp_path, mo
 
 
 def test_alice_writes_her_hints_and_codes_are_listed() -> None:
-    found = {role: Logged(lambda _: "") for role in ROLES}
-
-    def answer(role):
-        def script(request):
-            found[role].requests.append(request)
-            if isinstance(request, ScoreRequest):
-                return [0.0, *[-5.0] * (len(request.labels) - 1)]
-            return said(
-                "hints" if "hints" in request.prompt.messages[-1].content[-60:] else "keywords",
-                ["cat", "dog", "owl"]
-                + ["hen"] * ("keywords" in request.prompt.messages[-1].content[-60:]),
-            )
-
-        return script
-
-    every = {"strategy": "Social LM + LM"}
-    game = play(table({role: answer(role) for role in ROLES}, probes=ALL_PROBES, every=every))
+    found = {role: Logged(everything) for role in ROLES}
+    game = play(table(found, probes=ALL_PROBES, every={"strategy": "Social LM + LM"}))
     assert game.status == "complete"
     for role, log in found.items():
         scored = [one for one in log.requests if isinstance(one, ScoreRequest)]
@@ -108,34 +93,18 @@ def by_turn(question: str) -> str:
     return notes + said("code", [1, 2, 3]) if "Final answer:" in question else "A text."
 
 
-def scores(request):
-    last = request.prompt.messages[-1].content
-    return [0.0] * len(request.labels) if isinstance(request, ScoreRequest) else by_turn(last)
-
-
 @pytest.mark.parametrize(
     "strategy", ["QA", "CoT + 3-Shot", "LM", "Social QA", "Social LM + LM", "Plans + Insights"]
 )
 def test_without_history_no_prompt_holds_an_earlier_hint_or_code(strategy) -> None:
     def told(name: str) -> list[tuple[str, bool, bool]]:
         """Return of every request whose it is, and whether it holds earlier hints, and codes."""
-        logs = {role: [] for role in ROLES}
-
-        def script(role):
-            def answer(request):
-                logs[role].append(request)
-                return scores(request)
-
-            return answer
-
-        game = play(
-            table({r: script(r) for r in ROLES}, probes=ALL_PROBES, every={"strategy": name})
-        )
+        logs = {role: Logged(by_turn) for role in ROLES}
+        game = play(table(logs, probes=ALL_PROBES, every={"strategy": name}))
         assert (game.status, len(game.turns)) == ("complete", 3)
         found = []
-        for role, requests in logs.items():
-            for request in requests:
-                text = "\n".join(message.content for message in request.prompt.messages)
+        for role, log in logs.items():
+            for text in log.texts():
                 shown_turns = re.findall(r"[Tt]urn (\d)(?: of at most| Alice| you)", text)
                 turn = int(shown_turns[-1]) if shown_turns else 1
                 listed = ", ".join(map(shown, CODES))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,7 +168,7 @@ def spec_of(embedding: Embedding, level: Any = 1, alpha: Any = 4.0) -> RSASpec:
 
 def _seat(player: DecryptoPlayer, lists: WordLists) -> Callable[[Chair], Seat]:
     spec = spec_of(player.embedding(lists), player.options["level"], player.options["alpha"])
-    return partial(RSASeat, spec, lists)
+    return lambda chair: RSASeat(spec, lists, chair)
 
 
 def _short(text: str) -> dict[str, Any]:

@@ -6,30 +6,25 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tomeval.core.streams import Stream
-from tomeval.games.cells import RECORD, GameCell
+from tomeval.games.cells import GameCell
 from tomeval.games.decrypto.game import CODES, Deal, Game, Rules, deal, deal_stream
-from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
+from tomeval.games.decrypto.players import embedding_sha256
 from tomeval.games.decrypto.replays import RecordedGame
 from tomeval.games.decrypto.seats import ALICE, EVE, ROLES, seat_stream
 from tomeval.games.decrypto.stages import Decrypto, trail_of
+from tomeval.games.players import RECORD
 from tomeval.games.seats import Beliefs, Chair, Seat
 from tomeval.games.solver import Solver
-
-if TYPE_CHECKING:
-    from tomeval.games.decrypto.experiment import DecryptoExperiment
 
 
 @dataclass(frozen=True, eq=False)
 class DecryptoCell(GameCell):
     """One pairing at one seed; the players are by role, as their seats are."""
-
-    experiment: DecryptoExperiment
-    players: tuple[DecryptoPlayer | None, ...]
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -41,7 +36,7 @@ class DecryptoCell(GameCell):
         """The most turns of a game."""
         if self.experiment.records:
             return max((len(game.turns) for game in self.experiment.recorded), default=1)
-        return self.experiment.rules.turns
+        return int(self.experiment.rules.turns)
 
     def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
         """Return the deal of an episode, which is its own, and the seats."""
@@ -70,18 +65,17 @@ class DecryptoCell(GameCell):
             "records": _sha256([game.as_json() for game in e.recorded]) if e.records else "",
         }
 
-    def _definition(self, player: DecryptoPlayer | None) -> dict[str, Any]:
+    def _definition(self, player: Any) -> dict[str, Any]:
         if player is None:
             return {"name": RECORD, "model": ""}
         if not player.embeds:
-            return player.definition
+            return dict(player.definition)
         vectors = embedding_sha256(player.embedding(self.experiment.lists))
         return {**player.definition, "vectors": vectors}
 
     def chance(self, episode: int, slot: int) -> np.random.Generator:
         """Return a player's own chance: it depends on role and name."""
         role, player = ROLES[slot], self.players[slot]
-        assert player is not None
         stream = seat_stream(self.seed, role, player.name)
         return stream.episode(episode, player.draws_per_game(role))
 
@@ -96,9 +90,8 @@ class DecryptoCell(GameCell):
 
     def scripted(self, slot: int, chair: Chair) -> Seat:
         """Seat a player without a model."""
-        player = self.players[slot]
-        assert player is not None
-        return player.scripted_seat(self.experiment.lists)(chair)
+        seat: Seat = self.players[slot].scripted_seat(self.experiment.lists)(chair)
+        return seat
 
     def beliefs(self, episode: int) -> Beliefs:
         """Return the chance of a turn's belief: one for all players and accuracies."""

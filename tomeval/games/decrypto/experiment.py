@@ -11,13 +11,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.games.cells import RECORD
 from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.decrypto.game import Rules
 from tomeval.games.decrypto.players import DecryptoPlayer
 from tomeval.games.decrypto.replays import RecordedGame, read_games
 from tomeval.games.decrypto.seats import ROLES, Probes
-from tomeval.games.players import GameExperiment
+from tomeval.games.players import RECORD, GameExperiment
 from tomeval.lexicon.words import WordLists, read_lists
 from tomeval.runs.experiment import located
 
@@ -131,12 +130,9 @@ class DecryptoExperiment(GameExperiment):
         axes = [self._names(getattr(table, role), f"{where}.{role}", role) for role in ROLES]
         for encoder, decoder, interceptor in itertools.product(*axes):
             names = (encoder, encoder if decoder == MATCHED else decoder, interceptor)
-            known = [name for name in names if name != RECORD]
-            if not known:
+            if names == (RECORD,) * 3:
                 raise TomevalError(f"{where}: at least one seat needs a player, not the record")
-            for players in self.seatings(known, where):
-                who = iter(players)
-                seated = tuple(None if name == RECORD else next(who) for name in names)
+            for seated in self.seatings(names, where):
                 for role, player in zip(ROLES, seated, strict=True):
                     if player is not None:
                         with located(f"{self._where}: player {player.name!r} as {role}"):

@@ -38,7 +38,7 @@ MAX_TOKENS = 750
 _USE = "LM, QA, CoT or CoT + 3-Shot, with -History, S2A, Social QA, Social LM, Reflexion 1 to 3, "
 _USE += "Plans + Insights, and for the encoder Oracle or Oracle + Max"
 
-_PART = shipped("prompts") / "parts" / "listening"
+LISTENING = shipped("prompts") / "parts" / "listening"
 """Word forms of strategies that score codes, show no past turns, or let listeners predict."""
 
 
@@ -221,7 +221,7 @@ class DecryptoOptions(LLMOptions):
         strategy, more = self.strategy_in(slot), templates_of(self.strategy, self.DOMAIN)
         predicts = strategy.predicts_first and slot != ROLES[ALICE]
         if strategy.scores or predicts or not strategy.shows_history:
-            more += (_PART,)
+            more += (LISTENING,)
         return load_prompts(self.DOMAIN, self.prompts, base, more)
 
 
@@ -238,15 +238,10 @@ class Draft(Others):
         draft = await self.draft()
         if isinstance(draft, Invalid):
             return draft
-        guesses, seat = [], self.seat
+        kind = kind if kind == "lm" or self.seat.strategy.scored else ""
+        guesses = []
         for name in ("bob", "eve"):
-            judged, asked = await seat.predict(
-                *(self.view, self.ask, Probe(name, None, draft.action), "advice", seat.player),
-                line=seat.advice_line,
-                kind=kind if kind == "lm" or seat.strategy.scored else "",
-                draft=True,
-            )
-            guess = self._meant(judged, asked, "no prediction to act on")
+            guess = await self._predicted(Probe(name, None, draft.action), kind, draft=True)
             if isinstance(guess, Invalid):
                 return guess
             guesses.append(guess.action)
@@ -287,11 +282,8 @@ class Listener(Others):
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
         """Ask what it is."""
-        seat, other = self.seat, "eve" if self.ask.seat == BOB else "bob"
-        judged, asked = await seat.predict(
-            *(self.view, self.ask, Probe(other), "advice", seat.player, seat.advice_line, kind)
-        )
-        guess = self._meant(judged, asked, "no prediction to act on")
+        other = "eve" if self.ask.seat == BOB else "bob"
+        guess = await self._predicted(Probe(other), kind)
         if isinstance(guess, Invalid):
             return guess
         self.details = {"expected": {other: guess.action}}

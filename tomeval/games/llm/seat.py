@@ -207,10 +207,7 @@ class Others(Foresight):
             probes += seat.game.probes(view._state, ask, draft.action)
         items_of: dict[Probe, list[Any]] = {}
         for probe in probes:
-            judged, asked = await seat.predict(
-                view, ask, probe, "advice", seat.player, seat.advice_line, kind
-            )
-            meant = self._meant(judged, asked, "no prediction to act on")
+            meant = await self._predicted(probe, kind)
             if isinstance(meant, Invalid):
                 return meant
             items_of[probe] = meant.items
@@ -218,6 +215,14 @@ class Others(Foresight):
         if draft is not None:
             self.details["draft"] = draft.items
         return values | {"draft": draft is not None}
+
+    async def _predicted(self, probe: Probe, kind: str, **more: Any) -> Meant | Invalid:
+        """Predict an answer; `more` are values for the template of the question."""
+        seat, line = self.seat, self.seat.advice_line
+        judged, asked = await seat.predict(
+            self.view, self.ask, probe, "advice", seat.player, line, kind, **more
+        )
+        return self._meant(judged, asked, "no prediction to act on")
 
     async def _draft(self) -> Meant | Invalid | None:
         """Ask for a draft of the decision if there are questions on what follows from it."""
