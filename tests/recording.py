@@ -206,7 +206,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "beyond_adaptation": ("adaptation",),
     "beyond_planted": ("planted",),
     "decrypto_quickstart": (
-        *("beliefs", "cells", "functional", "outcomes", "perspective", "replay", "turns"),
+        *("cells", "functional", "outcomes", "replay", "turns"),
         "differences",
         *("steps", "episodes", "answers"),
     ),

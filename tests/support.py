@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import GAMES, Labels, MatrixGame
 from tomeval.games.matrix.partner_files import partner_names
-from tomeval.games.matrix.partner_specs import get_partner_set
+from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import Played
@@ -42,6 +43,14 @@ def questions(domain, cell, seat="subject", form="act", number=1, note=""):
 SHIPPED = partner_names()
 # A spec per shipped partner; `mixture` has no default that plays.
 SPECS = {name: name for name in SHIPPED} | {"mixture": "mixture(0.25, 0.75)"}
+
+
+def shipped(game: MatrixGame) -> list[Partner]:
+    """Return every shipped partner that fits a game."""
+    found = (outcome(partial(get_partner, spec, game))[0] for spec in SPECS.values())
+    return [partner for partner in found if partner is not None]
+
+
 # An experiment of 80 episodes that plays in a moment, for tests of folders.
 SMALL = {
     "name": "small",

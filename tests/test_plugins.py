@@ -347,5 +347,8 @@ def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_pat
         assert told.code == 0
     with tomeval.Run(tmp_path / "run") as run:
         after = run.rows()  # without the measure that the package brought
-        assert repr(after) == repr([{key: row[key] for key in after[0]} for row in before])
+        parts_of = ("context", "advice", "answer_part")  # of a strategy that nobody knows
+        kept = [key for key in after[0] if key not in parts_of]
+        same = [[{key: row[key] for key in kept} for row in rows] for rows in (after, before)]
+        assert repr(same[0]) == repr(same[1])
         assert "Reminder" in str(before[0]["strategy"])

@@ -9,7 +9,6 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from tomeval.api.opened import Run as Run
-    from tomeval.api.several import open as open
     from tomeval.api.verbs import run as run
     from tomeval.comparing.comparison import compare as compare
     from tomeval.core.errors import TomevalError as TomevalError
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 
 _HOME = {
     "api.opened": ("Run",),
-    "api.several": ("open",),
     "api.verbs": ("run",),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),

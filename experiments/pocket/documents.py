@@ -19,6 +19,7 @@ from teacher import Asked, Teacher
 from tomeval.games.matrix.observation import Observation
 from tomeval.games.matrix.subjects.base import Door, Seat
 from tomeval.games.matrix.subjects.llm import LLMSubject
+from tomeval.games.seats import chance_of_previews
 from tomeval.strategies.compose import ADVICE, ANSWERS
 
 _T = TypeVar("_T")
@@ -168,7 +169,7 @@ class Interview:
         self.teacher = Teacher(play, strategy["context"])
         # One seed gives all strategies the same order of options.
         generator = np.random.default_rng(seed)
-        door = Door(play.partner, None, play.game.m, lambda: np.empty((0, 2)))
+        door = Door(play.partner, None, play.game.m, chance_of_previews)
         seat = Seat(play.game, play.labels, play.horizon, generator, door, self.teacher, "pocket")
         self.subject = LLMSubject(
             seat, strategy=dict(strategy), option_order=order, max_attempts=1, conditional=True
@@ -186,7 +187,9 @@ class Interview:
                 self._keep(step in steps)
             if step < rounds:
                 self.teacher.round = step + 1
-                _drive(self.subject.observe(self.play.joints[step]))
+                joint = self.play.joints[step]
+                self.subject.seat.door.follow(joint.own, joint.partner)
+                _drive(self.subject.observe(joint))
                 self._keep(step in steps)
         return self.subject.scene.context()
 
@@ -195,7 +198,7 @@ class Interview:
         play, subject = self.play, self.subject
         past = tuple(play.joints[:step])
         observation = Observation(play.game, play.labels, step + 1, play.horizon, past)
-        subject.seat.door.set(play.states[step], play.joints[step].partner)
+        subject.seat.door.hold({1: play.joints[step].partner})
         _drive(subject.act(observation))
         own = play.joints[step].own if self.rng.random() < 0.5 else None
         _drive(subject.predict(observation, own))

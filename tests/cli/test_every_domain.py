@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import toy_domain  # noqa: F401 (registers the domain)
 from support import scripts
 
 EXPERIMENT = """
@@ -74,40 +75,3 @@ def test_prompt(tomeval, experiment) -> None:
     assert "unknown seat" in tomeval(*command, "--cell", 2, "--seat", "hider")[2]
     assert "--round must be from 1 to 4" in tomeval(*command, "--cell", 2, "--round", 5)[2]
     assert "has no example of its own" in tomeval("prompt", "QA", "--domain", "toy")[2]
-
-
-@pytest.mark.parametrize(
-    ("what", "form"),
-    [("steps", "csv"), ("episodes", "jsonl"), ("answers", "parquet"), ("cells", "csv")],
-)
-def test_tables_are_exported(tomeval, folder, tmp_path, what, form) -> None:
-    import pandas
-
-    path = tmp_path / f"x.{form}"
-    code, out, _ = tomeval("export", folder, "--what", what, "--format", form, "--out", path)
-    assert (code, out) == (0, f"{path}\n")
-    read = {"csv": pandas.read_csv, "parquet": pandas.read_parquet}
-    frame = read[form](path) if form in read else pandas.read_json(path, lines=True)
-    assert len(frame) == {"steps": 72, "episodes": 18, "answers": 72, "cells": 6}[what]
-    numbers = {"steps": "guess", "episodes": "start", "answers": "attempts", "cells": "size"}[what]
-    assert frame[numbers].dtype.kind == "i"
-
-
-def test_what_other_rooms_make_of_it(tomeval, folder, tmp_path) -> None:
-    code, out, _ = tomeval("plot", folder, "--out", tmp_path, "--only", "forest")
-    assert code == 0
-    assert "forest_loss" in out
-    rows = json.loads(tomeval("compare", folder, "--baseline", "one", "--format", "json")[1])
-    assert {(row["guesser"], row["metric"]) for row in rows} == {
-        (guesser, name) for guesser in ("next", "llm") for name in ("loss_per_step", "hit_percent")
-    }
-    power = ("compare", folder, "--what", "power", "--metric", "hit_percent", "--difference", 20)
-    power += ("--format", "json")
-    assert {row["metric"] for row in json.loads(tomeval(*power)[1])} == {"hit_percent"}
-    for command in (("compare", folder), power[:8]):
-        code, out, errors = tomeval(*command, "--reference", "horizon")
-        assert (code, out) == (2, "")
-        assert "has no references" in errors
-    assert "did you mean 'size'" in tomeval("compare", folder, "--by", "sise")[2]
-    assert tomeval("report", folder, "-o", tmp_path / "r.html")[0] == 0
-    assert "guess a hidden number" in (tmp_path / "r.html").read_text(encoding="utf-8")

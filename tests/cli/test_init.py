@@ -192,7 +192,6 @@ def test_bad_requests_write_nothing(tomeval, here, arguments, message) -> None:
     ("strategy", "domain", "more", "holds"),
     [
         ("S2A + CoT", "matrix", [], {"context/s2a_act", "answer/cot_act", "answer/cot_predict"}),
-        ("Social QA", "decrypto", [], {"advice/social", "ask/encoder", "answer/qa"}),
         ("QA", "arena", ["--game", "ipd3"], {"answer/qa", "ipd3/ask/moves"}),
     ],
 )
@@ -216,11 +215,8 @@ def test_templates_are_copied_and_then_used(
         path.write_text(path.read_text() + "\nXYZZY\n")
     load_prompts.cache_clear()  # the next command is a process of its own
     assert "XYZZY" in tomeval(*asked, "--prompts", "mine")[1]
-    kept = {path: path.read_text() for path in files.values()}
     code, _, errors = tomeval(*asked, "--copy-to", "mine")
-    assert code == 2
-    assert "already exists; name another folder" in errors
-    assert {path: path.read_text() for path in files.values()} == kept
+    assert (code, "already exists; name another folder" in errors) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from fake_server import FakeServer
 
+import tomeval as package
+
 EXPERIMENT = 'name = "mine"\ngames = ["RPS"]\nsubjects = ["rmax"]\n'
 FILES = [
     ("own.toml", 'game = ["RPS"]\nsubjects = ["rmax"]\n', "'game' (did you mean 'games'?)"),
-    ("own.toml", '{"games": ["RPS"]}', "experiments are TOML"),
     ("own.yaml", "# mine\ngames: [RPS]\n", "experiments are TOML"),
-    ("own.toml", "games:\n  - RPS\n", "experiments are TOML"),
     ("own.toml", 'games = ["RPS"\n', "own.toml: not valid TOML"),
     ("own.csv", "episode,step\n1,1\n", "`tomeval import` makes a run"),
 ]
@@ -67,21 +67,29 @@ NO_RUN = [
     ("nope", "nope: not a run folder (no such folder); `tomeval run EXPERIMENT` makes one"),
     ("mine.toml", "mine.toml: is a file, not a run folder; `tomeval run mine.toml` takes"),
     ("runs/mine/episodes.jsonl", "is a file, not a run folder; name its folder: runs/mine"),
-    ("quickstart", "quickstart: not a run folder (no such folder); `tomeval run quickstart`"),
     ("mine", "(no such folder); did you mean runs/mine?"),
     ("runs/minne", "did you mean runs/mine?"),
     ("log.csv", "log.csv: is a file, not a run folder; `tomeval import log.csv`"),
-    ("notes.txt", "notes.txt: is a file, not a run folder"),
 ]
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with an experiment, a run of it, and a file that is neither."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "mine.toml").write_text(EXPERIMENT + "horizon = 3\nepisodes = 2\n")
+    package.run(folder / "mine.toml", folder / "runs" / "mine").close()
+    (folder / "log.csv").write_text("episode,step\n")
+    return folder
+
+
 @pytest.fixture
-def played(tomeval, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text(EXPERIMENT + "horizon = 3\nepisodes = 2\n")
-    assert tomeval("run", "mine.toml")[0] == 0
-    for name in ("log.csv", "notes.txt"):
-        (tmp_path / name).write_text("episode,step\n")
+def played(home, monkeypatch):
+    """Stand in that folder, in which nothing is made."""
+    monkeypatch.chdir(home)
+    before = sorted(home.rglob("*"))
+    yield
+    assert sorted(home.rglob("*")) == before
 
 
 @pytest.mark.parametrize(("name", "message"), NO_RUN)
@@ -100,7 +108,6 @@ MISTAKES = [
     ("table runs/mine --where game=RSP", "unknown game 'RSP' (did you mean 'RPS'?)"),
     ("plot runs/mine", "missing option '--out'"),
     ("plot runs/mine --out p --only plan", "(did you mean 'plane'?)"),
-    ("table runs/mine --what cell", "unknown table 'cell' (did you mean 'cells'?)"),
     ("report runs/mine -o x.pdf", "-o x.pdf: a report is one HTML file: x.html"),
     ("compare runs/mine --what power --difference 0.1", "give one --metric and the --difference"),
     ("compare runs/mine --what powr", "unknown comparison 'powr' (did you mean 'power'?)"),
@@ -111,19 +118,23 @@ MISTAKES = [
         "plot runs/mine --out p --metric regret --only tom",
         "--metric delta_functional_per_step",
     ),
-    ("plot runs/mine --out p --format jpg", "unknown format 'jpg'"),
     ("run mine", "mine: no such file, and no shipped experiment (did you mean 'mine.toml'?)"),
-    ("run quickstrat", "no such file, and no shipped experiment (did you mean 'quickstart'?)"),
     ("run runs/mine", "runs/mine: is a folder, not an experiment file"),
     ("run mine.toml --set horizon", "write key=value, for example episodes=10"),
     ("run mine.toml --set horizon=many", "horizon.0: input should be a valid integer, is 'many'"),
     ("run mine.toml --set games=RSP", "games[0]: unknown game 'RSP' (did you mean 'RPS'?)"),
-    ("run mine.toml --set partners=tit_for_ta", "(did you mean 'tit_for_tat'?)"),
     ("run mine.toml --model pocket", "no player is a language model, so --model replaces nothing"),
+    ("run none.toml", "none.toml: no such file"),
+    ("run known_players --set episodes=0", "episodes"),
+    ("run known_players --workers 0", "workers must be at least 1"),
+    ("run known_players --max-calls 9", "are for served models; none plays here"),
+    ("prompt", "name a strategy"),
+    ("prompt QA --cell 1", "need --experiment"),
+    ("prompt QA --experiment quickstart", "leave out the strategy"),
+    ("prompt --game IPD --experiment quickstart", "--game and --prompts"),
+    ("prompt --cell 99 --experiment quickstart", "no cell 99, there are"),
     ("bounds IPD tit_for_tats", "(did you mean 'tit_for_tat'?)"),
     ("prompt QAA", "strategy 'QAA' cannot be read (did you mean 'QA'?)"),
-    ("prompt QA --game IDP", "unknown game 'IDP' (did you mean 'IPD'?)"),
-    ("import nope.csv", "nope.csv: no such file"),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.stats
+import toy_domain  # noqa: F401 (registers the domain)
 
 import tomeval
 from tomeval.comparing.comparison import compare

@@ -132,14 +132,10 @@ def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> Non
     from tomeval.games.decrypto.players import PlayerKind, table_from_spec
     from tomeval.games.seats import ScriptedSeat
 
-    def seat(chair, luck, lists):
-        return ScriptedSeat(chair)
-
     kind = PlayerKind(
         "draws, by its luck",
         {"luck": 1},
-        lambda player, lists: player.options["luck"],
-        dict.fromkeys(("encoder", "decoder", "interceptor"), seat),
+        lambda player, lists: ScriptedSeat,
         lambda text: {"luck": int(text)},
     )
     register("players", "decrypto lucky", kind)

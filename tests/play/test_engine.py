@@ -310,7 +310,9 @@ def test_stop_keeps_what_is_finished(tmp_path):
         return (known if episode_of(request) < 2 else bad)(request)
 
     loaded = experiment(script, on_invalid="stop", episodes=4)
-    with pytest.raises(InvalidAnswerError, match=r"stopped at episode 2, step 2 .*illegal answer"):
+    with pytest.raises(
+        InvalidAnswerError, match=r"cell 0 .*stopped at episode 2, step 2 .*answer is illegal"
+    ):
         run_experiment(loaded, tmp_path / "run", concurrency=1)
     with Run(tmp_path / "run") as run:
         assert run.status()[0]["complete"] == 2

@@ -37,7 +37,7 @@ def read(folder: Path) -> list[Game]:
         game = Game(
             row["game"],
             row["player"],
-            f"{row['game']} {row['deal']}",
+            number(row["best_value"]) - number(row["random_value"]),
             seats[0],
             dict(zip(seats, names, strict=True)),
             json.loads(row["roles"]),
@@ -51,20 +51,24 @@ def read(folder: Path) -> list[Game]:
     return found
 
 
-def furthest(own: list[Any], shown: list[Row], keys: tuple[str, ...]) -> tuple[float, int]:
-    """Return the largest difference, and of how many numbers; every row must have its like."""
+Found = dict[str, tuple[float, int]]
+"""The largest difference by what is compared, and of how many numbers."""
+
+
+def furthest(own: list[Any], shown: list[Row], keys: tuple[str, ...]) -> Found:
+    """Compare the columns of a table; every row must have its like."""
     every = [row for row in shown if row.get("subset", "all") == "all"]
     by_key = {tuple(row[key] for key in keys): row for row in every}
-    found = [
-        apart(row[name], number(by_key[tuple(row[key] for key in keys)][name]))
-        for row in own
-        for name in row.keys() - set(keys)
-    ]
-    return max(found), len(found)
+    found = {}
+    for name in [name for name in own[0] if name not in keys]:
+        pairs = [(row[name], number(by_key[tuple(row[key] for key in keys)][name])) for row in own]
+        known = sum(value == value for value, _ in pairs)
+        found[name] = max(apart(*pair) for pair in pairs), known
+    return found
 
 
-def compared(folder: Path) -> dict[str, tuple[float, int]]:
-    """Return the largest difference of each table, and of how many numbers."""
+def compared(folder: Path) -> Found:
+    """Compare all tables: that of all measures column by column, others as a whole."""
     games = read(folder)
     tables = {path.stem: table_of(path) for path in sorted(folder.glob("*.csv"))}
     lines = [{"player": p, "game": g, **row} for (p, g), row in line_ups(games).items()]
@@ -76,9 +80,12 @@ def compared(folder: Path) -> dict[str, tuple[float, int]]:
         own[name] = mine, key
     own["errors"] = errors(games), ("player",)
     own["ratings"] = ratings(games, tables["ratings"]), ("game", "player")
-    assert all(rows for rows, _ in own.values())
     found = {name: furthest(rows, tables[name], keys) for name, (rows, keys) in own.items()}
-    return {"decisions": off(games), **found}
+    whole = {
+        name: (max(most for most, _ in of.values()), sum(count for _, count in of.values()))
+        for name, of in found.items()
+    }
+    return {"decisions": off(games), **whole, **found["all"]}
 
 
 def off(games: list[Game]) -> tuple[float, int]:

@@ -34,7 +34,7 @@ class Game(NamedTuple):
 
     name: str
     player: str
-    deal: str
+    span: float  # V* of the seat before the deal, less what random play is worth there
     subject: int
     names: dict[int, str]
     roles: list[str]

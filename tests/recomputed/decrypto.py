@@ -9,6 +9,8 @@ from pathlib import Path
 
 from recomputed.common import NAN, Row, episodes_of, mean, number, report, table_of
 
+CHANCE = 1 / 24
+
 BELIEFS = {
     "weak_rc": ("own", lambda told, a, b, c: b != told),
     "strong_rc": ("own", lambda told, a, b, c: b == a),
@@ -104,6 +106,33 @@ def functional(games: list[list[Row]]) -> dict[str, float]:
     }
 
 
+def scores(turns: list[Row]) -> dict[str, float]:
+    """Return right guesses beyond chance, and what is kept of what random hints lose."""
+
+    def right(said: str, truth: str, first: int = 1) -> float:
+        some = [turn for turn in turns if turn[said] and int(turn["step"]) >= first]
+        return 100 * mean((turn[said] == turn[truth]) - CHANCE for turn in some) / (1 - CHANCE)
+
+    lost, ahead = [], []
+    for turn in turns:
+        best = number(turn["best"] or "1")
+        span = best - number(turn["random"] if turn["best"] else str(CHANCE * (1 - CHANCE)))
+        value = turn["bob"] == turn["code"] != turn["eve"]
+        lost.append((best - value, span))
+        if turn["predicted_eve"] and turn["predicted_bob"]:
+            good = turn["predicted_bob"] == turn["code"] != turn["predicted_eve"]
+            ahead.append((max(best - good, 0.0), span))
+    plays, uses = ([sum(part) for part in zip(*pairs, strict=True)] for pairs in (lost, ahead))
+    return {
+        "knows_percent": right("predicted_eve", "eve", 2),
+        "knows_bob_percent": right("predicted_bob", "bob"),
+        "right_bob_percent": right("bob", "code"),
+        "right_eve_percent": right("eve", "code", 2),
+        "plays_percent": 100 * (1 - plays[0] / plays[1]) if plays[1] > 0 else NAN,
+        "uses_percent": 100 * (1 - uses[0] / uses[1]) if uses and uses[1] > 0 else NAN,
+    }
+
+
 def main(folder: Path) -> None:
     shown, answers = table_of(folder / "all.csv"), table_of(folder / "answers.csv")
     mine = []
@@ -115,6 +144,7 @@ def main(folder: Path) -> None:
             | perspective(turns)
             | beliefs(turns)
             | functional(games)
+            | scores(turns)
             | {
                 "invalid_rate": mean(float(row["outcome"] != "valid") for row in asked),
                 "reask_rate": mean(float(int(row["attempts"]) > 1) for row in asked),

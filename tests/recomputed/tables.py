@@ -8,6 +8,7 @@ from typing import Any
 
 from recomputed.arena_games import Game, Interval, close
 from recomputed.common import NAN, mean
+from recomputed.scores import scores
 
 
 def per_game(games: list[Game], of) -> float:
@@ -87,7 +88,7 @@ def line_ups(games: list[Game]) -> dict[tuple[str, str], dict[str, float]]:
         by_cell[game.player, game.name].append(game)
     errors = dict.fromkeys(("invalid_rate", "reask_rate", "void", "refused_per_game"), 0.0)
     errors |= {"caused_fatal_percent": 0.0, "witnessed_fatal_percent": 0.0}
-    return {key: measures(some) | errors for key, some in by_cell.items()}
+    return {key: measures(some) | scores(some) | errors for key, some in by_cell.items()}
 
 
 Row = dict[str, Any]

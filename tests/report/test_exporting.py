@@ -16,16 +16,6 @@ from tomeval.games.matrix.measures import METRICS
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
 from tomeval.report.exporting import export, export_run
 
-STEP_COLUMNS = {
-    "subject", "game", "labels", "partners", "horizon", "seed", "cell", "episode", "status",
-    "partner", "partner_sha256", "step", "partner_state", "own_action", "own_label",
-    "partner_action", "partner_label", "own_reward", "partner_reward", "predicted_action",
-    "predicted_label", "own_probs", "predicted_probs", "act_outcome", "predict_outcome",
-    "act_attempts", "predict_attempts", "told", "model", "revision", "strategy",
-    "on_invalid",
-    "stated_action", "stated_label", "stated_accuracy", "stated_as",
-}  # fmt: skip
-
 
 class Silent(Subject):
     """Says nothing in half of the episodes."""
@@ -101,9 +91,8 @@ def test_formats_agree(opened, tmp_path, what) -> None:
                 assert frame[name][index] == value
 
 
-def test_steps_have_all_columns_and_rows(opened, tmp_path) -> None:
+def test_steps_are_all_rows_and_refused_ones_are_empty(opened, tmp_path) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(opened, "steps", "csv", tmp_path))))
-    assert set(rows[0]) >= STEP_COLUMNS
     stored = query(opened, "SELECT COUNT(*) FROM steps")[0][0]
     assert len(rows) == stored
     first = rows[0]
@@ -128,16 +117,6 @@ def test_episodes_are_what_the_table_averages(opened, tmp_path) -> None:
         assert len(mine) == row["episodes"]
         for name in METRICS:
             assert mine[name].mean() == pytest.approx(row[name], nan_ok=True)
-
-
-def test_answers_are_every_question(opened, tmp_path) -> None:
-    rows = list(csv.DictReader(io.StringIO(exported(opened, "answers", "csv", tmp_path))))
-    columns = ["cell", "episode", "step", "seat", "question", "outcome", "attempts"]
-    assert list(rows[0]) == columns
-    assert len(rows) == 2 * query(opened, "SELECT COUNT(*) FROM steps")[0][0]
-    refused = [row for row in rows if row["outcome"] == "refusal"]
-    status = opened.status()
-    assert len(refused) == sum(row["void"] for row in status) > 0
 
 
 def test_column_types_do_not_depend_on_the_rows(tmp_path) -> None:

@@ -1,11 +1,22 @@
+"""Tables as text, Markdown, LaTeX, CSV and JSON, by hand."""
+
 from __future__ import annotations
 
 import csv
 import io
 import json
+import random
+import re
+from collections import Counter
+
+import pytest
+from rich.cells import cell_len
 
 from tomeval.games.matrix.domain import MATRIX
 from tomeval.report import tables
+from tomeval.report.markup import PAGE, escape, latex_table
+from tomeval.report.tables import Grid
+from tomeval.report.text import text_of
 
 NAN = float("nan")
 ROWS = [
@@ -73,3 +84,97 @@ def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:
     assert "bold" not in render(rows)
     wide = [cells | {"tom_percent_ci95": 3.0} for cells in rows]
     assert "**" not in render(wide, "markdown").splitlines()[-3]  # from 7 to 13, and from 2 to 8
+
+
+def test_numbers_stand_below_each_other() -> None:
+    body = [["a", "100.0 ± 12.5"], ["b", "-1.0 ± 0.5"], ["c", "–"], ["d", "7.5 [6.0, 9.0]"]]
+    assert text_of(Grid([], ["who", "x"], body, lead=[0])).splitlines() == [
+        "who  x",
+        "a    100.0 ± 12.5",
+        "b     -1.0 ±  0.5",
+        "c        –",
+        "d      7.5 [6.0, 9.0]",
+    ]
+
+
+def test_what_can_be_spared_is_left_out_and_named() -> None:
+    heads = ["who", "knows", "ToM %", "answer"]
+    body = [["LM", "94 [91, 96]", "95.7 [93.1, 97.3]", "knows, does not use"]]
+    grid = Grid([], heads, body, lead=[0], spare=[2], more="--all")
+    assert len(text_of(grid, 57).splitlines()) == 2  # 2 + 11 + 17 + 19 with 2 between
+    assert text_of(grid, 50).splitlines() == [
+        "--all or a wider terminal shows ToM %",
+        "who  knows        answer",
+        "LM   94 [91, 96]  knows, does not use",
+    ]
+    assert text_of(grid) == text_of(Grid([], heads, body, lead=[0]))
+
+
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?")
+
+
+def _word(rng: random.Random, most: int) -> str:
+    return "".join(
+        rng.choice("abcdef_-/,.=() []漢字Ａé") for _ in range(rng.randint(0, most))
+    ).strip()
+
+
+def _value(rng: random.Random) -> str:
+    a, b, c = (f"{rng.uniform(-200, 200):.{rng.randint(0, 3)}f}" for _ in "abc")
+    texts = [a, f"{a} ± {b.lstrip('-')}", f"{a} [{b}, {c}]", f"{rng.randint(0, 10**7)}", "–", ""]
+    return rng.choice([*texts, f"{rng.randint(0, 99)} of {rng.randint(0, 9999)}", "1e-05", "> 10"])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_line_is_wider_than_the_terminal_and_no_number_is_divided(seed) -> None:
+    rng = random.Random(seed)
+    kinds = [rng.choice([_value, lambda rng: _word(rng, 40), lambda rng: _word(rng, 9) + "12.5"])]
+    kinds = [rng.choice([_value, *kinds]) for _ in range(rng.randint(1, 9))]
+    body = [[kind(rng) for kind in kinds] for _ in range(rng.randint(1, 6))]
+    levels = rng.randint(1, 3)
+    heads = ["\n".join(_word(rng, rng.choice([5, 30])) for _ in range(levels)) for _ in kinds]
+    lead = list(range(rng.randint(0, len(kinds))))
+    grid = Grid([_word(rng, 90)], heads, body, lead=lead)
+    for width in (60, 80, 120):
+        lines = text_of(grid, width).splitlines()
+        assert max(map(cell_len, lines)) <= width
+        shown = Counter(_NUMBERS.findall("\n".join(lines)))
+        for number in _NUMBERS.findall("\n".join(map(" ".join, body))):
+            assert shown[number] > 0, (width, number)
+
+
+def lines(heads, body, best=()):
+    grid = Grid([], heads, body, best=set(best))
+    return latex_table("", grid).splitlines()[2:]
+
+
+def test_numbers_stand_at_the_right_and_the_best_is_bold() -> None:
+    body = [["a", "1.5 ± 0.25", "-12", "0.10 [0.05, 0.2]"], ["b", "-10.25 ± 3", "–", "two"]]
+    table = lines(["who", "RPS\nx", "n", "free"], body, {(0, 0), (0, 1)})
+    assert table[0] == r"\begin{longtable}{lrrl}"
+    assert table[2] == r"who & \shortstack{RPS \\ x} & n & free \\"
+    assert r"\textbf{a} & \textbf{1.5 $\pm$ 0.25} & -12 & 0.10 [0.05, 0.2] \\" in table
+    assert r"b & -10.25 $\pm$ 3 & -- & two \\" in table
+
+
+@pytest.mark.parametrize("text", ["a\nb", "x_1", "50 %", "\\input{x}", "{", "~^$#&", "a<b>c"])
+def test_no_text_breaks_out(text) -> None:
+    escaped = escape(text)
+    assert "\n" not in escaped
+    bare = re.sub(r"\\[&%$#_{}]|\\text\w+\{\}|\$\\?\w+\$", "", escaped)
+    assert not set(bare) & set("\\&%$#_{}~^<>")
+
+
+def test_a_wide_table_goes_on_in_parts_that_name_their_rows() -> None:
+    body = [[f"player {n}", *["1.25 ± 0.50"] * 12] for n in range(3)]
+    heads = ["who", *(f"task {n}" for n in range(12))]
+    table = latex_table("A caption & more", Grid([], heads, body, lead=[0]))
+    # 10 for the names and 13 for each task: six of them in 88
+    assert PAGE == 88
+    assert table.count(r"\begin{longtable}") == 2
+    assert table.count(r"\caption{A caption \& more}") == 2
+    assert table.count("player 2 &") == 2
+    assert table.count(r"1.25 $\pm$ 0.50") == 36
+    for line in table.splitlines():
+        if line.startswith("player"):
+            assert line.count(" & ") == 6

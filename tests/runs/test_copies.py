@@ -179,7 +179,7 @@ def test_the_mean_is_exact_and_has_no_interval(model, monkeypatch, tmp_path):
         assert row["episodes"] == 3
         [note] = copies_notes(run)
         assert "nothing is drawn in LM" in note
-        assert "one episode for each partner" in note
+        assert "each distinct episode is played once" in note
 
 
 def test_against_players_that_are_drawn_every_episode_pairs(model, monkeypatch, tmp_path):

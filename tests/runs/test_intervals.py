@@ -85,5 +85,5 @@ def test_a_run_that_was_extended_has_sequences_unless_another_kind_is_asked_for(
         done = commands.call("table", folder, "--interval", kind)
         assert "extended from 6 to 12 episodes" in done.out + done.errors
         assert said in done.out + done.errors
-    done = commands.call("compare", folder, "--what", "shares", "--by", "subject")
+    done = commands.call("compare", folder, "--by", "subject")
     assert "there is no sequence for them" in " ".join((done.out + done.errors).split())

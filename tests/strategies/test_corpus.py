@@ -8,23 +8,20 @@ rule decides otherwise, two more say so: ``ruled`` (one would doubt, the rule re
 as labels or for an object in JSON, and ``_cut`` says that the server stopped the reply at its
 limit. ``@A`` and ``@B`` stand for two answers, of which several are put in.
 
-``fresh.toml`` has replies that the rule was not made for:
-
-    python tests/strategies/test_corpus.py      # what becomes of them
+``fresh.toml`` has replies that the rule was not made for.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tomeval.strategies.labels import Labels
-from tomeval.strategies.readers import Read, Reader
+from tomeval.strategies.readers import Reader
 from tomeval.strategies.shapes import JsonShape
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -130,27 +127,10 @@ def test_replies_are_read_as_the_rule_says(voice):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-class Fresh(NamedTuple):
-    """A reply of a set, its verdict, what it says (None: nothing), and what the rule reads."""
-
-    number: int
-    verdict: str
-    said: Any
-    text: str
-    read: Read[Any]
-
-    @property
-    def outcome(self) -> str:
-        """What becomes of it."""
-        if self.read.value is None:
-            return "refused"
-        return "read" if self.read.value == self.said else "read as another"
-
-
-def fresh() -> list[Fresh]:
-    """Return every reply, read."""
-    found = []
+def fresh() -> list[Case]:
+    """Return the replies that the rule was not made for; where none is given, `says` is None."""
     path = Path(__file__).parent / "fresh.toml"
+    cases = []
     for question in tomllib.loads(path.read_text(encoding="utf-8"))["question"]:
         labels = tuple(question.get("labels", ()))
         reader: Reader[Any] = Labels(labels) if labels else shape(question["key"])
@@ -158,24 +138,13 @@ def fresh() -> list[Fresh]:
             (verdict,) = {"says", "doubt", "none"} & reply.keys()
             said = None if verdict == "none" else reply[verdict] or None
             said = labels.index(said) if labels and said else said
-            read = reader.read(reply["text"], reply.get("finish", "stop"))
-            found.append(Fresh(question.get("set", 1), verdict, said, reply["text"], read))
-    return found
-
-
-def counts(number: int) -> dict[tuple[str, str], int]:
-    """Return how many replies of a set have each verdict and outcome."""
-    return dict(Counter((c.verdict, c.outcome) for c in fresh() if c.number == number))
+            finish, text = reply.get("finish", "stop"), reply["text"]
+            cases.append(Case("fresh", verdict, text, text, finish, reader, said))
+    return cases
 
 
 def test_no_reply_is_read_as_another_answer():
-    assert {case.outcome for case in fresh()} == {"read", "refused"}
-    assert not [case for case in fresh() if case.verdict == "none" and case.outcome == "read"]
-
-
-if __name__ == "__main__":
-    for case in fresh():
-        if (case.verdict == "says") != (case.outcome == "read"):
-            print(f"--- set {case.number}, {case.verdict} {case.said}: {case.read}\n{case.text}\n")
-    for number in (1, 2, 3):
-        print(number, sorted(counts(number).items()))
+    read = [(case.reader.read(case.text, case.finish).value, case) for case in fresh()]
+    assert not [case for value, case in read if value is not None and value != case.says]
+    right = [case for value, case in read if case.verdict == "says" and value is not None]
+    assert len(right) > 0.8 * sum(case.verdict == "says" for _, case in read)

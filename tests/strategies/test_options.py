@@ -18,11 +18,7 @@ KINDS = (ModelOptions, SubjectOptions, LLMOptions)
     ("options", "message"),
     [
         ({"temperature": -1}, "temperature must be a number from 0 to 2, is -1"),
-        ({"temperature": 7}, "temperature must be a number from 0 to 2, is 7"),
-        ({"temperature": float("nan")}, "temperature must be a number"),
         ({"temperature": True}, "temperature must be a number from 0 to 2, is true"),
-        ({"top_p": 0}, "top_p must be a number from 1e-09 to 1, is 0"),
-        ({"top_k": 1.5}, "top_k must be a number from 0"),
         ({"max_tokens": "5"}, 'max_tokens must be a number from .*, is "5"'),
         ({"max_tokens": {"qa": 0}}, "max_tokens.qa must be a number from 1 to .*, is 0"),
         (

@@ -152,7 +152,7 @@ def test_labels_are_inert(first):
         script = Known(game, game.label_set())
         steps = play(make_setup(game, fixed(game, [0, 1, 0]), strategy, 3), script)
         assert steps.status == "complete"
-        assert steps.own_action[0].tolist() == [0, 1, 0]
+        assert steps.column("own_action") == [0, 1, 0]
         for purpose, _, text in script.log:
             if purpose == "act":
                 assert f"{first} or plain" in text

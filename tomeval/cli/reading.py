@@ -53,46 +53,25 @@ def _of_wanted(row: dict[str, Any]) -> dict[str, Any]:
 
 def transcript(
     folder: RunFolder,
-    episode: Annotated[
-        str, typer.Option("--episode", help="Episodes, counted from 0, such as 0-3,7.")
-    ] = "0",
+    episode: Annotated[int, typer.Option("--episode", help="The episode, counted from 0.")] = 0,
     cell: Annotated[
-        str | None,
+        int | None,
         typer.Option(
             "--cell",
-            help="Cells, counted from 0, such as 0-3,7; tomeval status lists them. Default: all "
-            "that --where selects, else 0.",
+            help="The cell, counted from 0; tomeval status lists them. Default: the first that "
+            "--where selects.",
         ),
-    ] = None,
-    step: Annotated[
-        str | None, typer.Option("--step", help="Only these steps, counted from 1, such as 1-5,30.")
     ] = None,
     where: WhereOption = None,
     calls: Annotated[bool, typer.Option(help="Show what models read and wrote.")] = True,
 ) -> None:
-    """Print episodes: moves, and what was asked and said."""
-    from tomeval.report import transcripts
+    """Print an episode: moves, and what was asked and said."""
+    from tomeval.report.transcripts import transcript_lines
     from tomeval.runs.results import Run
-    from tomeval.runs.selection import parse_where, select
 
-    steps = None if step is None else transcripts.parse_numbers(step, "--step")
-    asked = transcripts.parse_numbers(episode, "--episode")
-    with Run(folder) as opened:
-        chosen = select(opened.cells, parse_where(where or ()))
-        if cell is not None:
-            held = {one.number: one for one in chosen}
-            numbers = transcripts.parse_numbers(cell, "--cell").among(
-                list(held), "cell", str(folder)
-            )
-            chosen = [held[number] for number in numbers]
-        if cell is None and not where:
-            chosen = chosen[:1]
-        episodes = transcripts.choose_episodes(opened, chosen, asked)
-        for count, (one, number) in enumerate(episodes):
-            if len(episodes) > 1 or where:
-                show("", end="\n" * (count > 0))
-                _show_lines([transcripts.about_episode(one, number)])
-            _show_lines(transcripts.transcript_lines(opened, one.number, number, calls, steps))
+    with Run(folder, where or ()) as opened:
+        number = opened.cells[0].number if cell is None else cell
+        _show_lines(transcript_lines(opened, number, episode, calls))
 
 
 def _show_lines(lines: Iterable[str]) -> None:

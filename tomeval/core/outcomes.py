@@ -30,10 +30,6 @@ COMPLETE, VOID, FAILED = "complete", "void", "failed"
 """What became of an episode. A failed one got no reply from its backend and is played again when
 the run is resumed; a void one was ended by an invalid answer and is left out of all measures."""
 
-UNFINISHED = "unfinished"
-"""What else becomes of an episode that a person plays: it was left before its end, and is in no
-measure."""
-
 ON_INVALID = ("void", "random", "stop")
 """What an invalid answer does: end the episode, draw a legal action, stop the run."""
 

@@ -42,7 +42,6 @@ _PROBABILISTIC = Analysis(
     present=f"{_DATA}:has_probabilities",
     read=f"{_HERE}.probabilistic.measures:read_stated",
 )
-_FRESH = Analysis(tables=f"{_HERE}.fresh.memory:TABLES", present=f"{_DATA}:has_twins")
 _HUB = Exporter(f"{_HERE}.hub:export_hub", "a dataset for the Hugging Face Hub", ("repo", "upload"))
 _KNOWN = ("models", "reactive", "columns", "pairs", "people")
 
@@ -63,7 +62,6 @@ EXTENSIONS = {
     "environments": Extension("games as environments to train in"),
     "fresh": Extension(
         "drawn games, disguised twins, the memory effect",
-        analyses={"matrix fresh": _FRESH},
         game_sets={
             "fresh": f"{_HERE}.fresh.drawing:FRESH",
             "twins": f"{_HERE}.fresh.twins:TWINS",

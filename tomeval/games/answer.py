@@ -11,6 +11,7 @@ from tomeval.runs.capabilities import Verdict
 from tomeval.runs.columns import INVALID, flat
 from tomeval.runs.domain import Rows
 from tomeval.runs.measures import SCORES
+from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 from tomeval.runs.tallies import rates_of
 from tomeval.statistics import AUTO
@@ -119,13 +120,13 @@ def answer(cell: ScoredCell, interval: str = AUTO) -> str:
     }
     if told.floor:  # what lies below can lie above
         ends |= {n: ends[n]._replace(high=math.inf) for n in ("uses", "plays")}
-    said = told.lacks or words(ends, told.asked, certain="uses" in cell.deciding)
+    said = told.lacks or words(ends, told.asked, cell.certain)
     if not exact and cell.units < FEWEST and not said.startswith("–"):
         unit = cell.domain.compare.unit
         return f"{UNDECIDED}: at least {FEWEST} {unit}s are needed"
     if said != UNDECIDED:
         return said
-    return f"{said}: {told.floor}" if told.floor else _undecided(ends, cell)
+    return f"{said}: only lower bounds are known" if told.floor else _undecided(ends, cell)
 
 
 def words(ends: Mapping[str, Ends], asked: bool = True, certain: bool = False) -> str:
@@ -238,6 +239,15 @@ def verdict(published: Sequence[str], spare: Sequence[str] = ()) -> Verdict:
 def scored_cells(run: Run) -> list[ScoredCell]:
     """Return the cells of a run that have scores."""
     return [cell for cell in run.cells if isinstance(cell, ScoredCell)]
+
+
+def score_notes(run: Run) -> list[str]:
+    """Return what must be known of the scores of a run's cells."""
+    names: dict[str, list[str]] = {}
+    for cell in scored_cells(run):
+        if len(cell.episodes) and (remark := cell.scores.remark):
+            names.setdefault(remark, []).append(cell.name)
+    return [f"{remark}: {first_names(cells)}." for remark, cells in names.items()]
 
 
 def lines(run: Run) -> list[str]:

@@ -248,6 +248,9 @@ class ArenaGame(ABC, Generic[S]):
         their `options`, or that are written under another key.
     questions : mapping of str to str
         What probes ask for, in words for readers, such as ``move of {}``; see `asked`.
+    binding : tuple of str
+        Names of probes whose answers count as decisions do: an unreadable one ends the game, stops
+        the run or is drawn, as `on_invalid` says.
     sums : tuple of str
         Kinds of events that only sum up others, and tell a seat nothing new; see `essence`.
     consequences : tuple of str
@@ -268,6 +271,7 @@ class ArenaGame(ABC, Generic[S]):
     forms: Mapping[str, Form] = {}
     questions: ClassVar[Mapping[str, str]] = {}
     lines: ClassVar[Mapping[str, str]] = {}
+    binding: ClassVar[tuple[str, ...]] = ()
     sums: ClassVar[tuple[str, ...]] = ()
     consequences: ClassVar[tuple[str, ...]] = ()
     templates: ClassVar[Path | None] = None

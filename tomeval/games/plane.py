@@ -29,7 +29,6 @@ from tomeval.plots.style import (
     point_style,
 )
 from tomeval.runs.cell import RunCell
-from tomeval.runs.measures import SCORES
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHADE = "0.92"
-SCORED = SCORES[:2]
 LOW, HIGH = -20.0, 100.0
 """The frame of scores in percent; points beyond are drawn on its edge."""
 
@@ -53,7 +51,7 @@ _REGIONS = (
 
 def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     """Draw *knows* across and *uses* up, a point per player and task with both intervals."""
-    seen = [cell for cell in scored_cells(run) if has_values(cell, SCORED)]
+    seen = [cell for cell in scored_cells(run) if has_values(cell, _drawn(cell))]
     if not seen:
         return []
     title = f"Knows and uses: {all_words(seen)}"
@@ -62,10 +60,15 @@ def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     return [Drawing("plane", "plane", figure, title, caption, _describe(seen, options))]
 
 
+def _drawn(cell: ScoredCell) -> list[str]:
+    """Return the measures of *knows* and *uses* that decide the answer."""
+    return [cell.deciding.get(name, f"{name}_percent") for name in ("knows", "uses")]
+
+
 def _caption(run: Run, seen: Sequence[ScoredCell], options: Options) -> str:
     """Say what is drawn, what the lines are, and which players are missing and why."""
-    blind = [c for c in scored_cells(run) if len(c.episodes) and not has_values(c, SCORED)]
-    means = [measured(cell, SCORED, options).mean for cell in seen]
+    blind = [c for c in scored_cells(run) if len(c.episodes) and not has_values(c, _drawn(c))]
+    means = [measured(cell, _drawn(cell), options).mean for cell in seen]
     beyond = sum(bool((mean < LOW).any() or (mean > HIGH).any()) for mean in means)
     words = [
         "Knows: how well it predicts its partner. Uses: how well it acts on its own prediction. "
@@ -73,6 +76,11 @@ def _caption(run: Run, seen: Sequence[ScoredCell], options: Options) -> str:
         f"{all_words(seen)}, means over {sample_words(seen)} with {interval_words(options)}. "
         "Lines: half of the attainable, the threshold for the names of the regions."
     ]
+    if any(cell.deciding for cell in seen):
+        words.append(
+            "Knows is of the questions that a reply follows from; uses is beyond that of the same "
+            "acts held to random statements."
+        )
     if beyond:
         words.append(f"{beyond} of {len(seen)} points lie beyond the frame and are on its edge.")
     if blind:
@@ -85,7 +93,7 @@ def _describe(seen: Sequence[ScoredCell], options: Options) -> str:
     """Say both scores and the answer of every point."""
     parts = []
     for cell in seen:
-        knows, uses = measured(cell, SCORED, options).mean
+        knows, uses = measured(cell, _drawn(cell), options).mean
         said = answer(cell, options.interval)
         parts.append(f"{cell.name}: knows {number(knows, 0)}, uses {number(uses, 0)}, {said}")
     return f"{'. '.join(parts)}."
@@ -121,7 +129,9 @@ def _regions(axes: Axes) -> None:
 
 def _point(axes: Axes, cell: ScoredCell, style: dict[str, Any], options: Options) -> None:
     """Draw one player in one task, with the crossing intervals."""
-    mean, _, low, high = (np.clip(part, LOW, HIGH) for part in measured(cell, SCORED, options))
+    mean, _, low, high = (
+        np.clip(part, LOW, HIGH) for part in measured(cell, _drawn(cell), options)
+    )
     ends = np.nan_to_num(np.stack([mean - low, high - mean]))
     axes.errorbar(mean[0], mean[1], ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,6 +38,8 @@ class Table:
     deal, chance, fallback, statements : numpy.random.Generator
         For the deal, for chance moves, for actions in place of broken ones, and for random answers
         to probes, that decisions are held to.
+    other_fallback : numpy.random.Generator, optional
+        Of the other slots, where it is another one than the subject's `fallback`.
     on_invalid : str
         See `experiment.POLICIES`.
     solver : Solver or None
@@ -68,6 +71,12 @@ class Table:
     start: Any = None
     record: Sequence[Stage[Any]] = ()
     statements: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    other_fallback: np.random.Generator | None = None
+
+    def drawing(self, slot: int) -> np.random.Generator:
+        """Return what actions of a slot are drawn from in place of broken ones."""
+        other = None if slot == SUBJECT_SLOT else self.other_fallback
+        return self.fallback if other is None else other
 
 
 class _Over(Exception):
@@ -175,42 +184,59 @@ class _Play:
                 if isinstance(result, BaseException):
                     raise result
             decisions = dict(zip([*others, *mine], results, strict=True))
+            for ask in (*others, *mine):  # in one order, whoever answered first
+                self._settle(decisions[ask], ask)
         else:
-            decisions = {ask: await self._decide(ask, numbered[ask]) for ask in [*others, *mine]}
-        for ask in (*others, *mine):  # in one order, whoever answered first
-            self._settle(decisions[ask], ask)
+            decisions = dict[Ask, Decision]()
+            self._set_door(mine, decisions)
+            for ask in (*others, *mine):
+                decisions[ask] = await self._decide(ask, numbered[ask])
+                self._settle(decisions[ask], ask)
+                if decisions[ask].verdict == "invalid" and self.game.binding:
+                    break
         asked = self.table.measured
-        measured = [d for d in decisions.values() if d.slot in asked]
+        lost = self.game.binding and any(d.verdict == "invalid" for d in decisions.values())
+        measured = [d for d in decisions.values() if d.slot in asked and not lost]
         await together(
             *(self._question_after(decision) for decision in measured),
             at_once=self.table.side_by_side,
         )
         for decision in decisions.values():
+            decision.told = decision.slot == SUBJECT_SLOT and self.table.door.used
             if decision.slot in (SUBJECT_SLOT, *asked):
                 view = self.game.view(self.state, decision.seat)
                 value(self.game, view, decision, self.table.statements)
         goes_on = all(decision.verdict != "invalid" for decision in decisions.values())
-        for ask in asks:
+        for ask in filter(decisions.__contains__, asks):
             self.open[ask] = decision = decisions[ask]
             self.played.decisions.append(decision)
             self._log(decision)
             if goes_on:
                 self.table.on_step(decision)
 
-    def _set_door(self, mine: list[Ask], theirs: asyncio.Future[list[Any]]) -> None:
+    def _set_door(
+        self, mine: list[Ask], theirs: asyncio.Future[list[Any]] | Mapping[Ask, Decision]
+    ) -> None:
         """Put behind the subject's door what others decide: now, or after an action of its own."""
         if not mine:
             return
 
         async def look(*drafts: Action) -> Any:
-            return await (self._after(mine[0], *drafts) if drafts else self._now(mine[0], theirs))
+            if drafts:
+                return await self._after(mine[0], *drafts)
+            known = theirs.values() if isinstance(theirs, Mapping) else await theirs
+            return self._now(mine[0], known)
 
         self.table.door.set(look)
 
-    async def _now(self, ask: Ask, theirs: asyncio.Future[list[Any]]) -> Mapping[Probe, Action]:
+    def _now(self, ask: Ask, theirs: Iterable[Any]) -> Mapping[Probe, Action]:
         """Return what is true of the probes of a decision, as far as this stage settles it."""
-        decided = [d for d in await theirs if isinstance(d, Decision)]
-        actions = {d.seat: d.answer.action for d in decided if d.answer.outcome == VALID}
+        decided = [d for d in theirs if isinstance(d, Decision)]
+        actions = {
+            d.seat: d.answer.action if d.answer.outcome == VALID else d.action
+            for d in decided
+            if d.answer.outcome == VALID or d.verdict == "default"
+        }
         trail = [*self.trail, Stage(self.state, actions)]
         true = {
             probe: self.game.truth(probe, self.subject, trail, len(self.trail), self.state)
@@ -268,7 +294,6 @@ class _Play:
             decision.answer, _ = await together(answering, beside, at_once=at_once)
         else:
             decision.answer = await answering
-        decision.told = slot == SUBJECT_SLOT and self.table.door.used
         return decision
 
     async def _question(self, decision: Decision, ask: Ask, done: Action = UNDECIDED) -> None:
@@ -280,13 +305,44 @@ class _Play:
             said = {one.probe: one.answer.action for one in decision.probed}
             new = [one for one in self.game.probes(self.state, ask, done, said) if one not in asked]
             asked.update(new)
-            answers = await together(
-                *(player.probe(view, ask, probe) for probe in new), at_once=self.table.side_by_side
-            )
-            heard = zip(new, answers, strict=True)
-            decision.probed += [Probed(one, said) for one, said in heard if said is not None]
-            if not any(answer is not None for answer in answers):
+            before = len(decision.probed)
+            for part in self._batches(new):
+                answers = await together(
+                    *(player.probe(view, ask, probe) for probe in part),
+                    at_once=self.table.side_by_side,
+                )
+                heard = zip(part, answers, strict=True)
+                some = [Probed(one, said) for one, said in heard if said is not None]
+                decision.probed += some
+                if done is not UNDECIDED:
+                    self._settle_probes(decision, some)
+                if decision.verdict == "invalid":
+                    return
+            if len(decision.probed) == before:
                 return
+
+    def _batches(self, probes: Sequence[Probe]) -> list[list[Probe]]:
+        """Return probes as they are asked: all at once, or name by name if they are binding."""
+        if not self.game.binding:
+            return [[*probes]]
+        return [list(part) for _, part in itertools.groupby(probes, lambda probe: probe.name)]
+
+    def _settle_probes(self, decision: Decision, probed: Sequence[Probed]) -> None:
+        """Decide what counts as the answers to binding probes; a missing reply leaves none."""
+        for one in probed if self.game.binding else ():
+            answer, policy = one.answer, self.table.on_invalid
+            if answer.outcome == VALID:
+                one.counted = answer.action
+            elif policy == "stop" and answer.outcome != BACKEND_ERROR:
+                raise self._stopped(decision, answer)
+            elif one.probe.name in self.game.binding and answer.outcome != BACKEND_ERROR:
+                if policy == "random":
+                    view = self.game.view(self.state, decision.seat)
+                    options = self.game.options(view, one.probe)
+                    drawn = self.table.drawing(decision.slot).integers(len(options))
+                    one.counted = options[int(drawn)]
+                else:
+                    decision.verdict = "invalid"
 
     async def _question_after(self, decision: Decision) -> None:
         """Ask of what follows from a decision that counts, if it was asked for."""
@@ -311,21 +367,25 @@ class _Play:
         elif answer.outcome == BACKEND_ERROR:
             decision.verdict = "invalid"
         elif policy == "stop":
-            raise InvalidAnswerError(
-                f"{self.game.seat_name(ask.seat)}, {ask.kind}: the answer is {answer.outcome}: "
-                f"{answer.raw[:200]!r}"
-            )
+            raise self._stopped(decision, answer)
         elif policy == "default":
             decision.verdict, decision.action = "default", self.game.default(view, ask)
         elif policy == "random":
             decision.verdict = "default"
-            decision.action = self.game.random(view, ask, self.table.fallback)
+            decision.action = self.game.random(view, ask, self.table.drawing(decision.slot))
         else:
             decision.verdict = "invalid" if policy == "ask_again" else "fatal"
+        self._settle_probes(decision, decision.probed)
+
+    def _stopped(self, decision: Decision, answer: Answer) -> InvalidAnswerError:
+        return InvalidAnswerError(
+            f"{self.game.seat_name(decision.seat)}, {decision.kind}: the answer is "
+            f"{answer.outcome}: {answer.raw[:200]!r}"
+        )
 
     def _struck(self, due: tuple[Ask, ...]) -> tuple[Ask, str] | None:
         """Return the first decision that broke the rules for good, and what that costs."""
-        verdicts = [(ask, self.open[ask]) for ask in due]
+        verdicts = [(ask, self.open[ask]) for ask in due if ask in self.open]
         if any(d.answer.outcome == BACKEND_ERROR for _, d in verdicts):
             raise _Over(FAILED)
         if any(d.verdict == "invalid" for _, d in verdicts):

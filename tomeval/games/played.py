@@ -42,6 +42,8 @@ class Probed:
         The Brier score of the observer.
     chance : float or None
         What an answer at random scores in expectation, see `ArenaGame.chance`.
+    counted
+        Of `ArenaGame.binding` probes what counts: the answer, or what was drawn in its place.
     """
 
     probe: Probe
@@ -54,6 +56,7 @@ class Probed:
     observer: float | None = None
     observer_brier: float | None = None
     chance: float | None = None
+    counted: Action = None
 
 
 @dataclass

@@ -125,8 +125,10 @@ class Scores(NamedTuple):
         Whether predictions were asked for.
     lacks : str
         The answer if there can be none; empty: there can be one.
-    floor : str
-        Why *uses* and *plays* are lower bounds; empty: they are not.
+    remark : str
+        What must be known of these scores; empty: nothing.
+    floor : bool
+        Whether *uses* and *plays* are lower bounds.
     """
 
     knows: Terms
@@ -137,7 +139,8 @@ class Scores(NamedTuple):
     more: Mapping[str, Terms | Totals | None] = {}
     asked: bool = True
     lacks: str = ""
-    floor: str = ""
+    remark: str = ""
+    floor: bool = False
 
     def find(self, measure: str) -> Terms | Totals | None:
         """Return a score by the name of its measure."""
@@ -153,9 +156,12 @@ class ScoredCell(RunCell):
     ----------
     deciding : mapping of str to str
         The measures that decide the answer in place of scores, by name.
+    certain : bool
+        Whether replies are those to what is said as if certain, so that they can be bad play.
     """
 
     deciding: ClassVar[Mapping[str, str]] = {}
+    certain: ClassVar[bool] = True
 
     @property
     def scores(self) -> Scores:

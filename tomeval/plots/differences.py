@@ -147,4 +147,4 @@ def differences_figure(
     axis = f"difference in {axis_name(measure)} from {found.baseline}{better_side(measure)}"
     head = f"{measure.heading} compared with {found.baseline}"
     title = f"{head}: {told}" if told else head
-    return dots_figure(title, panels, names, axis, series, options, gap=0, finish=finish)
+    return dots_figure(title, panels, names, axis, series, options, finish=finish)

@@ -25,6 +25,10 @@ class Series(NamedTuple):
     look: Mapping[str, Any]
 
 
+ROW_HEIGHT = 0.145
+"""Of a row, in inches."""
+
+
 class Panel(NamedTuple):
     """One panel: its title, and by row and number of the series a mean with its interval."""
 
@@ -41,9 +45,6 @@ def dots_figure(
     series: Sequence[Series],
     options: Options,
     *,
-    row_height: float = 0.145,
-    gap: float = 0.26,
-    columns: int = MOST_ABREAST,
     finish: Callable[[Axes, int], None] | None = None,
     handles: Sequence[Any] = (),
 ) -> Figure:
@@ -51,8 +52,6 @@ def dots_figure(
 
     Parameters
     ----------
-    gap : float
-        Between the dots of two series, in rows.
     finish : callable, optional
         Sets limits, and draws what else a panel has, given its axes and number; before the dots,
         so that open intervals end at its edges.
@@ -62,13 +61,13 @@ def dots_figure(
     from matplotlib.lines import Line2D
 
     figure, drawn = row_panels(
-        [panel.title for panel in panels], rows, axis, options, columns, row_height
+        [panel.title for panel in panels], rows, axis, options, MOST_ABREAST, ROW_HEIGHT
     )
     for number, (axes, panel) in enumerate(zip(drawn, panels, strict=True)):
         if finish:
             finish(axes, number)
         for (row, which), ends in panel.marks.items():
-            dot(axes, row + gap * (which - (len(series) - 1) / 2), ends, series[which].look)
+            dot(axes, row, ends, series[which].look)
     used = {which for panel in panels for _, which in panel.marks}
     named = [
         Line2D([], [], label=one.label, **{**one.look, "ls": "none"})

@@ -67,7 +67,7 @@ def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
     intervals = interval_words(options, shares).replace("episodes", f"{run.domain.compare.unit}s")
     better = {-1: "Further left is better.", 0: "", 1: "Further right is better."}[measure.better]
     based = any(cell.is_baseline for cell in cells)
-    line = f"Dashed: the {run.domain.compare.baseline}, its interval shaded." if based else ""
+    line = "Dashed: the tabular baseline, its interval shaded." if based else ""
     parts = (
         f"{measure.heading}, {page.family.title}: points are means over {sample_words(cells)}, "
         f"lines {intervals}.",
@@ -118,12 +118,12 @@ def forest_figure(page: Page, measure: Measure, title: str, options: Options) ->
         for name, cells in page.family.panels
     ]
     based = next(filter(None, bases), None)
-    words = f"{based.domain.compare.baseline} ({based.player})" if based else ""
+    words = f"tabular baseline ({based.player})" if based else ""
     handles = [Line2D([], [], label=words, **BASELINE_LINE)] if based else []
     axis = f"{axis_name(measure)}{better_side(measure)}"
     series = [Series("", _POINT), Series("", _POINT | {"marker": "D", "color": BASELINE})]
     return dots_figure(
-        title, panels, page.subjects, axis, series, options, gap=0, finish=finish, handles=handles
+        title, panels, page.subjects, axis, series, options, finish=finish, handles=handles
     )
 
 

@@ -83,7 +83,7 @@ def _overlay(
     missing = f"; no complete episode: {', '.join(empty)}" if empty else ""
     if base is not None:
         cells.append(base)
-        names.append(f"{base.player} ({base.domain.compare.baseline})")
+        names.append(f"{base.player} (tabular baseline)")
     first = cells[0]
     task = first.domain.compare.task_of(first, by)
     columns = {name: task[name] for name in task if name in first.columns}

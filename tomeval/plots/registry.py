@@ -27,7 +27,7 @@ FIGURES: dict[str, str] = {
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
 CHOOSE_BY = ("differences",)
-"""Those of `FIGURES` that use `Options.by`; a domain's own are in `Show.figures_by`."""
+"""Those of `FIGURES` that use `Options.by`; a domain's own are in `Show.heeds`."""
 
 CHOOSE_METRICS = ("forest", "differences")
 """Those of `FIGURES` that use `Options.metrics`."""
@@ -63,10 +63,10 @@ def chosen(
     if options.by is not None:
         check_by(run, options.by)
     by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
-    heeding = {by: (*CHOOSE_BY, *run.domain.show.figures_by)} if options.by is not None else {}
+    can = run.domain.show.heeds
+    heeding = {by: (*CHOOSE_BY, *(n for n in can if "by" in can[n]))} if options.by else {}
     heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
     if options.of_curves:
-        can = run.domain.show.figures_of_curves
         heeding[options.of_curves] = tuple(name for name in can if options.curve in can[name])
     for name in only:
         figure = _figure(run, name)

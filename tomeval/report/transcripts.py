@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -21,110 +20,27 @@ from tomeval.runs.results import Run
 from tomeval.strategies.asking import replaced
 
 
-class Numbers(NamedTuple):
-    """Numbers as a reader names them: a list of ranges, each with both ends."""
-
-    ranges: tuple[tuple[int, int], ...]
-
-    def among(self, known: Sequence[int], what: str, where: str) -> list[int]:
-        """Return those of `known` that are meant, in the order asked, each once.
-
-        Raises
-        ------
-        TomevalError
-            A range that holds none of them; `what` they are numbers of, such as ``cell``, and
-            `where` they should be, for the message.
-        """
-        meant: list[int] = []
-        for first, last in self.ranges:
-            held = [number for number in known if first <= number <= last]
-            if not held:
-                ends = str(first) if first == last else f"{first} to {last}"
-                raise TomevalError(f"{where}: no {what} {ends}, {spelled(known)}")
-            meant += held
-        return list(dict.fromkeys(meant))
-
-
-def spelled(known: Sequence[int]) -> str:
-    """Return which numbers there are."""
-    return f"there are {min(known)} to {max(known)}" if known else "it has none"
-
-
-def parse_numbers(text: str, option: str) -> Numbers:
-    """Read numbers from 0 such as ``3``, ``0,4`` or ``0-9,12``.
-
-    Raises
-    ------
-    TomevalError
-        Anything else, or a range whose end is before its beginning.
-
-    Examples
-    --------
-    >>> parse_numbers("0-2,7", "--cell").ranges
-    ((0, 2), (7, 7))
-    """
-    ranges = []
-    for part in text.split(","):
-        found = re.fullmatch(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?", part)
-        ends = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
-        if ends[0] > ends[1]:
-            raise TomevalError(f"{option} {text!r}: write numbers or ranges such as 0-3,7")
-        ranges.append(ends)
-    return Numbers(tuple(ranges))
-
-
-def _about(cell: RunCell) -> str:
-    """Return what a cell is, in one line."""
-    words = ", ".join(f"{name} {value}" for name, value in cell.columns.items() if value != "")
-    return in_line(f"cell {cell.number}: {words}; seed {cell.seed}")
-
-
-def about_episode(cell: RunCell, episode: int) -> str:
-    """Return the line above a transcript that is one of several."""
-    return f"#### {_about(cell)}; episode {episode}"
-
-
-def choose_episodes(
-    run: Run, cells: Sequence[RunCell], episodes: Numbers
-) -> list[tuple[RunCell, int]]:
-    """Return the episodes of each cell that are asked for, of those that it has.
-
-    Raises
-    ------
-    TomevalError
-        A number that none of the cells has.
-    """
-    episodes_of = {cell.number: run.store.episodes(cell.number) for cell in cells}
-    some = sorted({episode for played in episodes_of.values() for episode in played})
-    where = f"{run.folder}: {'any cell' if len(cells) > 1 else f'cell {cells[0].number}'}"
-    wanted = episodes.among(some, "episode", where)
-    return [(cell, n) for cell in cells for n in wanted if n in set(episodes_of[cell.number])]
-
-
 def find_cell(run: Run, number: int, episode: int) -> RunCell:
     """Return a cell of a run, checked to have an episode."""
     cell = next((cell for cell in run.cells if cell.number == number), None)
     if cell is None:
-        known = spelled([cell.number for cell in run.cells])
-        raise TomevalError(f"{run.folder}: no cell {number}, {known}")
+        last = max(cell.number for cell in run.cells)
+        raise TomevalError(f"{run.folder}: no cell {number}, there are 0 to {last}")
     if run.store.status(number, episode) is None:
         raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
     return cell
 
 
-def transcript_lines(
-    run: Run, cell: int, episode: int, calls: bool = True, steps: Numbers | None = None
-) -> Iterator[str]:
+def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> Iterator[str]:
     """Yield the lines of one episode; with `calls` what models read and wrote in every step.
 
     Of the start that a prompt shares with the last one for the same purpose, only the length is
-    printed. With `steps` only those, and nothing of what stands before the first and after the
-    last.
+    printed.
 
     Raises
     ------
     TomevalError
-        No such cell, episode or step.
+        No such cell or episode.
     """
     which = find_cell(run, cell, episode)
     asked: dict[int, list[dict[str, Any]]] = {}
@@ -134,11 +50,6 @@ def transcript_lines(
         said = f"{seat}: {purpose}" if seats > 1 else purpose
         asked.setdefault(step, []).append({**record, "purpose": said})
     lines: Iterable[Line] = run.domain.show.lines(run, which, episode)
-    if steps is not None:
-        every = list(lines)
-        known = sorted({line.step for line in every if line.step > 0})
-        wanted = steps.among(known, "step", f"{run.folder}: cell {cell}, episode {episode}")
-        lines = [line for line in every if line.step in wanted]
     for step, group in itertools.groupby(lines, key=lambda line: line.step):
         shown = list(group)
         for line in shown:

@@ -166,11 +166,10 @@ def cells_notes(
     of_run = (said.random_notes, said.stop_notes, said.copies_notes, said.enforced_notes)
     notes = [note for make in (*of_run, said.unanswered_notes) for note in make(run)]
     notes += said.looked_notes(run, interval)
+    mine = [name for name in shown or run.measures if name in run.measures and not data]
     if not data:
-        mine = [name for name in shown or run.measures if name in run.measures]
         notes += said.interval_notes(run, mine if shown else None, interval)
-        notes += run.domain.show.notes_of_measures(run, mine)
-    return [*notes, *run.domain.show.table_notes(run), *lacking(run.domain, run.store)]
+    return [*notes, *run.domain.show.table_notes(run, mine), *lacking(run.domain, run.store)]
 
 
 def table_grid(run: Run, rows: Rows, asked: Asked, words: Words = str) -> Grid | None:

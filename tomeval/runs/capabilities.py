@@ -219,11 +219,9 @@ class Show:
     first_figures : tuple of str
         The few that ``tomeval plot`` draws unless others are named, in order: names of figures, or
         of single files of theirs; those that the run's data does not support are left out.
-    figures_by : tuple of str
-        Those of them that can lay the values of a column of `Compare.by` over each other.
-    figures_of_curves : mapping from str to sequence of str
-        Those of them that heed `Options.curve` and `Options.window`, with the curves
-        that each can show.
+    heeds : mapping of str to sequence of str
+        What those of them heed that heed anything: ``by``, if they can lay the values of a column
+        of `Compare.by` over each other, and the curves (`Options.curve`) that they can show.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
         `tomeval.runs.columns`, what tells of a seat and a question whether they count.
@@ -233,10 +231,8 @@ class Show:
         What is known of players and tasks beyond the cells' columns.
     notes : function of run
         Sentences that readers of a report must know besides those of `table_notes`.
-    table_notes : function of run
-        Sentences that stand below the table of cells, and in a report.
-    notes_of_measures : function of run, names
-        Sentences that stand below every table of cells that shows one of these measures.
+    table_notes : function of run, names
+        Sentences that stand below a table of cells that shows these measures, and in a report.
     beside : function of run, path, model, interval, reference
         A run's rows beside published results, and notes, for ``table --against``; None: there are
         none.
@@ -253,14 +249,12 @@ class Show:
     first_table: str = ""
     figures: Mapping[str, str] = field(default_factory=dict)
     first_figures: tuple[str, ...] = ("forest",)
-    figures_by: tuple[str, ...] = ()
-    figures_of_curves: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    heeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rates: Callable[[Run], Mapping[str, Callable[[str, str], bool]]] = _empty
     own_seat: str = ""
     facts: Callable[[Run], list[Facts]] = _nothing
     notes: Callable[[Run], list[str]] = _nothing
-    table_notes: Callable[[Run], list[str]] = _nothing
-    notes_of_measures: Callable[[Run, Collection[str]], list[str]] = _nothing
+    table_notes: Callable[[Run, Collection[str]], list[str]] = _nothing
     beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
     verdict: Verdict | None = None
@@ -295,15 +289,11 @@ class Compare:
         enough; default: the first one of `task`.
     unit : str
         What the sampling unit of a paired comparison is: an episode, or the deal of several.
-    baseline : str
-        The name of cells with `RunCell.is_baseline` in figures.
     shares_draws : tuple of str
         Columns of `task` in which cells must agree for episodes of one seed and number to have met
         the same chance, so that they are one sampling unit.
     named : tuple of str
         What tasks are named by, besides what differs between them; default: `panel`.
-    drawn : str
-        What an episode draws (`RunCell.which`), as a word of a sentence.
     words : function of a task
         A task, or some of its columns, in words; empty without columns.
     level : function of cell, by
@@ -327,10 +317,8 @@ class Compare:
     task: tuple[str, ...]
     panel: tuple[str, ...] = ()
     unit: str = "episode"
-    baseline: str = "baseline"
     shares_draws: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
-    drawn: str = "partner"
     words: Callable[[Mapping[str, Any]], str] = _words
     level: Callable[[RunCell, str], str] = lambda cell, by: str(cell.columns[by])
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure

@@ -175,7 +175,7 @@ class RunCell:
 
         All intervals of the measure end there. Default: its `Measure.limits`.
         """
-        return self.measures[name].limits
+        return self.measures[name].limits if name in self.measures else UNBOUNDED
 
     def regret_range(self, reference: str | None = None) -> float | None:
         """Return how much regret can differ here in expectation, whoever plays; None if unknown.

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from tomeval.core import files
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import FAILED, UNFINISHED
+from tomeval.core.outcomes import FAILED
 from tomeval.core.resources import read_text
 from tomeval.runs.lines import Line, body_of, read_lines
 
@@ -27,8 +27,6 @@ FORMAT = 9
 """The version of the files."""
 
 RESTORE = "restore the folder from a copy, or play the experiment into another one"
-NOT_OVER = (FAILED, UNFINISHED)
-"""The statuses of episodes that a later line may replace."""
 
 _EPISODE = re.compile(rb'\{"cell":(\d+),"episode":(\d+),"status":"(\w+)","steps":(\d+)[,}]')
 
@@ -157,8 +155,8 @@ class Index:
         """Enter where an episode is; what was over before must be the same."""
         mine = self._index.setdefault(cell, {})
         before = mine.get(episode)
-        if before is not None and before.status not in NOT_OVER:
-            if place.status in NOT_OVER:
+        if before is not None and before.status != FAILED:  # which a later line may replace
+            if place.status == FAILED:
                 return
             one, other = (_content(self._data(p)) for p in (before, place))
             if one != other:

@@ -37,8 +37,8 @@ def _of_cells(cells: Iterable[RunCell], before: str, after: str) -> list[str]:
 def copies_notes(run: Run) -> list[str]:
     """Return in which cells nothing is drawn, and what that does to their numbers."""
     once = [cell for cell in run.cells if cell.each_once]
-    each = f": one episode for each {run.domain.compare.drawn}, and means have no interval"
-    return _of_cells(once, "nothing is drawn in", each)
+    told = ": each distinct episode is played once, and means have no interval"
+    return _of_cells(once, "nothing is drawn in", told)
 
 
 def sampled_notes(runs: Sequence[Run]) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.once import Holding
-from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, UNFINISHED, VOID
+from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.analyses import analyses_of, known_tables, measures_for
@@ -319,7 +319,6 @@ class Run:
 
         Cells that were not begun are there too. ``wanted`` is how many the experiment asks for,
         None where it does not say, as of games that were recorded elsewhere.
-        If people played, also those that they left (``unfinished``).
         If language models were asked, also the episodes that are ``unfinished`` (begun, and broken
         off or still under way), the model calls and their tokens, those of unfinished episodes
         included, how many answers were invalid in each way after all attempts, and the
@@ -341,8 +340,7 @@ class Run:
             if self.until:
                 row[STOPPED] = self.stopped(cell)
             if usage:
-                left = row.get(UNFINISHED, 0)  # by people: these are stored
-                row[UNFINISHED] = left + unfinished.get(number, 0)
+                row["unfinished"] = unfinished.get(number, 0)
                 row |= usage.get(number, none_asked)
                 row |= invalid.get(number, dict.fromkeys(INVALID_REASONS, 0))
                 rates = tallies.rates_of(store, [number] if cell.knows_attempts else [])

@@ -30,7 +30,6 @@ from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
 from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.index import (
     EXPERIMENT,
-    NOT_OVER,
     RESTORE,
     Damaged,
     Index,
@@ -361,7 +360,7 @@ class Store(Index):
                     )
             elif (head := _REPLY.match(line.body)) is not None:
                 key = int(head[1]), int(head[2])
-                if self.status(*key) in (None, *NOT_OVER):
+                if self.status(*key) in (None, FAILED):
                     data = self._decode(path, line.body)
                     kept.setdefault(key, {})[data["seat"], data["request"]] = data["reply"]
         return kept

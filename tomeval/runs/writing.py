@@ -11,8 +11,9 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
+from tomeval.core.outcomes import FAILED
 from tomeval.runs.domain import Domain
-from tomeval.runs.index import FORMAT, NOT_OVER, Place, signed
+from tomeval.runs.index import FORMAT, Place, signed
 from tomeval.runs.lines import Appended, encode, pack_calls, read_lines
 from tomeval.runs.record import Record
 from tomeval.runs.store import Store, beside, identity_sha256
@@ -140,7 +141,7 @@ class WritableStore(Store):
         for episode, place in places:
             self._index.setdefault(cell, {})[episode] = place
             # The replies to a failed episode serve the next attempt.
-            if place.status not in NOT_OVER:
+            if place.status != FAILED:
                 self.replies.pop((cell, episode), None)
         self._summaries.pop(cell, None)
         self._recent = None

@@ -161,7 +161,7 @@ def test_any_text_is_an_action(texts, policy) -> None:
 def test_the_policy_for_what_cannot_be_read_is_the_games_own() -> None:
     env = tomeval.environment("IPD", "tit_for_tat", horizon=4, on_invalid="stop")
     env.reset(0)
-    with pytest.raises(TomevalError, match="unparsable answer 'no'"):
+    with pytest.raises(TomevalError, match="unparsable: 'no'"):
         env.step("no")
     with pytest.raises(TomevalError, match="call reset first"):
         env.step("Final answer: Defect")

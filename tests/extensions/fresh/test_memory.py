@@ -160,7 +160,6 @@ def test_what_is_disguised_is_told_apart(tmp_path) -> None:
 def test_rows_and_holm_over_all_rows_of_a_measure(tmp_path) -> None:
     with run_of(tmp_path / "run", 30, MEMORY, disguise=["labels", "order"]) as run:
         rows = shown(effects(pairs([run])), read=False)
-        assert "memory" in run.tables
     parts = [("all", "any"), ("all", "labels"), ("all", "order"), ("RPS", "any")]
     parts += [("stag_hunt", "any")]
     mine = [row for row in rows if row["measure"] == LITERAL]

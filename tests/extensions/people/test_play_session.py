@@ -1,4 +1,4 @@
-"""A person at the terminal: what is asked, what is kept, how a game is left and gone on with."""
+"""A person at the terminal: what is asked, what is kept, how a game is left."""
 
 from __future__ import annotations
 
@@ -72,19 +72,13 @@ def test_a_line_that_cannot_be_read_is_asked_again_and_never_a_move(tmp_path):
 
 
 @pytest.mark.parametrize("left_by", [[], ["quit"], [D, "q"]])
-def test_a_game_that_is_left_is_kept_and_gone_on_with(tmp_path, left_by):
+def test_a_game_that_is_left_is_not_kept(tmp_path, left_by):
     over, shown = play(tmp_path / "run", [C, C, *left_by])
     assert not over
-    assert "stopped after 1 of 3 rounds" in shown
+    assert "not finished" in shown
     with tomeval.Run(tmp_path / "run") as run:
-        [status] = run.status()
-        assert (status["complete"], status["unfinished"]) == (0, 1)
         assert run.cells[0].episodes.size == 0
-    lines = (tmp_path / "run" / "episodes.jsonl").read_bytes().splitlines()
-    assert sum(b"own_action" in line for line in lines) == 1  # nothing is written twice
-    over, shown = play(tmp_path / "run", [D, D, D, D])
-    assert over
-    assert "continue after round 1" in shown
+    assert play(tmp_path / "run", [C, C, D, D, D, D])[0]
     play(tmp_path / "whole", [C, C, D, D, D, D])
     assert exported(tmp_path / "run") == exported(tmp_path / "whole")
 
@@ -100,7 +94,7 @@ def test_ctrl_c_leaves_the_game_at_any_moment(tmp_path):
     console = Console(Interrupted(), io.StringIO())
     over = play_session(session("IPD", "tit_for_tat", horizon=3), console, tmp_path / "run")
     assert not over
-    assert [(s["step"], s["status"]) for s in exported(tmp_path / "run")] == [(1, "unfinished")]
+    assert exported(tmp_path / "run") == []
 
 
 def test_played_again_it_is_another_episode(tmp_path):
@@ -108,19 +102,6 @@ def test_played_again_it_is_another_episode(tmp_path):
         assert play(tmp_path / "run", [C] * 6)[0]
         with tomeval.Run(tmp_path / "run") as run:
             assert run.cells[0].episodes.tolist() == [*range(number + 1)]
-
-
-def test_every_finished_step_is_on_disk_before_the_next_question(tmp_path):
-    class Looking(io.StringIO):
-        def readline(self, *_):
-            with_steps = (tmp_path / "run" / "episodes.jsonl").exists()
-            seen.append(len(exported(tmp_path / "run")) if with_steps else 0)
-            return "1\n"
-
-    seen = []
-    console = Console(Looking(), io.StringIO())
-    play_session(session("IPD", "tit_for_tat", horizon=3), console, tmp_path / "run")
-    assert seen == [0, 0, 1, 1, 2, 2]
 
 
 def test_people_meet_what_other_subjects_meet(tmp_path):
@@ -135,7 +116,7 @@ def test_people_meet_what_other_subjects_meet(tmp_path):
 
 
 def test_mistakes(tmp_path):
-    play(tmp_path / "run", ["1"])
+    play(tmp_path / "run", ["1"] * 6)
     with pytest.raises(TomevalError, match="holds another experiment"):
         play(tmp_path / "run", ["1"], horizon=4)
 
@@ -161,11 +142,8 @@ def typed(tomeval, monkeypatch, tmp_path):
 
 def test_a_game_becomes_a_table(typed):
     game = ("play", "IPD", "tit_for_tat", "--horizon", "2", "--name", "ann")
-    code, shown, told = typed(["1", "1", "quit"], *game)
+    code, shown, told = typed(["1", "1", "2", "1"], *game)
     assert code == 0
-    assert "which are kept" in shown
-    assert "next: tomeval transcript runs/play_IPD_tit_for_tat_ann" in told
-    code, shown, told = typed(["2", "1"], *game)
     assert "rewards add up to 18; 2 of your 2 predictions were right" in shown
     assert "next: tomeval table runs/play_IPD_tit_for_tat_ann" in told
     _, table, _ = typed([], "table", "runs/play_IPD_tit_for_tat_ann", "--format", "json")
@@ -219,5 +197,5 @@ def test_a_run_of_people_is_read_without_it(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "People: of 1 episodes begun, 1 complete" in said
+    assert "a person remembers the first answer" in said
     assert "2 tomeval: the extension 'people' cannot be loaded" in said

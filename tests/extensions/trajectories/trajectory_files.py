@@ -10,7 +10,7 @@ PROMPT = "You are Player {seat}.\nYour role: {role}\n\nPlayers: {players}\n\n"
 
 
 def lines_of(name, seats, episode, seed, players=None):
-    """Return a random game of ours as lines; the last line of every seat has its reward."""
+    """Return a random game of ours as lines; the last line has the rewards."""
     kind, wording, plain, _ = textarena_kind(name)
     game = kind.make(kind.rules(**wording.parameters(plain, seats)))
     rng = np.random.default_rng(seed)
@@ -33,12 +33,9 @@ def finish(lines, name, episode, rewards, players=None):
     """Add what every line has, and the rewards."""
     for step, line in enumerate(lines):
         line |= {"game": name, "episode": episode, "step": step, "observation": ""}
-        line |= {"reward": None}
         if players:
-            line["player"] = players[line["seat"]]
             line["players"] = list(players)
-    for line in {line["seat"]: line for line in lines}.values():
-        line["reward"] = rewards[line["seat"]]
+    lines[-1]["rewards"] = list(rewards)
 
 
 def show_deal(lines, kind, game, first):

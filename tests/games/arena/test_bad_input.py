@@ -51,17 +51,6 @@ def test_options_that_make_no_sense_are_one_line(game, table, said):
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
-    [
-        ({"payoffs": {"R": "3"}}, "games.g: payoffs.R: input should be a valid number, is '3'"),
-        ({"scale": 1e308}, "scale: input should be less than or equal to 1000000000"),
-    ],
-)
-def test_payoffs_are_finite_numbers(rules, said):
-    assert said in refused("ipd3", {"kind": "grim"}, {"kind": "grim"}, rules)
-
-
-@pytest.mark.parametrize(
     ("lineup", "said"),
     [
         ({}, "x.toml: nothing to play: add [[lineups]]"),
@@ -79,3 +68,14 @@ def test_line_ups_that_cannot_be_played(lineup, said):
     with pytest.raises(TomevalError) as caught:
         make_experiment(data, where="x.toml").expand()
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("game", "rules", "player", "said"),
+    [
+        ("blotto", {"fields": 7, "units": 75}, "uniform", "divided in 324,540,216 ways"),
+        ("ipd3", {"talk": 0}, "believer", "talk = 0"),
+    ],
+)
+def test_rules_that_a_game_or_a_player_cannot_have(game, rules, player, said):
+    assert said in refused(game, {"kind": player}, {"kind": player}, rules)

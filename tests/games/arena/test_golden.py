@@ -12,6 +12,7 @@ from pathlib import Path
 if __name__ == "__main__":  # as a test, pytest has put the folder on the path
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import golden_files
 import numpy as np
 import pytest
 
@@ -22,7 +23,6 @@ from tomeval.strategies.asking import flatten
 from tomeval.strategies.recording import times_asked
 from tomeval.strategies.templates import Prompts, load_prompts
 
-FOLDER = Path(__file__).parents[2] / "golden" / "arena"
 # For every shared template: game, strategy, options, question, step, and which of its calls.
 SHARED: dict[str, tuple] = {
     "context/history": ("ipd3", "QA", {}, "talk", 1, -1),
@@ -48,10 +48,6 @@ SHARED: dict[str, tuple] = {
 def templates() -> list[str]:
     """Return the templates that prompts show."""
     return list(Prompts("arena").names())
-
-
-def path_of(name: str) -> Path:
-    return FOLDER / f"{name.replace('/', '-')}.txt"
 
 
 @cache
@@ -120,29 +116,14 @@ def rendered(name: str) -> str:
 
 
 def test_every_template_is_shown() -> None:
-    names = templates()
-    assert set(SHARED) == {name for name in names if name.split("/")[0] not in GAMES}
-    assert {path.name for path in FOLDER.glob("*")} == {path_of(name).name for name in names}
+    assert set(SHARED) == {name for name in templates() if name.split("/")[0] not in GAMES}
+    golden_files.check_names("arena", templates())
 
 
 @pytest.mark.parametrize("name", templates())
 def test_golden(name) -> None:
-    assert rendered(name) == path_of(name).read_text(encoding="utf-8"), (
-        f"{path_of(name).name} differs: review the change, then write the files anew"
-    )
-
-
-def write() -> None:
-    """Write all files anew."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for path in FOLDER.glob("*.txt"):
-        path.unlink()
-    for name in templates():
-        path_of(name).write_text(rendered(name), encoding="utf-8")
-    print(f"{len(templates())} files in {FOLDER}")
+    golden_files.check("arena", name, rendered(name))
 
 
 if __name__ == "__main__":
-    if "--write" not in sys.argv[1:]:
-        sys.exit("run with --write to write the golden files anew")
-    write()
+    golden_files.write("arena", templates(), rendered)

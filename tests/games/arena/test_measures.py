@@ -45,6 +45,7 @@ def played():
         decision=np.array([0, 0, 0, 1]),
         own=np.array([True, True, True, True]),
         asked=np.array([True, True, False, True]),
+        stated=np.array([True, True, False, True]),
         acted_on=np.array([True, True, False, False]),
         values={name: np.array(column, dtype=float) for name, column in values.items()},
         probed=np.array([0, 0, 0, 1]),
@@ -91,6 +92,7 @@ def played():
         ("response_per_decision", [2, 0]),
         ("foresight_per_decision", [1 - 4, 0]),
         ("split_percent", [100 / 3, 100]),
+        ("told_percent", [50, 100]),
         ("acted_on_percent", [50, 0]),  # of decisions 1 and 3, which have a reply
         ("rounds_per_game", [3, 1]),
     ],

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
 from arena_runs import played
-from asking import query
 from layout import check
 
-from tomeval.games.arena.figures import points
 from tomeval.games.arena.records import game_records
 from tomeval.games.arena.tables import run_notes
 from tomeval.plots import FIGURES, Options, draw
@@ -38,7 +33,7 @@ def dilemma(tmp_path_factory):
 
 
 @pytest.mark.parametrize("column", ["double", "single"])
-@pytest.mark.parametrize("name", [*FIGURES, "literal_against_functional"])
+@pytest.mark.parametrize("name", FIGURES)
 def test_nothing_overlaps(dilemma, name, column):
     drawings = draw(dilemma, [name], Options(column))
     assert drawings
@@ -47,32 +42,6 @@ def test_nothing_overlaps(dilemma, name, column):
         assert drawing.figure.get_figheight() < 9.6
         assert drawing.caption
         assert drawing.description
-
-
-def test_points_by_role_are_those_of_the_records(dilemma):
-    """The means again from the records of single decisions and probes."""
-    found = points(dilemma)
-    assert set(found) == {"first", "second"}
-    assert {player for player, _ in found["first"]} == {"planner", "chance"}
-    rows = query(
-        dilemma,
-        "SELECT s.episode, s.regret_low FROM step_records s "
-        "WHERE s.game = 'first' AND s.player = 'chance' AND s.slot = 0",
-    )
-    by_game: dict[int, list[float]] = {}
-    for episode, lost in rows:
-        by_game.setdefault(episode, []).append(lost)
-    mean = np.mean([np.mean(values) for values in by_game.values()])
-    answers = query(
-        dilemma,
-        "SELECT a.value FROM answers a JOIN cells c USING (cell) "
-        "WHERE c.game = 'first' AND c.player = 'chance'",
-    )
-    hits = [json.loads(value)["hit"] for (value,) in answers]
-    point = found["first"]["chance", "player"]
-    assert point.regret[0] == pytest.approx(mean)
-    assert point.tom[0] == pytest.approx(100 * np.mean(hits))
-    assert found["first"]["planner", "player"].regret[0] == pytest.approx(0)
 
 
 def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):

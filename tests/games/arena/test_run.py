@@ -1,6 +1,8 @@
 """Runs of the arena: what is stored, what it is worth, broken rules, resuming."""
 
+import itertools
 import json
+from contextlib import ExitStack
 
 import arena_runs
 import numpy as np
@@ -9,6 +11,7 @@ from arena_table import said
 from asking import query
 from support import dump, scripts
 
+import tomeval
 from tomeval.core.streams import Stream
 from tomeval.extensions.ratings.tables import error_rows
 from tomeval.games.arena.records import game_records
@@ -43,8 +46,13 @@ def experiment(subject, others, **more):
 
 
 @pytest.fixture
-def played(playing):
-    return playing(experiment)
+def played(tmp_path):
+    """Return a function that plays an experiment, and opens the run."""
+    with ExitStack() as runs:
+        folders = (tmp_path / f"run{n}" for n in itertools.count())
+        yield lambda *arguments, **more: runs.enter_context(
+            tomeval.run(experiment(*arguments, **more), next(folders))
+        )
 
 
 def test_reward_and_regret_add_up_to_the_best_attainable(played):
@@ -77,15 +85,12 @@ def test_regret_is_what_is_lost_in_expectation(played):
     [cell] = run.cells
     from tomeval.games.arena.described import bounds_rows
 
-    best = {row["best_low"] for row in bounds_rows(run_cells(["chance"], ["noisy", "tft"]))}
+    cells = list(experiment(["chance"], ["noisy", "tft"]).cells)
+    best = {row["best_low"] for row in bounds_rows(cells)}
     [best] = {round(value, 9) for value in best}
     found = cell.estimate(["reward", "delta_functional_per_game"])
     assert found.mean.sum() == pytest.approx(best, abs=4 * float(found.half[0]) / 1.96)
     assert found.half[1] < found.half[0]  # which is why it is measured so
-
-
-def run_cells(*arguments):
-    return list(experiment(*arguments).cells)
 
 
 def test_a_stored_game_is_replayed_to_what_was_paid(played):
@@ -238,7 +243,7 @@ def test_the_split_adds_up_with_talk_and_unreadable_predictions(tmp_path):
         arena_runs.played(tmp_path, lineups, games, players=players, attempts=1) as run,
     ):
         [cell] = run.cells
-        found = {name: cell.totals(name).values for name in cell.names}
+        found = {name: cell.totals(name).values for name in cell.measures}
         parts = [found[f"{name}_per_decision"] for name in ("belief", "response", "foresight")]
         # Of three rounds with a message and two moves, one lacks its prediction.
         assert found["split_percent"] == pytest.approx([100 * 5 / 6] * 6)
@@ -276,7 +281,7 @@ def test_there_is_no_foresight_where_nobody_reacts_and_all_can_be_foreseen(tmp_p
     players = {"fixed": other}
     with arena_runs.played(tmp_path, lineups, {"g": game}, players=players) as run:
         [cell] = run.cells
-        found = {name: cell.totals(name).values for name in cell.names}
+        found = {name: cell.totals(name).values for name in cell.measures}
         assert found["foresight_per_decision"] == pytest.approx([0.0] * 6, abs=1e-12)
         assert found["delta_functional_per_decision"].min() > 0
 

@@ -166,3 +166,10 @@ class TestSearch:
         assert found[0] == "sand"  # first, a greedy Bob takes digit 4 from this one alone
         again = (*turns, Turn(code, ("sand", "violin", "king"), code, code))
         assert search(View(self.words, code, again, Rules(no_repeat_hints=True))) == 0.0
+
+
+@pytest.mark.parametrize("matching", MATCHINGS)
+def test_zero_is_found_where_eve_hears_what_bob_hears(matching) -> None:
+    rng = np.random.default_rng(1)
+    scores = on_score_grid(rng.normal(size=(60, 4)) / 4)
+    assert best_hints(scores, scores, 5, (matching, matching)) is None

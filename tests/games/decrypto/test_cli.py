@@ -12,7 +12,7 @@ from layout import check
 
 from tomeval.games.decrypto.replays import read_games
 from tomeval.games.decrypto.seats import ROLES
-from tomeval.games.decrypto.tables import TABLES, table_rows
+from tomeval.games.decrypto.tables import TABLES
 from tomeval.plots import Options, draw
 from tomeval.report.exporting import export_run
 from tomeval.runs.results import Run
@@ -67,23 +67,6 @@ def test_tables(small, tomeval, what, by) -> None:
     assert tomeval(*args, "--format", "text")[0] == 0
 
 
-def test_a_functional_row_says_of_how_many_turns_it_is(small) -> None:
-    with Run(small) as run:
-        rows = table_rows("functional", run)
-        asked = "SELECT COUNT(*) FROM answers JOIN cells USING (cell) JOIN episodes USING (cell, "
-        asked += (
-            "episode) WHERE question = 'eve' AND answers.outcome = 'valid' AND status = 'complete' "
-        )
-        asked += "AND encoder = ? AND decoder = ? AND interceptor = ?"
-        for row in rows:
-            names = tuple(row[role] for role in ROLES)
-            assert row["predicted_turns"] == query(run, asked, names)[0][0]
-            assert row["own_turns"] == row["turns"]
-    assert [row["predicted_turns"] > 0 for row in rows] == [
-        row["encoder"] == "script" and row["games"] > 0 for row in rows
-    ]
-
-
 def test_transcript(small, tomeval) -> None:
     _, out, _ = tomeval("transcript", small, "--cell", "0", "--episode", "1", "--no-calls")
     assert "== step 2: Alice (script), encode: " in out
@@ -129,28 +112,11 @@ def test_play(tmp_path, tomeval) -> None:
     assert games.read_text() == "{}"
 
 
-@pytest.fixture(scope="module")
-def drawn(small):
-    with Run(small) as run:
-        return {drawing.stem: drawing for drawing in draw(run, every=True)}
-
-
-def test_every_figure_of_its_own_and_of_every_domain(drawn) -> None:
-    assert {drawing.name for drawing in drawn.values()} == {"perspective", "forest", "differences"}
-
-
-def test_lines_show_the_rows_of_the_table(small, drawn) -> None:
-    with Run(small) as run:
-        turns = table_rows("turns", run, ["encoder"])
-    (axes,) = [a for a in drawn["perspective"].figure.axes if a.lines]
-    lines = {line.get_label(): line.get_ydata().tolist() for line in axes.lines}
-    mine = [row for row in turns if row["encoder"] == "script"]
-    assert lines["predicted"] == [row["predicted_eve_percent"] for row in mine]
-    assert lines["actual"] == [row["interception_percent"] for row in mine]
-
-
 @pytest.mark.parametrize("column", ["double", "single"])
-def test_nothing_overlaps(small, column) -> None:
+def test_figures_of_every_domain(small, column) -> None:
     with Run(small) as run:
-        for drawing in draw(run, ["perspective"], Options(column)):
+        drawings = draw(run, options=Options(column), every=True)
+    assert {drawing.name for drawing in drawings} == {"plane", "forest", "differences"}
+    for drawing in drawings:
+        if drawing.name == "plane":
             check(drawing.figure)

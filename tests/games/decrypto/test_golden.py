@@ -11,6 +11,7 @@ from pathlib import Path
 if __name__ == "__main__":  # as a test, pytest has put the folder on the path
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import golden_files
 import pytest
 from decrypto_support import ALL_PROBES, Logged, everything, play, table
 
@@ -18,7 +19,6 @@ from tomeval.games.decrypto.game import Rules
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.strategies.templates import Prompts
 
-FOLDER = Path(__file__).parents[2] / "golden" / "decrypto"
 # For every template a role, options, and texts that the first question with them holds.
 SHOWN: dict[str, tuple] = {
     "context/rules": ("interceptor", {}, "turn 1 of"),
@@ -61,10 +61,6 @@ SHOWN: dict[str, tuple] = {
 }
 
 
-def path_of(name: str) -> Path:
-    return FOLDER / f"{name.replace('/', '-')}.txt"
-
-
 def rendered(name: str) -> str:
     """Return the first question of a made-up game that shows a template."""
     role, options, *parts = SHOWN[name]
@@ -77,27 +73,13 @@ def rendered(name: str) -> str:
 
 def test_every_template_is_shown() -> None:
     assert sorted(SHOWN) == Prompts("decrypto").names()
-    assert {path.name for path in FOLDER.glob("*")} == {path_of(name).name for name in SHOWN}
+    golden_files.check_names("decrypto", SHOWN)
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_golden(name) -> None:
-    assert rendered(name) == path_of(name).read_text(encoding="utf-8"), (
-        f"{path_of(name).name} differs: review the change, then write the files anew"
-    )
-
-
-def write() -> None:
-    """Write all files anew."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for path in FOLDER.glob("*.txt"):
-        path.unlink()
-    for name in SHOWN:
-        path_of(name).write_text(rendered(name), encoding="utf-8")
-    print(f"{len(SHOWN)} files in {FOLDER}")
+    golden_files.check("decrypto", name, rendered(name))
 
 
 if __name__ == "__main__":
-    if "--write" not in sys.argv[1:]:
-        sys.exit("run with --write to write the golden files anew")
-    write()
+    golden_files.write("decrypto", SHOWN, rendered)

@@ -50,6 +50,7 @@ def played(games, **more) -> Played:
         "keywords": np.full(n, comparable(KEYS)),
         "best": best.astype(float),
         "random": best / 4.0,
+        "brier": {question: np.full(n, math.nan) for question in ("eve", "eve_reminded", "bob")},
         "planted": Planted.nothing(n),
     }
     return Played(**(data | more))

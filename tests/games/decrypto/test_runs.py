@@ -17,7 +17,6 @@ from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.results import Run
 
 PROBES = {"eve": True, "eve_reminded": True, "bob": True, "beliefs": True}
 MIXED = {
@@ -101,26 +100,6 @@ def test_a_lost_prediction_of_a_draft_counts_once(tmp_path, monkeypatch) -> None
     assert row["invalid_rate"] == row["reask_rate"] == status["reask_rate"] == 1 / 3
 
 
-def test_beliefs_in_view_are_stored_and_measured_apart(tmp_path) -> None:
-    """The script names the keywords that it is shown, whatever answer of its own is quoted."""
-    settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 2, "seed": 1}
-    with tomeval.run(
-        experiment(**settings, probes={"beliefs_in_view": True}), tmp_path / "a"
-    ) as run:
-        (row,) = table_rows("beliefs", run)
-        stored = query(
-            run,
-            "SELECT believed_keywords, own_belief, own_belief_in_view, other_belief_in_view, "
-            "keywords FROM step_records WHERE step > 1",
-        )
-    named = '["one", "two", "three", "four"]'
-    assert stored == [(named, None, last, last, last) for *_, last in stored]
-    assert row["turns_a_wrong"] == len(stored)
-    names = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
-    assert [row[f"{name}_in_view_percent"] for name in names] == [0, 0, 0, 0, 100]
-    assert all(math.isnan(row[f"{name}_percent"]) for name in names)
-
-
 def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     """Bob always right, Eve 1-2-3, Alice expects Eve to be right, beliefs as the script says."""
     settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 8, "seed": [1, 2]}
@@ -150,27 +129,6 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     assert (first["turn"], first["games"]) == (1, 16)
     assert first["chance_percent"] == pytest.approx(100 / 24)
     assert first["predicted_eve_percent"] == 100.0
-
-
-def test_regret_against_embedding_partners(tmp_path) -> None:
-    seated = [{"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"}]
-    run_experiment(
-        experiment(pairings=seated, best_turn=True, episodes=3, probes={"eve": True, "bob": True}),
-        tmp_path / "a",
-    )
-    with Run(tmp_path / "a") as run:
-        script, minilm = table_rows("functional", run)
-        played = [cell.played for cell in run.cells]
-    # Made-up words say nothing to this Bob, so the script is never worth anything; in almost every
-    # turn something was, save where 1-2-3 is the first code.
-    assert script["value_per_turn"] == 0.0
-    assert script["delta_functional_per_turn"] == pytest.approx(played[0].best.mean(), abs=0.2)
-    assert script["response_per_turn"] == pytest.approx(script["delta_functional_per_turn"])
-    assert script["delta_tom_per_turn"] == 0.0  # she expects Eve to be right all the time
-    assert minilm["delta_functional_per_turn"] > 0
-    assert (
-        played[1].best >= (played[1].bob == played[1].code) * (played[1].eve != played[1].code)
-    ).all()
 
 
 REPLAY = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import ALL_GAMES, random_partner, setup_of, step_rows
+from support import ALL_GAMES, random_partner, setup_of, shipped, step_rows
 
 from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.games import GAMES
@@ -69,6 +69,14 @@ def test_batch_rows_are_loop_rows_against_random_tables(case, game, seed, size, 
     partners = PartnerSet("made", tables, tuple(weights / weights.sum()))
     setup = setup_of(*case, game, partners, horizon, seed)
     assert_same_rows(setup, first)
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
+def test_batch_rows_are_loop_rows_against_every_shipped_partner(game) -> None:
+    for kind, every in OPTIONS.items():
+        for partner in shipped(game):
+            partners = PartnerSet("one", (partner,))
+            assert_same_rows(setup_of(kind, every[-1], game, partners, 5), 2, 2)
 
 
 @pytest.mark.parametrize(("kind", "options"), CASES)

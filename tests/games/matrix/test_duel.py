@@ -89,38 +89,24 @@ def test_seats_have_chance_of_their_own():
     assert renamed.columns == same.columns
 
 
-@pytest.mark.parametrize("seat", ["subject", "partner"])
-def test_who_is_told_the_other_s_move_is_told_the_true_one(seat):
+def test_the_subject_alone_is_told_the_other_s_move():
     told = {"kind": "simulated", "p": 1.0, "q": 1.0}
-    pair = (told, {"subject": "random"}) if seat == "subject" else ("random", told)
-    _, steps = duel(*pair, games="RPS", horizon=30)
+    _, steps = duel(told, {"subject": "random"}, games="RPS", horizon=30)
     own, theirs = column(steps, "own_action"), column(steps, "partner_action")
-    if seat == "subject":
-        assert (own == (theirs + 1) % 3).all()
-        assert (column(steps, "predicted_action") == theirs).all()
-        assert column(steps, "told").all()
-    else:
-        assert (theirs == (own + 1) % 3).all()
-        said = {q: v for step, seat, q, *_, v, _ in steps.answers if (step, seat) == (1, "partner")}
-        assert said["predict"]["action"] == own[0]
-        assert said["act"]["told"] is True
-        assert not column(steps, "told").any()
+    assert (own == (theirs + 1) % 3).all()
+    assert (column(steps, "predicted_action") == theirs).all()
+    assert column(steps, "told").all()
+    with pytest.raises(TomevalError, match="in the subject's seat only"):
+        duel("random", told)
 
 
-@pytest.mark.parametrize("seat", ["subject", "partner"])
-def test_every_episode_draws_anew_which_beliefs_are_right(seat):
+def test_every_episode_draws_anew_which_beliefs_are_right():
     """Else all episodes were misled in the same steps: one sample, taken for many."""
-    believer = {"kind": "believer", "accuracy": 0.5}
-    pair = (believer, {"subject": "random"}) if seat == "subject" else ("random", believer)
-    data = DATA | {"subjects": [pair[0]], "partners": [pair[1]]}
+    data = DATA | {"subjects": [{"kind": "believer"}], "partners": [{"subject": "random"}]}
     [cell] = make_experiment(data).cells
     right = []
     for episode in range(60):
-        steps = play_episode(cell.setup, episode)
-        if seat == "subject":
-            told = steps.column("act_details")
-        else:
-            told = [row[5]["details"] for row in steps.answers if row[1:3] == ("partner", "act")]
+        told = play_episode(cell.setup, episode).column("act_details")
         right.append([one["belief"]["right"] for one in told])
     shares = np.mean(right, axis=0)  # of each step over the episodes: binomial, sd 0.065
     assert shares.shape == (6,)
@@ -135,7 +121,7 @@ def test_notes_transcripts_and_counts_know_both_seats(tmp_path):
     task = {"games": "IPD", "horizon": 20, "episodes": 12}
     with played(tmp_path, subjects=["rmax"], partners=partners, **task) as run:
         rows = run.rows()
-        notes = run.domain.show.table_notes(run)
+        notes = run.domain.show.table_notes(run, ())
         text = "\n".join(transcript_lines(run, 0, 0))
         asked = query(
             run, "SELECT seat, question, COUNT(*) FROM asked WHERE cell = 0 GROUP BY seat, question"

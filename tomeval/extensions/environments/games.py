@@ -86,7 +86,8 @@ def _others(partner: Any, table: Callable[[str], Data]) -> list[tuple[str, Data]
 def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a matrix game; rounds that are over pay."""
     from tomeval.games.matrix.play import play_episode_async
-    from tomeval.games.matrix.steps import Episode
+    from tomeval.games.matrix.steps import as_record
+    from tomeval.games.played import PlayedGame
 
     _check(weights, "payoff", "regret", "advantage", "literal")
     subject = {"name": PLAYER, "kind": "llm", "literal": "literal" in weights, **player}
@@ -101,16 +102,17 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
 
     def begin(episode: int, model: Model) -> Playing:
         which = int(setup.draw_partners(episode, 1)[0])
-        known, kept = setup.tables.partners[which], Episode(rules, episode, which)
+        known, played = setup.tables.partners[which], PlayedGame(episode, which, (0, 1))
         paid, finished = iter(range(horizon)), Counter[str]()
 
         def on_step() -> None:
             finished["rounds"] += 1
 
         def earned(over: bool) -> Earned:
+            names = ("partner_state", "own_action", "partner_action", "predicted_action")
+            columns = list(map(as_record(setup, played).column, names))
             for step in islice(paid, finished.pop("rounds", 0)):
-                names = ("partner_state", "own_action", "partner_action", "predicted_action")
-                state, own, theirs, predicted = (kept.record.columns[one][step] for one in names)
+                state, own, theirs, predicted = (column[step] for column in columns)
                 payoff = float(rules.own[own, theirs])
                 yield "payoff", payoff
                 if "regret" in weights:
@@ -121,8 +123,8 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
                     yield "advantage", float(advantages(rules, known, plan, step, state)[own])
                 yield "literal", float(predicted == theirs)
 
-        played = play_episode_async(setup, episode, model, on_step, kept=kept)
-        return Playing(played, earned)
+        coroutine = play_episode_async(setup, episode, model, on_step, played=played)
+        return Playing(coroutine, earned)
 
     return Task(f"{rules.name}, {setup.partners.name}, T = {horizon}", weights, begin)
 

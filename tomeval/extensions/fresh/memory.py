@@ -16,8 +16,7 @@ from tomeval.core.parts import Compared
 from tomeval.extensions.fresh.twins import said_kinds
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.report.comparisons import READ
-from tomeval.runs.columns import Table, interval_columns
-from tomeval.runs.columns import fixed as columns_of
+from tomeval.runs.columns import interval_columns
 from tomeval.runs.results import Run
 from tomeval.statistics.paired import holm, standard_error, t_interval, t_test
 
@@ -193,21 +192,3 @@ def _compared(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Rows, list[
 
 
 MEMORY = Compared(_compared)
-
-
-def has_twins(run: Run) -> bool:
-    """Tell whether a run has twins beside their games; looks at definitions only."""
-    games = [cell.definition["game"] for cell in run.cells]
-    played = {game["name"] for game in games if "disguise" not in game}
-    return any(game["disguise"]["of"] in played for game in games if "disguise" in game)
-
-
-TABLES = {
-    "memory": Table(
-        "the memory effect: twins minus famous games",
-        columns_of(lambda run: shown(effects(pairs([run])), True)),
-        has_twins,
-        lambda run: [ABOVE, NOTE],
-        needs='games = [{ twins = { of = ["IPD"] } }]: docs/measures/fresh.md, "Was it memory?"',
-    )
-}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +55,7 @@ class RSASeat(Seat):
     begins, so that asked again in a turn it answers the same.
     """
 
-    def __init__(self, chair: Chair, spec: RSASpec, lists: WordLists) -> None:
+    def __init__(self, spec: RSASpec, lists: WordLists, chair: Chair) -> None:
         self.spec, self.words = spec, lists.hints
         self.bank = bank_vectors(spec.embedding, lists)
         self._draws = chair.rng.random((len(CODES), 4 if chair.seat == ALICE else 2))
@@ -166,8 +167,9 @@ def spec_of(embedding: Embedding, level: Any = 1, alpha: Any = 4.0) -> RSASpec:
     return RSASpec(embedding, tuple(map(float, shares)), float(alpha))
 
 
-def _spec(player: DecryptoPlayer, lists: WordLists) -> RSASpec:
-    return spec_of(player.embedding(lists), player.options["level"], player.options["alpha"])
+def _seat(player: DecryptoPlayer, lists: WordLists) -> Callable[[Chair], Seat]:
+    spec = spec_of(player.embedding(lists), player.options["level"], player.options["alpha"])
+    return partial(RSASeat, spec, lists)
 
 
 def _short(text: str) -> dict[str, Any]:
@@ -181,8 +183,7 @@ def _short(text: str) -> dict[str, Any]:
 RSA = PlayerKind(
     "reasons about the other seats to level 0, 1 or 2, over an embedding",
     DEFAULTS,
-    _spec,
-    dict.fromkeys(("encoder", "decoder", "interceptor"), RSASeat),
+    _seat,
     _short,
 )
 

@@ -9,8 +9,7 @@ from typing import ClassVar, NamedTuple
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
 from tomeval.games.matrix.observation import Joint, Observation, Words, option_order
-from tomeval.games.matrix.steps import Answer
-from tomeval.games.matrix.subjects.base import Seat, Subject
+from tomeval.games.matrix.subjects.base import Answer, Seat, Subject
 from tomeval.strategies.templates import load_prompts
 
 ACT, PREDICT = "act", "predict"

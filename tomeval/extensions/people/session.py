@@ -1,4 +1,4 @@
-"""A matrix game of one person at the terminal, ``tomeval play``, kept in a folder step by step.
+"""A matrix game of one person at the terminal, ``tomeval play``, kept in a run folder.
 
 The person is told what models are told, and asked until the answer is legal.
 """
@@ -14,23 +14,22 @@ from typing import Annotated
 import typer
 
 from tomeval.core.coroutines import run_now
-from tomeval.core.outcomes import COMPLETE, UNFINISHED, Decision
+from tomeval.core.outcomes import Decision
 from tomeval.core.parts import CommandPart
 from tomeval.core.printing import Console, QuitGame, tell
 from tomeval.core.text import ascii_signs
-from tomeval.extensions.people.person import ACT, Asked, Person
+from tomeval.extensions.people.person import Asked, Person
 from tomeval.games.matrix.commands import Horizon
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.play import play_episode_async
-from tomeval.games.matrix.steps import Episode
 from tomeval.games.matrix.subjects import Subject
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, locked, make_folder
 from tomeval.runs.writing import WritableStore
 
-_WORDS = "history: all rounds so far; rules: the rules again; quit: stop (what was played is kept)"
+_WORDS = "history: all rounds so far; rules: the rules again; quit: stop (the game is not kept)"
 
 
 def session(
@@ -72,15 +71,10 @@ def folder_name(experiment: Experiment) -> str:
 
 
 def play_session(experiment: Experiment, console: Console, folder: Path) -> bool:
-    """Play one episode, or the rest of one that was left, into a run folder.
+    """Play one episode into a run folder; tell whether it went to its end.
 
-    Every finished step is on disk before the next one is asked. The same experiment can be played
-    again and again: each time is an episode.
-
-    Returns
-    -------
-    bool
-        Whether the episode is complete.
+    A game that is left is not kept. The same experiment can be played again and again: each time
+    is an episode.
 
     Raises
     ------
@@ -93,90 +87,46 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
     with locked(folder):
         store = WritableStore(folder, get_domain("matrix"))
         try:
-            left = store.episodes(0, UNFINISHED)
-            episode = min(left, default=len(store.episodes(0)))
+            episode = len(store.episodes(0))
             store.begin(experiment.identity(), episode + 1)
             add_session(store, 0)
-            return _Match(cell, episode, console, store).play(bool(left))
+            match = _Match(console)
+            console.say("Type ? for help at any time.")
+            try:
+                record = run_now(play_episode_async(cell.setup, episode, on_seated=match.sit))
+            except (QuitGame, KeyboardInterrupt):
+                console.say("\nThe game was not finished, and is not kept.")
+                return False
+            store.add(0, [record])
+            match.end()
+            return True
         finally:
             store.close()
 
 
 class _Match:
-    """One person's episode: stored answers are played again, then the person is asked."""
+    """One person's episode at the terminal."""
 
-    def __init__(
-        self, cell: MatrixCell, episode: int, console: Console, store: WritableStore
-    ) -> None:
-        self.cell, self.episode, self.console, self.store = cell, episode, console, store
-        names = ("own_action", "predicted_action", "act_attempts", "predict_attempts")
-        self.given = list(store.read("steps", names, 0, episode))
-        which = int(cell.setup.draw_partners(episode, 1)[0])
-        self.played = Episode(cell.setup.game, episode, which)
+    def __init__(self, console: Console) -> None:
+        self.console = console
         self.shown = -1  # how many rounds were told
-        self.kept = False  # as unfinished
 
-    def play(self, before: bool) -> bool:
-        """Play to the end, or until the person leaves; return whether it is over."""
-        self.kept = before
-        self.console.say("Type ? for help at any time.")
-        if before:
-            self.console.say(f"You continue after round {len(self.given)} of {self.cell.length}.")
-        status = UNFINISHED
-        try:
-            run_now(
-                play_episode_async(
-                    self.cell.setup,
-                    self.episode,
-                    on_step=self._stepped,
-                    on_seated=self._sit,
-                    kept=self.played,
-                )
-            )
-            status = COMPLETE
-        except (QuitGame, KeyboardInterrupt):
-            self.console.say()
-        if status == COMPLETE or not self.kept:
-            self._keep(status)
-        self.console.say(self._ending(status == COMPLETE))
-        return status == COMPLETE
-
-    def _sit(self, subject: Subject) -> None:
+    def sit(self, subject: Subject) -> None:
+        """Put the questions to a person."""
         assert isinstance(subject, Person), "not a cell played by people"
         self.person, subject.source = subject, self._answer
 
-    def _stepped(self) -> None:
-        if self.played.record.steps > len(self.given):
-            self._keep(UNFINISHED)
-
-    def _keep(self, status: str) -> None:
-        self.played.record.status = status
-        self.store.add(0, [self.played.record])
-        self.kept = True
-
-    def _ending(self, over: bool) -> str:
-        length = self.cell.length
-        if not over:  # perhaps before the person sat down
-            rounds = max(self.played.record.steps, len(self.given))
-            return (
-                f"\nYou stopped after {rounds} of {length} rounds, which are kept: the same "
-                "command continues the game."
-            )
+    def end(self) -> None:
+        """Say how the game ended."""
         person = self.person
         total = sum(joint.own_reward for joint in person.past)
-        return (
+        self.console.say(
             f"\n{person.history()[-1]}\n\nThe game is over. Your rewards add up to {total:g}; "
-            f"{person.right} of your {length} predictions were right."
+            f"{person.right} of your {len(person.past)} predictions were right."
         )
 
     def _answer(self, asked: Asked) -> Decision:
-        """Return the stored answer, or ask until a line names an option."""
-        if asked.round <= len(self.given):
-            act, predict, act_attempts, predict_attempts = self.given[asked.round - 1]
-            if asked.form == ACT:
-                return Decision(act, attempts=act_attempts)
-            assert predict is not None, "its experiment asks for predictions"
-            return Decision(predict, attempts=predict_attempts)
+        """Ask until a line names an option."""
         console, person = self.console, self.person
         lines = person.history()
         if self.shown < 0:
@@ -241,13 +191,12 @@ def play(
 ) -> None:
     """Play a matrix game yourself: choose and predict in every round; stored as a run.
 
-    Played again, it adds an episode; what was left is gone on with.
+    Played again, it adds an episode.
     """
     experiment = session(game, partner_set, name=name, horizon=horizon, labels=labels, seed=seed)
     folder = out or Path("runs") / folder_name(experiment)
-    over = play_session(experiment, Console(sys.stdin, sys.stdout), folder)
-    verb = "table" if over else "transcript"
-    tell(f"{folder}: next: tomeval {verb} {folder}")
+    if play_session(experiment, Console(sys.stdin, sys.stdout), folder):
+        tell(f"{folder}: next: tomeval table {folder}")
 
 
 def _is_game(name: str) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,9 +35,7 @@ class Fields(BaseModel):
     seat: int = Field(ge=0)
     action: str
     observation: str | None = None
-    reward: FiniteFloat | None = None
     rewards: list[FiniteFloat] | None = None
-    player: Name | None = None
     players: list[Name] | None = None
     deal: Any = None
 
@@ -75,8 +71,8 @@ class Match:
     seats : int
     players : tuple of str
         By seat.
-    rewards : list of (Line, str, int, float)
-        What the file says of final rewards: where, in which field, of which seat, how much.
+    rewards : list of (Line, int, float)
+        What the file says of final rewards: where, of which seat, how much.
     deal
         As the file gives it, or None.
     lines : list of Line
@@ -89,7 +85,7 @@ class Match:
     raw: bool
     seats: int
     players: tuple[str, ...]
-    rewards: list[tuple[Line, str, int, float]]
+    rewards: list[tuple[Line, int, float]]
     deal: Any
     lines: list[Line]
 
@@ -140,8 +136,14 @@ def _match(lines: list[Line]) -> Match:
             wanted = "0 or 1" if line is first else str(number)
             text = f"{line.data.step} where {wanted} was expected in game {name!r}"
             raise line.wrong("step", text)
-    seats = _seats(game, wording, lines)
-    players: dict[int, str] = {}
+    said = [line for line in lines if line.data.rewards]
+    if not said:
+        raise lines[-1].wrong("rewards", "no line of this game has them: did it end?")
+    seats, known = len(said[0].data.rewards or ()), wording.seats
+    if seats not in known:
+        text = f"of {seats} seats; {game} has {known[0]} to {known[-1]}"
+        raise said[0].wrong("rewards", text)
+    names = tuple(f"seat {seat}" for seat in range(seats))
     for line in lines:
         if line.data.seat >= seats:
             text = f"{line.data.seat} in a game with seats 0 to {seats - 1}"
@@ -150,49 +152,9 @@ def _match(lines: list[Line]) -> Match:
             listed = getattr(line.data, field)
             if listed is not None and len(listed) != seats:
                 raise line.wrong(field, f"{len(listed)} {what} in a game of {seats} seats")
-        said = [("players", seat, player) for seat, player in enumerate(line.data.players or ())]
-        said += [("player", line.data.seat, line.data.player)] if line.data.player else []
-        for field, seat, player in said:
-            if players.setdefault(seat, player) != player:
-                raise line.wrong(field, f"{player!r}, but seat {seat} was {players[seat]!r}")
-    names = tuple(players.get(seat, f"seat {seat}") for seat in range(seats))
-    deal = next((line.data.deal for line in lines if line.data.deal is not None), None)
-    return Match(name, game, kind, wording, raw, seats, names, _rewards(lines), deal, lines)
-
-
-def _seats(game: str, wording: Wording, lines: list[Line]) -> int:
-    """Return the number of seats: the game's, or as many as a list of the file or a seat tells."""
-    known = wording.seats
-    if len(known) == 1:
-        return known[0]
-    for line in lines:
-        for name in ("players", "rewards", "deal"):
-            listed = getattr(line.data, name)
-            if isinstance(listed, list):
-                return _one_of(known, len(listed), line, name, game)
-    for line in lines:
-        if shown := re.search("Players: (.*)", line.data.observation or ""):
-            return _one_of(known, shown[1].count("Player "), line, "observation", game)
-    text = "does not say how many seats there are; give 'players'"
-    raise lines[0].wrong("observation", text)
-
-
-def _one_of(known: Sequence[int], seats: int, line: Line, name: str, game: str) -> int:
-    if seats not in known:
-        raise line.wrong(name, f"{seats} seats; {game} has {known[0]} to {known[-1]}")
-    return seats
-
-
-def _rewards(lines: list[Line]) -> list[tuple[Line, str, int, float]]:
-    """Return what is said of final rewards: on the last line of each seat, and in lists."""
-    last = {line.data.seat: line for line in lines}
-    said = [
-        (line, "reward", seat, line.data.reward)
-        for seat, line in last.items()
-        if line.data.reward is not None
+        names = tuple(line.data.players or names)
+    rewards = [
+        (line, seat, reward) for line in said for seat, reward in enumerate(line.data.rewards or ())
     ]
-    for line in lines:
-        said += [(line, "rewards", seat, r) for seat, r in enumerate(line.data.rewards or ())]
-    if not said:
-        raise lines[-1].wrong("reward", "no line of this game has one: did it end?")
-    return said
+    deal = next((line.data.deal for line in lines if line.data.deal is not None), None)
+    return Match(name, game, kind, wording, raw, seats, names, rewards, deal, lines)

@@ -180,10 +180,10 @@ def _finished(
         text = f"{line.data.step}, but game {match.name!r} had already ended"
         raise _Misfit(way.at, line.wrong("step", text))
     rewards = game.rewards(way.state)
-    for line, name, seat, theirs in match.rewards:
+    for line, seat, theirs in match.rewards:
         if abs(rewards[seat] - theirs) > CLOSE:
             text = f"{theirs:g} for seat {seat}, but by the actions it is {rewards[seat]:g}"
-            raise _Misfit(way.at, line.wrong(name, text))
+            raise _Misfit(way.at, line.wrong("rewards", text))
     if not fits(way.state):
         text = "the game ends in another position"
         raise _Misfit(way.at, match.lines[-1].wrong("step", text))

@@ -73,6 +73,8 @@ def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
 
 _DESCRIBED = "tomeval.games.arena.described"
 
+PUBLISHED = ("tom_percent", "delta_functional_per_decision")
+
 ARENA = Domain(
     name="arena",
     title="games of two or more players, with talk, hidden roles and teams",
@@ -92,15 +94,12 @@ ARENA = Domain(
             "results": Table("the main measures, and errors", result_rows, reported=never),
         },
         first_table="results",
-        figures={
-            "plane": "tomeval.games.plane:plane",
-            "literal_against_functional": "tomeval.games.arena.figures:roles",
-        },
-        verdict=verdict(("tom_percent", "delta_functional_per_decision"), ("tom_percent",)),
-        first_figures=("plane", "forest", "literal_against_functional"),
+        figures={"plane": "tomeval.games.plane:plane"},
+        verdict=verdict(PUBLISHED, PUBLISHED),
+        first_figures=("plane", "forest"),
         own_seat=SUBJECT,
         facts=run_facts,
-        table_notes=run_notes,
+        table_notes=lambda run, names: run_notes(run),
     ),
     compare=Compare(
         by=("player", "strategy", "model", "game", "others"),
@@ -109,7 +108,6 @@ ARENA = Domain(
         unit="deal",
         shares_draws=("game",),
         named=("game",),
-        drawn="seating",
         words=_words,
         level=_level,
         held=_held,

@@ -193,6 +193,16 @@ MEASURES = registry(
         "readable, consistent with each other and with what was seen, and imply a best reply, "
         "and values are exact.",
     ),
+    _percent(
+        ("told", "told %", 0),
+        lambda played: (
+            played.decision,
+            np.isfinite(played.values["said_best"]).astype(np.float64),
+            played.own & played.stated,
+        ),
+        "Share of the decisions with readable predictions of which it is known what the options "
+        "are worth if these are true: uses is of these.",
+    ),
     _mean(
         ("belief_per_decision", "belief/decision", -1),
         partial(_part, "belief"),

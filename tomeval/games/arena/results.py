@@ -54,6 +54,8 @@ class Played:
         Whether what counted was the subject's own.
     asked : ndarray of bool, shape (N,)
         Whether the subject was asked for a prediction beside it.
+    stated : ndarray of bool, shape (N,)
+        Whether it gave one that a reply can follow from.
     acted_on : ndarray of bool, shape (N,)
         Whether it was the best reply to what the subject stated.
     values : dict of str to ndarray, shape (N,)
@@ -78,6 +80,7 @@ class Played:
     decision: Ints
     own: Bools
     asked: Bools
+    stated: Bools
     acted_on: Bools
     values: Mapping[str, Floats]
     probed: Ints
@@ -183,6 +186,10 @@ def _read(cell: ArenaRunCell) -> Played:
     told = [row[3] for row in probes]
     question = np.array([one["probe"] for one in told], dtype=np.str_)
     asked = {(row[0], row[1]) for row in probes}
+    used = ~np.isin(question, cell.table.game.consequences)
+    stated = {
+        (row[0], row[1]) for row, use in zip(probes, used, strict=True) if use and row[2] == VALID
+    }
     replied = _STEP.index("tom_regret_low")  # else there is no best reply to predictions
     acted_on = [(row[3] in COUNTED, row[4]) == (row[replied] is not None, row[5]) for row in mine]
 
@@ -200,6 +207,7 @@ def _read(cell: ArenaRunCell) -> Played:
         decision=np.array([row_of[row[0]] for row in mine], dtype=np.int64),
         own=np.array([row[3] == "valid" for row in mine], dtype=bool),
         asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
+        stated=np.array([(row[0], row[1]) in stated for row in mine], dtype=bool),
         acted_on=np.array(acted_on, dtype=bool),
         values={
             name: np.array([row[6 + i] for row in mine], dtype=np.float64)
@@ -207,13 +215,18 @@ def _read(cell: ArenaRunCell) -> Played:
         },
         probed=np.array([row_of[row[0]] for row in probes], dtype=np.int64),
         question=question,
-        used=~np.isin(question, cell.table.game.consequences),
+        used=used,
         valid=np.array([row[2] == VALID for row in probes], dtype=bool),
         told={  # None becomes NaN
             name: np.array([one[name] for one in told], dtype=np.float64)
             for name in ("hit", "attainable", "brier", "observer_brier", "chance")
         },
     )
+
+
+BY_DECISION = (
+    "Plays is per decision, beside a random option, as the value of random play is not computed"
+)
 
 
 @once_each
@@ -254,6 +267,7 @@ def scores(played: Played) -> Scores:
         },
         asked=asked,
         lacks="" if known else NO_VALUE,
+        remark=BY_DECISION if valued and not np.isfinite(played.random_value).any() else "",
     )
 
 

@@ -10,11 +10,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.arena.cells import SUBJECT, ArenaCell
 from tomeval.games.arena.named_games import named_game
 from tomeval.games.arena.players import RANDOM
-from tomeval.games.llm.scene import SeatScene
 from tomeval.games.people.session import Sitting
-from tomeval.games.played import PlayedGame
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.templates import load_prompts
 
 PERSON = "person"
 
@@ -60,16 +57,7 @@ def sit(
     cell = make_experiment(data, base=Path(), where="play").cells[0]
     assert isinstance(cell, ArenaCell)
     episode = _episode(cell, seat, deal)
-    prompts = load_prompts("arena", cell.experiment.prompts, cell.experiment.base)
-    return Sitting(
-        cell,
-        SUBJECT,
-        SeatScene(prompts, cell.game, seat),
-        PlayedGame(episode, deal, cell.seated(episode)[1]),
-        lambda models: cell.new_table(episode, models, lambda: None),
-        ["you", *(player.name for player in cell.players[1:])],
-        cell.table.kind.endings,
-    )
+    return Sitting(cell, SUBJECT, episode, ["you", *cell.names[1:]], cell.table.kind.endings)
 
 
 def _usual(game: str, rules: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import FAILED, VOID
+from tomeval.games.answer import score_notes
 from tomeval.games.arena.cells import ASK_AGAIN
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import ANYWHERE
@@ -19,6 +20,7 @@ from tomeval.games.players import player_row
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, flat, is_interval, unique
 from tomeval.runs.domain import Rows
+from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate
 
@@ -72,9 +74,6 @@ def subject_errors(records: Records) -> Row:
     return row
 
 
-MOST_NAMES = 5
-
-
 def run_facts(run: Run) -> list[Facts]:
     """Return players with options, games with rules, and line-ups."""
     cells = _cells(run)
@@ -96,7 +95,7 @@ def _filled(rows: Rows) -> Rows:
 
 def run_notes(run: Run) -> list[str]:
     """Return what a reader must know before any number of the run."""
-    return [*_recorded(run), *_lost_games(run), *_values(run), *_probes(run)]
+    return [*_recorded(run), *_lost_games(run), *_values(run), *score_notes(run)]
 
 
 def _cells(run: Run) -> list[ArenaRunCell]:
@@ -169,7 +168,7 @@ def _values(run: Run) -> list[str]:
             "columns 'at least' and 'at most' bound it over all of them."
         )
     for why, names in reasons.items():
-        notes.append(f"No V*, Q* or ΔFunctional, because {why}: {_some(names)}.")
+        notes.append(f"No V*, Q* or ΔFunctional, because {why}: {first_names(names)}.")
     return notes
 
 
@@ -184,33 +183,3 @@ def _unknown(cell: ArenaRunCell) -> str:
     if slips and cell.definition["on_invalid"] != ASK_AGAIN:
         return "other players break rules, and that has consequences"
     return "the game is too large against these players, or none are computed for it"
-
-
-def _probes(run: Run) -> list[str]:
-    """Return where the attainable accuracy of predictions is unknown."""
-    without, partly = [], []
-    for cell in _cells(run):
-        known = np.isfinite(cell.played.told["attainable"])
-        if len(known) and not known.any():
-            without.append(cell.name)
-        elif not known.all():
-            partly.append(cell.name)
-    notes = []
-    if without:
-        notes.append(
-            "The accuracy of an exact observer is not computed, so ToM % can be compared only "
-            f"with chance: {_some(without)}."
-        )
-    if partly:
-        notes.append(
-            "The accuracy of an exact observer is computed for some questions only, so ToM % "
-            f"and attainable ToM % cover different questions: {_some(partly)}."
-        )
-    return notes
-
-
-def _some(names: list[str], between: str = "; ") -> str:
-    """Return a few names, and how many more there are."""
-    kept = list(dict.fromkeys(names))
-    more = f" and {len(kept) - MOST_NAMES} more" if len(kept) > MOST_NAMES else ""
-    return between.join(kept[:MOST_NAMES]) + more

@@ -98,7 +98,7 @@ class DecryptoCell(GameCell):
         """Seat a player without a model."""
         player = self.players[slot]
         assert player is not None
-        return player.scripted_seat(chair, self.experiment.lists)
+        return player.scripted_seat(self.experiment.lists)(chair)
 
     def beliefs(self, episode: int) -> Beliefs:
         """Return the chance of a turn's belief: one for all players and accuracies."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tomeval.games.answer import verdict
+from tomeval.games.answer import score_notes, verdict
 from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.decrypto.experiment import DecryptoExperiment
 from tomeval.games.decrypto.measures import (
@@ -23,7 +23,7 @@ from tomeval.games.decrypto.results import (
     has_beliefs,
 )
 from tomeval.games.decrypto.scripts import SCRIPTS
-from tomeval.games.decrypto.seats import NAMES, ROLES
+from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
@@ -51,8 +51,9 @@ _DESCRIBED = "tomeval.games.decrypto.described"
 _BELIEVED = 'strategies with belief(...) for Alice: docs/measures/planted.md, "Planted beliefs"'
 
 
-def _has_beliefs(run: Run) -> bool:
-    return has_beliefs(run.store)
+def _probed(questions: Sequence[str], run: Run) -> bool:
+    """Tell whether any of some literal questions is asked."""
+    return any(told["probes"].get(name) for _, told in run.store.cells() for name in questions)
 
 
 _ABOUT = {
@@ -64,13 +65,18 @@ _ABOUT = {
     "turns": "predictions and outcomes by turn",
     "replay": "how guesses at recorded games agree with the record",
 }
+_NEEDS: dict[str, tuple[str, Callable[[Run], bool]]] = {
+    "perspective": ("probes of Alice: eve, eve_reminded, bob", partial(_probed, ENCODER_QUESTIONS)),
+    "beliefs": ("probes of Eve: beliefs, beliefs_in_view", partial(_probed, tuple(BELIEFS))),
+    "planted": (_BELIEVED, lambda run: has_beliefs(run.store)),
+}
 _TABLES = {
     name: Table(
         _ABOUT[name],
         partial(table_rows, name),
-        present=_has_beliefs if name == "planted" else always,
+        present=_NEEDS[name][1] if name in _NEEDS else always,
         reported=always if name == "planted" else never,
-        needs=_BELIEVED if name == "planted" else "",
+        needs=_NEEDS[name][0] if name in _NEEDS else "",
     )
     for name in TABLES
 }
@@ -154,11 +160,8 @@ DECRYPTO = Domain(
         ),
         lines=game_lines,
         tables=_TABLES,
-        figures={
-            "plane": "tomeval.games.plane:plane",
-            "perspective": "tomeval.games.decrypto.figures:perspective_by_turn",
-        },
-        first_figures=("plane", "forest", "perspective"),
+        figures={"plane": "tomeval.games.plane:plane"},
+        first_figures=("plane", "forest"),
         verdict=verdict(
             (
                 *("tom_eve_percent", "delta_functional_per_turn"),
@@ -167,6 +170,7 @@ DECRYPTO = Domain(
             ("miscommunication_percent", "interception_percent", "tom_eve_percent"),
         ),
         facts=later(f"{_DESCRIBED}:run_facts"),
+        table_notes=lambda run, names: score_notes(run),
     ),
     compare=Compare(
         by=(*ROLES, TEAM, STRATEGY),

@@ -137,8 +137,8 @@ class Game:
 
     @property
     def code(self) -> Code:
-        """The code of the coming turn."""
-        return self.deal.codes[len(self.turns)]
+        """The code of the coming turn; of the last one once all are over."""
+        return self.deal.codes[min(len(self.turns), len(self.deal.codes) - 1)]
 
     @property
     def outcome(self) -> str | None:

@@ -306,7 +306,10 @@ _PLANTED = (
 PLANTED_MEASURES = tuple(measure.name for measure in _PLANTED)
 """Measures that only games with planted beliefs have."""
 
-FLOOR = "the best hints were not searched"
+FLOOR = (
+    "Uses and plays are lower bounds, as the best hints were not searched (best_turn = true does, "
+    "against embedding players)"
+)
 
 _KNOWS_BOB = (
     "Does Alice predict Bob? Her right predictions of his guess beyond chance, 1/24; apart from "
@@ -357,7 +360,8 @@ def scores(played: Played) -> Scores:
             "right_eve": right(played.eve, code, guessed["eve"] & later),
         },
         asked=bool((eve != NONE).any()),
-        floor=FLOOR if unknown.any() else "",
+        remark=FLOOR if unknown.any() else "",
+        floor=bool(unknown.any()),
     )
 
 

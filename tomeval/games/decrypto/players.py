@@ -18,7 +18,7 @@ from tomeval.games.decrypto.embedding_players import (
     EncoderSpec,
     ListenerSpec,
 )
-from tomeval.games.decrypto.seats import ROLES
+from tomeval.games.decrypto.seats import ALICE
 from tomeval.games.players import LLM, GamePlayer, check_options
 from tomeval.games.seats import Chair, ScriptedSeat, Seat
 from tomeval.lexicon.embedding_files import open_embedding
@@ -41,18 +41,16 @@ class PlayerKind(NamedTuple):
         What it is, in a few words.
     options : mapping
         Its options with their defaults. One called ``embedding`` is the name of one, or a file.
-    spec : callable
-        Returns what its options say, checked, given a `DecryptoPlayer` and word lists.
-    seats : mapping of str to callable
-        By role: returns a `Seat`, given its `Chair`, what `spec` returned, and word lists.
+    seat : callable
+        Given a `DecryptoPlayer` and word lists, checks its options and returns what makes a `Seat`
+        of a `Chair`.
     short : callable
         Returns the options that stand behind ``KIND:`` on a command line.
     """
 
     about: str
     options: Mapping[str, Any]
-    spec: Callable[[DecryptoPlayer, WordLists], Any]
-    seats: Mapping[str, Callable[[Chair, Any, WordLists], Seat]]
+    seat: Callable[[DecryptoPlayer, WordLists], Callable[[Chair], Seat]]
     short: Callable[[str], dict[str, Any]]
 
 
@@ -103,7 +101,7 @@ class DecryptoPlayer(GamePlayer):
     def check(self, role: str, experiment: DecryptoExperiment) -> None:
         """Raise a `TomevalError` if the player cannot take a seat."""
         if not self.model:
-            kind_of(self.kind).spec(self, experiment.lists)
+            self.scripted_seat(experiment.lists)
             return
         self.llm_options.strategy_in(role)
         if self.llm_options.conversation and experiment.records:
@@ -113,32 +111,33 @@ class DecryptoPlayer(GamePlayer):
             )
         _ = self.templates(role)
 
-    def scripted_seat(self, chair: Chair, lists: WordLists) -> Seat:
-        """Seat a player without a model for one game."""
-        kind = kind_of(self.kind)
-        return kind.seats[ROLES[chair.seat]](chair, kind.spec(self, lists), lists)
+    def scripted_seat(self, lists: WordLists) -> Callable[[Chair], Seat]:
+        """Return what seats a player without a model."""
+        return kind_of(self.kind).seat(self, lists)
 
     def draws_per_game(self, role: str) -> int | None:
         """Return how many uniform numbers a seat takes per game, if that is known."""
         return ENCODER_DRAWS if self.kind == "embedding" and role == "encoder" else None
 
 
+def _by_embedding(player: DecryptoPlayer, lists: WordLists) -> Callable[[Chair], Seat]:
+    alice, listener = player.encoder_spec(lists), player.listener_spec(lists)
+
+    def seat(chair: Chair) -> Seat:
+        encodes = chair.seat == ALICE
+        return EmbeddingEncoder(chair, alice, lists) if encodes else EmbeddingListener(listener)
+
+    return seat
+
+
 EMBEDDING = PlayerKind(
     "hints near the keywords; guesses by cosine",
     {"embedding": None, "k": 16, "careful": False, "matching": "assignment"},
-    lambda player, lists: (player.encoder_spec(lists), player.listener_spec(lists)),
-    {
-        "encoder": lambda chair, specs, lists: EmbeddingEncoder(chair, specs[0], lists),
-        **dict.fromkeys(ROLES[1:], lambda chair, specs, lists: EmbeddingListener(specs[1])),
-    },
+    _by_embedding,
     lambda name: {"embedding": name},
 )
 RANDOM = PlayerKind(
-    "legal hints and codes at random",
-    {},
-    lambda player, lists: None,
-    dict.fromkeys(ROLES, lambda chair, spec, lists: ScriptedSeat(chair)),
-    lambda text: {},
+    "legal hints and codes at random", {}, lambda player, lists: ScriptedSeat, lambda text: {}
 )
 KINDS = {"embedding": EMBEDDING, "random": RANDOM}
 

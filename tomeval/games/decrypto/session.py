@@ -14,12 +14,9 @@ from tomeval.games.decrypto.llm import TableScene
 from tomeval.games.decrypto.players import table_from_spec
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.seats import NAMES, ROLES
-from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.game import COUNTED
 from tomeval.games.people.session import Sitting
-from tomeval.games.played import PlayedGame
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.templates import load_prompts
 
 
 def sit(
@@ -57,23 +54,14 @@ def sit(
     data = {"domain": "decrypto", "players": tables, "pairings": [dict(NAMES)]}
     [cell] = make_experiment({**(settings or {}), **data}, base=Path(), where="play").cells
     assert isinstance(cell, DecryptoCell)
-    experiment = cell.experiment
-    game = Decrypto(experiment.lists, experiment.rules, experiment.probes)
-    prompts = load_prompts("decrypto", experiment.prompts, experiment.base)
-    return Sitting(
-        cell,
-        seat,
-        TableScene(prompts, game, ROLES.index(seat)),
-        PlayedGame(deal, deal, (0, 1, 2)),
-        lambda models: cell.new_table(deal, models, lambda: None),
-        [specs.get(role, "human") for role in ROLES],
-        ENDINGS,
-    )
+    names = [specs.get(role, "human") for role in ROLES]
+    return Sitting(cell, seat, deal, names, ENDINGS, TableScene)
 
 
 def keep(sitting: Sitting, out: Path, console: Console) -> None:
     """Add the finished turns of a game to a file of recorded games, and tell the keywords."""
     played, cell = sitting.played, sitting.cell
+    assert isinstance(cell, DecryptoCell)
     dealt, _, rules = cell.deal(played.deal)
     console.say(f"The keywords were: {', '.join(dealt.keywords)}.")
     counted = [one.action for one in played.decisions if one.verdict in COUNTED]

@@ -210,9 +210,6 @@ class Decrypto(ArenaGame[Game]):
 
     def view(self, state: Game, seat: int) -> View:
         """Return what a seat may know; listeners see the last hints."""
-        if seat == ALICE and len(state.turns) == len(state.deal.codes):  # no code is left
-            last = state.turns[-1].code
-            return View(state.deal.keywords, last, state.turns, state.rules, game=self)
         return replace(state.view(seat, state.hints or ("", "", "")), game=self)
 
     # Literal questions

@@ -307,14 +307,13 @@ def _player_data(player: Player, setup: Setup) -> dict[str, Any]:
 
 def _check_players(setup: Setup) -> None:
     """Seat both subjects once, so that what cannot be played shows before anything is."""
-    own = _seated(setup)
+    _seated(setup)
     with located(f"{setup.partners.name!r} in the partner's seat"):
-        other = _seated(setup.other)
-    if own.looks_ahead and other.looks_ahead:
-        raise TomevalError(
-            f"it and {setup.partners.name!r} in the partner's seat both need to be told the "
-            "other's move before their own; only one of them can be"
-        )
+        if _seated(setup.other).looks_ahead:
+            raise TomevalError(
+                f"{setup.other.kind!r} is told the other's move before its own, which can be done "
+                "in the subject's seat only"
+            )
 
 
 def _seated(side: Setup) -> Subject:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tomeval.core.outcomes import COMPLETE, UNFINISHED
 from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.measures import ONE_STEP, PLANNED
 from tomeval.games.matrix.partners import PartnerSet
@@ -14,7 +12,6 @@ from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.steps import NONE
 from tomeval.games.matrix.storing import cells_told, cells_with_beliefs
 from tomeval.games.matrix.subject_specs import LLM
-from tomeval.runs import tallies
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, unique
 from tomeval.runs.domain import Rows
@@ -94,12 +91,8 @@ def notes(run: Run) -> list[str]:
 
 def table_notes(run: Run) -> list[str]:
     """Say what measures of recorded games, of players in the partner's seat and of people tell."""
-    cells, people = matrix_cells(run), Counter[str]()
+    cells = matrix_cells(run)
     recorded = [cell for cell in cells if cell.recorded]
-    for cell in cells:
-        if cell.by_people:
-            people.update(tallies.episodes(run.store).get(cell.number, {}))
-    left = f", {people[UNFINISHED]} unfinished" if people[UNFINISHED] else ""
     notes = {
         "The imported file has no `seed` column, so episodes cannot be paired by chance: "
         "comparisons treat players as independent groups, except for a participant who is in "
@@ -121,9 +114,8 @@ def table_notes(run: Run) -> list[str]:
         "describe the subject's seat; rates of invalid answers count both.": any(
             cell.partner_player for cell in cells
         ),
-        f"People: of {people.total()} episodes begun, {people[COMPLETE]} complete{left}; measures "
-        "cover the complete ones. Unlike a model, a person remembers the first answer of a round "
-        "at the second question.": any(cell.by_people for cell in cells),
+        "Unlike a model, a person remembers the first answer of a round at the second "
+        "question.": any(cell.by_people for cell in cells),
     }
     return [note for note, holds in notes.items() if holds]
 

@@ -1,4 +1,4 @@
-"""One episode: the step loop. `batch` plays the same for many episodes at once."""
+"""One episode, by the loop of all games. `batch` plays the same for many at once."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ import json
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.coroutines import run_now
-from tomeval.core.outcomes import (
-    COMPLETE,
-    FAILED,
-    VOID,
-    Decision,
-    Invalid,
-    InvalidAnswerError,
-)
+from tomeval.core.outcomes import VALID, Decision, Invalid, InvalidAnswerError
 from tomeval.core.streams import Stream
+from tomeval.games.game import Ask, Probe
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.games.matrix.observation import Joint, Observation
-from tomeval.games.matrix.partners import Partner, PartnerSet, Tables
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.rules import RepeatedGame, RoundView, TablePolicy
 from tomeval.games.matrix.scene import prompts_of
-from tomeval.games.matrix.steps import NONE, PARTNER, SEAT, Answer, Episode, Turn
+from tomeval.games.matrix.steps import DRAW, PARTNER, PREDICT, REACT, SEAT, as_record
 from tomeval.games.matrix.subject_specs import PartnerPlayer, nothing_drawn
 from tomeval.games.matrix.subjects import subject_class
-from tomeval.games.matrix.subjects.base import Door, Seat, Subject
+from tomeval.games.matrix.subjects.base import Door, Subject
+from tomeval.games.matrix.subjects.base import Seat as Place
+from tomeval.games.play import Table, play_game
+from tomeval.games.played import PlayedGame
+from tomeval.games.seats import Answer, Chair, ScriptedSeat, Seat
 from tomeval.models.base import Model
 from tomeval.models.naming import drawn_with
 from tomeval.runs.domain import Player
@@ -110,13 +109,14 @@ class Setup:
         episode: int = 0,
         episodes: int = 0,
     ) -> tuple[Subject, Door]:
-        """Make the subject of one episode, and the door that the step loop keeps current.
+        """Make the subject of one episode, and its door.
 
         `partner` is None where the partner is a player; `episodes` as for `Seat`.
         """
         drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
-        door = Door(partner, drawn_from, self.game.m, partial(self.belief_draws, episode))
-        seat = Seat(
+        draws = cache(lambda: self.belief_draws(episode).tolist())  # if a belief is asked for
+        door = Door(partner, drawn_from, self.game.m, lambda step: draws()[step - 1])
+        seat = Place(
             self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes
         )
         return subject_class(self.kind)(seat, **self.options), door
@@ -168,60 +168,72 @@ def play_episode(setup: Setup, episode: int) -> Record:
     return run_now(play_episode_async(setup, episode))
 
 
-class _Player(NamedTuple):
-    """A subject at the table, with the game as its seat sees it."""
+class SubjectSeat(Seat):
+    """A subject at the table; `setup` is the game as its seat sees it."""
 
-    setup: Setup
-    subject: Subject
-    door: Door
-    fallback: np.random.Generator
-    past: list[Joint]
-    where: str
+    def __init__(self, setup: Setup, subject: Subject, door: Door) -> None:
+        self.setup, self.subject, self.door = setup, subject, door
+        self.past: list[Joint] = []
+        self._beside: dict[str, Any] = {}
 
-    @classmethod
-    def of(
-        cls, streams: Setup, seat: str, episode: int, partner: Partner | None, model: Model | None
-    ) -> _Player:
-        """Seat a subject; `streams` is the cell's own setup, which all chance comes from."""
-        own, drawn = ("subject", "fallback") if seat == SEAT else ("other", "other fallback")
-        setup = streams if seat == SEAT else streams.other
-        stream = streams.stream(own)
-        rng = generator_of(setup, stream, episode)
-        name = f"{stream.key:032x}-{episode}"
-        subject, door = setup.seat_subject(partner, rng, model, name, episode)
-        where = f"episode {episode}" if seat == SEAT else f"the partner's seat, episode {episode}"
-        return cls(setup, subject, door, streams.stream(drawn).episode(episode), [], where)
+    @property
+    def _seen(self) -> Observation:
+        setup, past = self.setup, tuple(self.past)
+        return Observation(setup.game, setup.labels, len(past) + 1, setup.horizon, past)
 
-    async def turn(self, step: int, state: int, known: int | None) -> Turn:
-        """Ask all of a step, as far as answers let it go on; `known`: the other's move, if made."""
-        setup, subject = self.setup, self.subject
-        self.door.set(state, known)
-        past = tuple(self.past)
-        observation = Observation(setup.game, setup.labels, step, setup.horizon, past)
+    async def answer(self, view: RoundView, ask: Ask) -> Answer:
+        """Act."""
+        self._beside.clear()
+        return _answer(await wait(self.subject.act(self._seen)), self.setup.game.n)
 
-        def settle(answer: Answer, count: int) -> int | None:
-            return _settle(setup, answer, count, self.fallback, f"{self.where}, step {step}")
+    async def probe(self, view: RoundView, ask: Ask, probe: Probe) -> Answer | None:
+        """Answer a literal question; what the subject answers together is asked once."""
+        subject, seen, beside = self.subject, self._seen, self._beside
+        said: Any = None
+        if probe.name == REACT:
+            if REACT not in beside:
+                beside[REACT] = await wait(subject.react(seen))
+            said = beside[REACT] and beside[REACT][probe.given]
+        elif probe.name != PREDICT:
+            if not beside.keys() & subject.asides:
+                beside |= {DRAW: None} | await wait(subject.aside(seen))
+            said = beside.get(probe.name)
+        elif (probe.given is None) == subject.predicts_first:
+            said = await wait(subject.predict(seen, probe.given))
+        return None if said is None else _answer(said, self.setup.game.m)
 
-        answer = _checked(await wait(subject.act(observation)))
-        own = settle(answer, setup.game.n)
-        prediction: Answer | None = None
-        predicted: int | None = None
-        if own is not None or subject.predicts_first:
-            said = await wait(subject.predict(observation, own))
-            prediction = None if said is None else _checked(said)
-            if prediction is not None:
-                predicted = settle(prediction, setup.game.m)
-        if (turn := Turn(answer, own, prediction, predicted)).lost:
-            return turn
-        reactions: tuple[Answer, ...] | None = await wait(subject.react(observation))
-        stated = [settle(said, setup.game.m) for said in reactions or ()]
-        asides: Mapping[str, Answer] = {}
-        if not (turn := replace(turn, reactions=reactions, stated=stated)).lost:
-            asides = await wait(subject.aside(observation))
-        for answer in asides.values():
-            if isinstance(answer, Invalid) and setup.on_invalid == "stop":
-                raise _stopped(setup, answer, f"{self.where}, step {step}")
-        return replace(turn, asides=asides)
+    async def observe(self, view: RoundView) -> tuple[dict[str, Any], ...]:
+        """Learn what was played."""
+        own, theirs = view.last[:: 1 if view.seat == 0 else -1]
+        joint = Joint(own, theirs, *self.setup.game.payoffs[own, theirs].tolist())
+        self.past.append(joint)
+        self.door.follow(own, theirs)
+        await wait(self.subject.observe(joint))
+        return ()
+
+
+def _answer(said: Any, count: int) -> Answer:
+    """Return an answer of a subject, which is checked."""
+    if isinstance(said, Invalid):
+        attempts = said.attempts if said.asked else 0
+        return Answer(None, (), attempts, said.reason, said.raw, None, said.calls, said.details)
+    if not isinstance(said, Decision):
+        raise TypeError(f"a subject must answer a Decision or Invalid, not {type(said).__name__}")
+    action = operator.index(said.action)
+    if isinstance(said.action, bool) or not 0 <= action < count:
+        raise ValueError(f"action {said.action} is outside 0..{count - 1}")
+    return Answer(action, (), said.attempts, VALID, "", said.probs, said.calls, said.details)
+
+
+def _seated(
+    streams: Setup, seat: str, episode: int, partner: Partner | None, model: Model | None
+) -> SubjectSeat:
+    """Seat a subject; `streams` is the cell's own setup, which all chance comes from."""
+    setup = streams if seat == SEAT else streams.other
+    stream = streams.stream("subject" if seat == SEAT else "other")
+    rng = generator_of(setup, stream, episode)
+    name = f"{stream.key:032x}-{episode}"
+    return SubjectSeat(setup, *setup.seat_subject(partner, rng, model, name, episode))
 
 
 async def play_episode_async(
@@ -232,66 +244,53 @@ async def play_episode_async(
     *,
     other: Model | None = None,
     on_seated: Callable[[Subject], None] = lambda subject: None,
-    kept: Episode | None = None,
+    played: PlayedGame | None = None,
 ) -> Record:
-    """Play one episode; the subject's `act` and `predict` may be coroutines.
+    """Play one episode; the subject's methods may be coroutines.
 
-    In every step the partner's action is drawn first, out of the subject's sight. Then the subject
-    acts, then it predicts if it is asked to, both from the same observation. Where no action comes
-    of the step, a prediction is kept if it was made before. `on_step` is called
-    after each step, `on_seated` once before the first. What is `kept` by the caller holds the
+    In every step the partner moves first, out of the subject's sight. Then the subject acts, then
+    it predicts if it is asked to, both from the same observation. `on_step` is called after each
+    step, `on_seated` once before the first. What is `played` is the caller's own and holds the
     steps that were finished if the subject breaks the episode off by an exception.
 
     A player in the partner's seat, whose model is `other`, sees the game from its own side, and
-    neither sees the other's move before both have moved. Who is asked first makes a difference only
-    for what is told of the other's move (`Subject.looks_ahead`), and then the other one is. A turn
-    that ends the episode ends it for both: who had not been asked in that step is not.
+    neither sees the other's move before both have moved. An answer that ends the episode ends it
+    for both: who had not been asked in that step is not.
     """
     which = int(setup.draw_partners(episode, 1)[0])
-    partner = setup.partners.partners[which] if isinstance(setup.partners, PartnerSet) else None
-    table = None if partner is None else Tables([partner])
-    place = np.array([NONE]) if table is None else table.start
-    moves = setup.stream("partner").episode(episode, setup.horizon)
-    mine = _Player.of(setup, SEAT, episode, partner, model)
+    partner = setup.tables.partners[which] if isinstance(setup.partners, PartnerSet) else None
+    mine = _seated(setup, SEAT, episode, partner, model)
     on_seated(mine.subject)
-    players = {SEAT: mine}
-    if table is None:
-        players[PARTNER] = _Player.of(setup, PARTNER, episode, None, other)
-        if mine.subject.looks_ahead:
-            players = dict(reversed(players.items()))
-    kept = kept or Episode(setup.game, episode, which)
-    for step in range(1, setup.horizon + 1):
-        turns: dict[str, Turn] = {}
-        drawn = known = None
-        if table is not None:
-            u = None if table.deterministic else moves.random(1)
-            drawn = known = int(table.act(place, u)[0])
-        state = int(place[0])
-        for seat, player in players.items():
-            turns[seat] = turn = await player.turn(step, state, known)
-            known = turn.own if table is None else known
-            if turn.lost:
-                break
-        own, reply = turns.get(SEAT), turns.get(PARTNER)
-        theirs = drawn if reply is None else reply.own
-        kept.add_turn(step, state, theirs, own, mine.door.used)
-        if reply is not None:
-            kept.add_other(step, reply, players[PARTNER].door.used)
-        if own is None or theirs is None or any(turn.lost for turn in turns.values()):
-            failed = any(turn.failed for turn in turns.values())
-            kept.record.status = FAILED if failed else VOID
-            return kept.record
-        rewards = setup.game.payoffs[own.moved, theirs].tolist()
-        mine.past.append(Joint(own.moved, theirs, *rewards))
-        if reply is not None:
-            players[PARTNER].past.append(Joint(theirs, own.moved, *rewards[::-1]))
-        for player in players.values():
-            await wait(player.subject.observe(player.past[-1]))
-        if table is not None:
-            place = table.next_state[place, own.moved, theirs]
-        on_step()
-    kept.record.status = COMPLETE
-    return kept.record
+    players: list[Seat] = [mine]
+    if partner is None:
+        players.append(_seated(setup, PARTNER, episode, None, other))
+    else:
+        chair = Chair(1, setup.stream("partner").episode(episode, setup.horizon))
+        players.append(ScriptedSeat(chair, TablePolicy(partner)))
+    asides = [one.subject.asides if isinstance(one, SubjectSeat) else () for one in players]
+    table = Table(
+        RepeatedGame(setup.game, setup.horizon, asides),
+        players,
+        (0, 1),
+        deal=mine.subject.seat.rng,
+        chance=mine.subject.seat.rng,
+        fallback=setup.stream("fallback").episode(episode),
+        on_invalid={"void": "ask_again"}.get(setup.on_invalid, setup.on_invalid),
+        door=mine.door,
+        measured=(0,) if partner else (0, 1),
+        on_step=lambda decision: on_step() if decision.seat else None,
+        other_fallback=None if partner else setup.stream("other fallback").episode(episode),
+    )
+    played = played or PlayedGame(episode, which, table.seats)
+    try:
+        await play_game(table, episode, which, played)
+    except InvalidAnswerError as error:
+        step, where = len(played.decisions) // 2 + 1, f"{setup.game.name}, {setup.partners.name}"
+        raise InvalidAnswerError(
+            f"stopped at episode {episode}, step {step} ({setup.kind}, {where}): {error}; finished "
+            "episodes are kept"
+        ) from None
+    return as_record(setup, played)
 
 
 def generator_of(setup: Setup, stream: Stream, episode: int) -> np.random.Generator:
@@ -303,33 +302,3 @@ def generator_of(setup: Setup, stream: Stream, episode: int) -> np.random.Genera
 async def wait(value: Any) -> Any:
     """Return a value, waited for if it is a coroutine."""
     return await value if inspect.isawaitable(value) else value
-
-
-def _checked(answer: Any) -> Answer:
-    """Return an answer, whose type is checked."""
-    if not isinstance(answer, Decision | Invalid):
-        raise TypeError(f"a subject must answer a Decision or Invalid, not {type(answer).__name__}")
-    return answer
-
-
-def _settle(
-    setup: Setup, answer: Answer, count: int, fallback: np.random.Generator, where: str
-) -> int | None:
-    """Return the action that counts, or None if the episode is void."""
-    if isinstance(answer, Decision):
-        action = operator.index(answer.action)
-        if isinstance(answer.action, bool) or not 0 <= action < count:
-            raise ValueError(f"{where}: action {answer.action} is outside 0..{count - 1}")
-        return action
-    if setup.on_invalid == "stop":
-        raise _stopped(setup, answer, where)
-    if setup.on_invalid == "random" and answer.reason != "backend_error":
-        return int(fallback.integers(count))
-    return None
-
-
-def _stopped(setup: Setup, answer: Invalid, where: str) -> InvalidAnswerError:
-    return InvalidAnswerError(
-        f"stopped at {where} ({setup.kind}, {setup.game.name}, {setup.partners.name}): "
-        f"{answer.reason} answer {answer.raw[:200]!r}; finished episodes are kept"
-    )

@@ -46,6 +46,8 @@ TABULAR = "rmax"
 class MatrixRunCell(ScoredCell):
     """One cell: a subject in a game against a set of partners."""
 
+    certain = False
+
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
         super().__init__(store, number, definition)
         labels = definition["labels"]

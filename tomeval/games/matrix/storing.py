@@ -222,11 +222,6 @@ def has_changes(store: Store) -> bool:
     )
 
 
-def has_twins(store: Store) -> bool:
-    """Tell whether games of the run are drawn, or disguises of others."""
-    return any("disguise" in definition["game"] for _, definition in store.cells())
-
-
 def has_internal(store: Store) -> bool:
     """Tell whether states of the model were to be read."""
     return any("internal" in definition for _, definition in store.cells())

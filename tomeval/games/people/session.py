@@ -6,20 +6,23 @@ import json
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.printing import Console, QuitGame
+from tomeval.games.cells import GameCell
+from tomeval.games.game import ArenaGame
 from tomeval.games.llm.scene import SeatScene
 from tomeval.games.people.terminal import HumanSeat
-from tomeval.games.play import Table, play_game
+from tomeval.games.play import play_game
 from tomeval.games.played import PlayedGame
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.play.engine import spec_key, started
 from tomeval.play.engines import run_loop
+from tomeval.strategies.templates import load_prompts
 
 
 @dataclass
@@ -28,45 +31,55 @@ class Sitting:
 
     Attributes
     ----------
-    cell : Cell
-        The player that it has in the person's seat stands in for the person.
+    cell : GameCell
+        The player that it has in the person's slot stands in for the person.
     slot : str
-        What the cell calls the person's place.
-    scene : SeatScene
-        What the person is told.
-    played : PlayedGame
-        Filled as the game goes.
-    table_of : callable
-        Returns the table, given the models by slot; each is opened once.
+    episode : int
     names : sequence of str
         Who plays, by slot.
     endings : mapping of str to str
         What the words of `ArenaGame.ending` mean.
+    scenes : type of SeatScene
+        What the person is told.
+    played : PlayedGame
+        Filled as the game goes.
     """
 
-    cell: Any
+    cell: GameCell
     slot: str
-    scene: SeatScene
-    played: PlayedGame
-    table_of: Callable[[Mapping[str, Model]], Table]
+    episode: int
     names: Sequence[str]
     endings: Mapping[str, str]
+    scenes: type[SeatScene] = SeatScene
+    played: PlayedGame = field(init=False)
+    game: ArenaGame[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.played = PlayedGame(self.episode, *self.cell.seated(self.episode))
+
+    async def play(self, models: Mapping[str, Model], console: Console) -> None:
+        """Play, given the models of the other slots."""
+        table, experiment = (
+            self.cell.new_table(self.episode, models, lambda: None),
+            self.cell.experiment,
+        )
+        prompts = load_prompts(experiment.domain, experiment.prompts, experiment.base)
+        place, self.game = self.cell.slots.index(self.slot), table.game
+        scene = self.scenes(prompts, table.game, table.seats[place])
+        table.players = [*table.players]
+        table.players[place] = HumanSeat(scene, console)
+        await play_game(table, self.episode, self.played.deal, self.played)
 
 
 def play_session(sitting: Sitting, console: Console) -> bool:
     """Play a game with a person; tell whether it went on to an end, or until it could not go on."""
-    scene, played, cell = sitting.scene, sitting.played, sitting.cell
-
-    async def play(models: Mapping[str, Model]) -> PlayedGame:
-        table = sitting.table_of(models)
-        table.players = [*table.players]
-        table.players[table.seats.index(scene.seat)] = HumanSeat(scene, console)
-        return await play_game(table, played.index, played.deal, played)
-
+    cell = sitting.cell
     console.say("Type ? for help at any time.")
     specs = {slot: spec for slot, spec in cell.models.items() if slot != sitting.slot}
     try:
-        _with_models(specs, play, cell.experiment.base, cell.scores)
+        _with_models(
+            specs, lambda models: sitting.play(models, console), cell.experiment.base, cell.scores
+        )
     except (QuitGame, KeyboardInterrupt):
         console.say("\nThe game was not finished.")
         return False
@@ -76,7 +89,7 @@ def play_session(sitting: Sitting, console: Console) -> bool:
 
 def _say_ending(sitting: Sitting, console: Console) -> None:
     """Say how a game ended, and who sat where."""
-    game, played = sitting.scene.game, sitting.played
+    game, played = sitting.game, sitting.played
     if played.status != COMPLETE:
         broke = [d for d in played.decisions if d.verdict == "invalid"]
         why = "".join(f" {game.seat_name(d.seat)}, {d.kind}: {d.error.text}." for d in broke[:1])
@@ -92,25 +105,25 @@ def _say_ending(sitting: Sitting, console: Console) -> None:
 
 def _with_models(
     specs: Mapping[str, Any],
-    play: Callable[[Mapping[str, Model]], Awaitable[PlayedGame]],
+    play: Callable[[Mapping[str, Model]], Awaitable[None]],
     base: Any,
     scores: bool,
-) -> PlayedGame:
+) -> None:
     """Play one game, given the models of its seats."""
     asked = {seat: spec_key(spec) for seat, spec in specs.items()}
     opened: dict[str, Model | LocalModel] = {
         key: open_model(json.loads(key), base=base, scores=scores) for key in set(asked.values())
     }
 
-    async def session() -> PlayedGame:
+    async def session() -> None:
         if threading.current_thread() is threading.main_thread():
             # asyncio would keep the first Ctrl-C for later, and the person waiting.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         async with started(opened) as lines:
             with lines.episode(list(asked.values())) as mine:
-                return await play({seat: mine[key].episode(0) for seat, key in asked.items()})
+                await play({seat: mine[key].episode(0) for seat, key in asked.items()})
 
     try:
-        return run_loop(session())
+        run_loop(session())
     except ContextExceeded as error:
         raise TomevalError(f"the game cannot continue: {error}") from None

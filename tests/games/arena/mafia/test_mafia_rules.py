@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.game import Ask, Event, Probe, Stage
 from tomeval.games.mafia import KIND
 from tomeval.games.mafia.answers import PROBES
@@ -265,17 +263,6 @@ def test_scripts_by_hand():
     assert {s: p for p, s in votes(noisy, 4, state)} == pytest.approx(
         {0: 0.7, 1: 0.1, 2: 0.1, 3: 0.1}
     )
-
-
-def test_options_that_make_no_sense():
-    for name, options, text in (
-        ("follower", {"pick": "lowes"}, "did you mean 'lowest'"),
-        ("follower", {"noise": 2}, "noise must be from 0 to 1, is 2"),
-    ):
-        with pytest.raises(TomevalError, match=text):
-            POLICIES[name](**options)
-    with pytest.raises(ValidationError, match="'mafia', 'doctor'"):
-        make(probes=("mafa",))
 
 
 @given(st.integers(2, 6), st.data())

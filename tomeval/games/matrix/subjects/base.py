@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -12,19 +12,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision
+from tomeval.core.outcomes import Decision, Invalid
+from tomeval.games import seats
 from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.observation import Joint, Observation
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.steps import BELIEF, Answer
+from tomeval.games.matrix.steps import BELIEF
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-Chance = Callable[[], FloatArray]
-"""Returns the uniform numbers of one episode's beliefs, two per step, shape (T, 2)."""
+Answer = Decision | Invalid
 
 
 def stated(planted: Planted, accuracy: float, wording: str = "") -> dict[str, Any]:
@@ -33,23 +34,21 @@ def stated(planted: Planted, accuracy: float, wording: str = "") -> dict[str, An
     return {BELIEF: kept | ({"as": wording} if wording else {})}
 
 
-class Door:
+class Door(seats.Door):
     """What a subject may learn beyond the observation; every use is recorded with its step.
 
     Oracles and simulated subjects go through it. Strategies that are told nothing never open it.
-    Where the partner is a player, it has no table, and its move is there only if it was asked
-    first, for a subject that `Subject.looks_ahead`.
 
     Parameters
     ----------
     partner : Partner, optional
-        None: the partner is a player.
+        None: the partner is a player, and has no table.
     drawn_from : PartnerSet, optional
         The set that the partner was drawn from; default: it alone.
     count : int
         How many actions the partner has.
     beliefs : callable
-        See `Chance`; called once, if a belief is asked for.
+        See `tomeval.games.seats.Door`.
     """
 
     def __init__(
@@ -57,29 +56,22 @@ class Door:
         partner: Partner | None,
         drawn_from: PartnerSet | None,
         count: int,
-        beliefs: Chance,
+        beliefs: seats.Beliefs,
     ) -> None:
+        super().__init__(beliefs)
         self._partner, self._set, self._count = partner, drawn_from, count
-        self._state, self._action, self._step = -1, -1, -1
-        self._beliefs = beliefs
-        self._drawn: FloatArray | None = None
-        self.used = False
+        self._state, self._round = -1 if partner is None else partner.start, 1
 
-    def set(self, state: int, action: int | None) -> None:
-        """Put this step's partner state and action behind the door (the step loop does)."""
-        self._state, self.used = state, False
-        self._action = -1 if action is None else action
-        self._step += 1
+    def follow(self, own: int, theirs: int) -> None:
+        """Go on to the next round, after these moves."""
+        self._round += 1
+        if self._partner is not None:
+            self._state = int(self._partner.next_state[self._state, own, theirs])
 
     def next_action(self) -> int:
         """Return the action that the partner plays in this step."""
-        if self._action < 0:
-            raise TomevalError(
-                "this subject looks at the partner's next action before acting: its class must set "
-                "looks_ahead = True"
-            )
-        self.used = True
-        return self._action
+        [action] = run_now(self()).values()
+        return int(action)
 
     def partner(self) -> tuple[Partner, int]:
         """Return the partner's table and its current state."""
@@ -104,10 +96,7 @@ class Door:
         What is stated depends on the step and the accuracy alone, not on who asks or how often; see
         `tomeval.strategies.beliefs.plant`.
         """
-        if self._drawn is None:
-            self._drawn = self._beliefs()
-        right, which = self._drawn[self._step]
-        return plant(self.next_action(), self._count, accuracy, right, which)
+        return plant(self.next_action(), self._count, accuracy, *self.beliefs(self._round))
 
 
 @dataclass(frozen=True)
@@ -139,8 +128,8 @@ class Subject(ABC):
     `Batched`."""
 
     looks_ahead: bool = False
-    """Whether it asks the door for the partner's next action: a player in that seat is then asked
-    first."""
+    """Whether it asks the door for the partner's next action, which can be done in the subject's
+    seat only."""
 
     needs_table: bool = False
     """Whether it asks the door for the partner's table, which a player does not have."""
@@ -155,6 +144,9 @@ class Subject(ABC):
 
     predicts_first: bool = False
     """Whether a step's prediction is made before its action, and stands whatever comes of that."""
+
+    asides: Sequence[str] = ()
+    """What else may be asked in a step, see `aside`: forms with a number."""
 
     def __init__(self, seat: Seat) -> None:
         self.seat = seat

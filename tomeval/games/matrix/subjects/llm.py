@@ -14,8 +14,8 @@ from tomeval.core.outcomes import Decision, Invalid, Said
 from tomeval.games.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
 from tomeval.games.matrix.observation import option_order as option_order_of
 from tomeval.games.matrix.scene import EXAMPLES, NONE, MatrixScene, framed, prompts_of
-from tomeval.games.matrix.steps import DRAW, Answer
-from tomeval.games.matrix.subjects.base import Seat, Subject, stated
+from tomeval.games.matrix.steps import DRAW
+from tomeval.games.matrix.subjects.base import Answer, Seat, Subject, stated
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
@@ -122,7 +122,7 @@ class LLMSubject(Subject, Foresight):
         self.strategy = strategy = parse_strategy(self.settings.strategy)
         self.predicts_first = strategy.predicts_first
         self.looks_ahead = strategy.is_told
-        self.needs_table = strategy.advice == "best_reply"
+        self.asides = tuple(f"{DRAW} {number}" for number in range(self.settings.draws))
         game = seat.game
         self.order = option_order_of(self.settings.option_order, game.n, game.m, seat.rng)
         words = Words(

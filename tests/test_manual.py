@@ -1,18 +1,22 @@
-"""The manual as a site: it builds strictly, loads nothing from elsewhere, and can be searched."""
+"""The manual: it builds strictly as a site, its commands can be typed, its code is what ships."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 from support import ROOT
 
 import tomeval
+from tomeval.cli.app import app
+from tomeval.cli.starting import KINDS, write_example
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +101,62 @@ def test_llms_txt_has_a_line_for_every_page(site):
     links = re.findall(r"^- \[[^]]+\]\(([^)]+)\): \S.*$", text, re.MULTILINE)
     assert sorted(links) == sorted(path.relative_to(ROOT / "docs").as_posix() for path in manual())
     assert [link for link in links if not (site / link).is_file()] == []
+
+
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> str:
+    """Return all that ``tomeval init`` writes under default names, as one text."""
+    into = tmp_path_factory.mktemp("init")
+    paths = [path for kind in KINDS for path in write_example(kind, "", "matrix", into)]
+    paths += write_example("game", "my_contest", "arena", into)
+    return "\n".join(Path(path).read_text(encoding="utf-8") for path in paths)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split("\n")[0][:40])
+def test_code_on_the_page_is_that_of_the_examples(written, block) -> None:
+    assert block in written
+
+
+def test_every_kind_has_its_place_on_the_page() -> None:
+    for kind in KINDS:
+        assert re.search(rf"tomeval init [^|]*`?{kind}", PAGE), kind
+    decorators = {name for name in tomeval.__all__ if name.startswith("register_")}
+    assert len(decorators) == 5
+    assert [name for name in decorators if name not in PAGE] == []
+
+
+USAGE = typer.BadParameter.__base__  # typer does not give it a name
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def commands(text: str) -> list[list[str]]:
+    """Return the words of every command of tomeval in blocks of shell, without what follows it."""
+    lines = "\n".join(re.findall(r"^```(?:sh|bash)\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    split = [shlex.split(line, comments=True) for line in lines.replace("\\\n", " ").splitlines()]
+    ends = ("|", ">", ">>", "&", "2>")
+    shown = [words for words in split if words[:1] == ["tomeval"] and "--plugin" not in words]
+    return [words[1 : next((i for i, w in enumerate(words) if w in ends), None)] for words in shown]
+
+
+def fault(words: list[str]) -> str:
+    """Return what the command line says against a command, without running it; else nothing."""
+    command, context = typer.main.get_command(app), None
+    try:
+        while True:
+            context = command.make_context(command.name, list(words), parent=context)
+            words = [*context._protected_args, *context.args]
+            if not words or not hasattr(context.command, "resolve_command"):
+                return ""
+            _, command, words = context.command.resolve_command(context, words)
+    except USAGE as error:
+        return error.message
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_of_the_manual_can_be_typed(page) -> None:
+    shown = commands(page.read_text(encoding="utf-8"))
+    assert {" ".join(words): fault(words) for words in shown if fault(words)} == {}
