@@ -28,7 +28,9 @@ _INTERNAL = Analysis(
     present=f"{_DATA}:has_states",
     read=f"{_HERE}.internal.tables:kept",
 )
-_STATES = Analysis(tables=f"{_HERE}.internal.tables:TABLES", present=f"{_DATA}:has_local_models")
+_STATES = Analysis(
+    tables=f"{_HERE}.internal.tables:TABLES", present="tomeval.runs.tallies:has_local_models"
+)
 _PLANTED = Analysis(
     measures=f"{_HERE}.planted.measures:MEASURES",
     tables=f"{_HERE}.planted.tables:TABLES",

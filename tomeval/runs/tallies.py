@@ -18,6 +18,7 @@ from tomeval.core.outcomes import (
     VALID,
     VOID,
 )
+from tomeval.models import BACKENDS
 from tomeval.runs.analyses import once_settled
 from tomeval.runs.columns import INVALID, REASK
 from tomeval.runs.columns import LENIENT as LENIENT_RATE
@@ -220,3 +221,9 @@ def low_mass(store: Store, cells: Sequence[int] | None = None) -> tuple[int, int
     chosen = [spent for cell, spent in _spent(store).items() if cells is None or cell in cells]
     of = [part for spent in chosen for part in spent.values()]
     return sum(said.low for said in of), sum(said.scored for said in of)
+
+
+def has_local_models(store: Store) -> bool:
+    """Return whether a model of the run has weights that can be read."""
+    kinds = {str(said.get("model", "")).partition(":")[0] for _, said in store.cells()}
+    return any("torch" in BACKENDS[kind].libraries for kind in kinds if kind in BACKENDS)

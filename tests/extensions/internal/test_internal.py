@@ -143,7 +143,6 @@ def test_a_run_that_is_not_reproduced_is_one_line(folder, monkeypatch) -> None:
     ("keys", "said"),
     [
         ({"episodes": 5}, "5 complete episodes, fewer than 10"),
-        ({"subjects": [{"kind": "llm", "strategy": "QA"}]}, "strategy 'QA': states are read where"),
         ({"subjects": ["random"], "model": []}, "no language model that plays against tables"),
     ],
 )

@@ -11,7 +11,6 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import BACKEND_ERROR, LENIENT, NOT_ASKED, VALID
 from tomeval.games.matrix.steps import ACT, BELIEF, COLUMNS, DRAW, NONE, PREDICT, REACT, SEAT
-from tomeval.models import BACKENDS
 from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
 
@@ -226,12 +225,6 @@ def has_changes(store: Store) -> bool:
 def has_states(store: Store) -> bool:
     """Return whether what states of models hold is kept beside the store, see docs/measures."""
     return any((store.path.parent / "internal").glob("cell_*.json"))
-
-
-def has_local_models(store: Store) -> bool:
-    """Return whether a model of the run has weights that can be read."""
-    kinds = {str(said.get("model", "")).partition(":")[0] for _, said in store.cells()}
-    return any("torch" in BACKENDS[kind].libraries for kind in kinds if kind in BACKENDS)
 
 
 @once_each
