@@ -251,6 +251,15 @@ def test_one_that_is_not_here_is_one_line(clean, monkeypatch, tomeval) -> None:
         parts._shipped.cache_clear()
 
 
+@pytest.mark.parametrize("made", ["no.such.module:go", "json:no_such_object"])
+def test_a_stranger_s_part_that_is_not_there_is_one_line(clean, tmp_path, tomeval, made) -> None:
+    path = tmp_path / "gone.py"
+    path.write_text(f"from tomeval.core.parts import register\nregister('lists', 'x', '{made}')\n")
+    code, _, errors = tomeval("--plugin", str(path), "list", "x")
+    assert code == 2
+    assert f"{made} cannot be loaded" in " ".join(errors.split())
+
+
 def test_every_line_of_the_table_has_its_folder() -> None:
     package = import_module("tomeval.extensions")
     (home,) = package.__path__

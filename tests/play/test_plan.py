@@ -107,6 +107,12 @@ def test_upper_bounds_hold_for_notes_of_full_length(tmp_path, name):
     assert row["prompt_tokens_most"] < 1.25 * read
 
 
+def test_usual_notes_are_no_longer_than_the_model_may_write():
+    short = experiment({"strategy": "Plans + Insights", "max_tokens": NOTE // 5, "max_attempts": 1})
+    [row] = plan_rows(short)
+    assert row["prompt_tokens"] <= row["prompt_tokens_most"]
+
+
 def test_tokens_written_and_retries_by_hand():
     """S2A writes two summaries before every round, and answers two questions in it."""
     subject = {"strategy": "S2A", "model": "scripted:decrypto", "max_attempts": 4}

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from tomeval.games.matrix.domain import MATRIX
 from tomeval.report import tables
 from tomeval.report.markup import PAGE, escape, latex_table
+from tomeval.report.rows import columns_of
 from tomeval.report.tables import Grid
 from tomeval.report.text import text_of
 
@@ -51,6 +52,14 @@ def test_an_interval_that_is_not_symmetric_shows_its_ends() -> None:
     }
     assert render([row]).splitlines()[1] == "97.00 [96.40, 97.40]"
     assert len(next(csv.reader(io.StringIO(render([row], "csv"))))) == 4
+
+
+@pytest.mark.parametrize("part", ["context", "advice", "answer_part"])
+def test_a_part_of_a_strategy_is_left_out_only_beside_it(part) -> None:
+    rows = [{part: level, "difference": value} for level, value in (("s2a", 1), ("full", 2))]
+    assert columns_of(rows) == [part, "difference"]
+    beside = [{"strategy": f"X {row[part]}", **row} for row in rows]
+    assert columns_of(beside) == ["strategy", "difference"]
 
 
 def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:

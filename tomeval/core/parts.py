@@ -256,11 +256,16 @@ def is_there(package: str) -> bool:
 
 
 def _resolved(part: Part) -> Any:
-    """Return a part, loaded; raise `NotInstalled` if it ships and cannot be imported here."""
+    """Return a part, loaded; raise `TomevalError` if it cannot be imported here."""
     try:
         return resolved(part.made)
-    except ImportError as error:
-        if not str(error.name).startswith("tomeval."):
+    except (ImportError, AttributeError) as error:
+        if part.extension not in shipped():
+            raise TomevalError(
+                f"the plugin {part.extension}: {part.made} cannot be loaded: {error}; fix the "
+                "plugin, or do without it"
+            ) from error
+        if isinstance(error, AttributeError) or not str(error.name).startswith("tomeval."):
             raise
         raise NotInstalled(
             f"the extension {part.extension!r} cannot be loaded: {error}; reinstall tomeval, or do "

@@ -89,6 +89,8 @@ def needs(
         # A token at least each, by any count.
         note = "Plans: {step} " + "xyz " * most + "\nInsights: {step}"
         longer = domain.describe.episodes(cell, seat, note)
+        if most < NOTE:  # a note is no longer than the model may write
+            episodes = longer
     each = [_usual(episode, ahead, count) for episode in episodes]
     usual = {name: round(float(np.mean([one[name] for one in each]))) for name in each[0]}
     bounds: Counter[str] = Counter()
@@ -128,7 +130,7 @@ def _most(questions: list[Overheard], ahead: Ahead, count: Count) -> Counter[str
     most: Counter[str] = Counter()
     for question in questions:
         written = 0 if question.labels else question.longest + ahead.thinking
-        for name, one in ("calls", 1), ("prompt", round(count(question.prompt))):
+        for name, one in ("calls", 1), ("prompt", math.ceil(count(question.prompt))):
             most[name] += question.attempts * one
         most["completion"] += question.attempts * written
     return most

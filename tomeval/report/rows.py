@@ -157,7 +157,7 @@ def repeats(rows: Rows) -> set[str]:
     named by it with their options, and the share of answers that were read leniently, where none
     was.
     """
-    silent = set(OF_CELLS.values()) - {"strategy"}
+    silent = set(OF_CELLS.values()) - {"strategy"} if "strategy" in rows[0] else set()
     silent |= set() if any(row.get(LENIENT.name, 0) > 0 for row in rows) else {LENIENT.name}
     for name in ("subject", "player"):
         if {name, "strategy"} <= rows[0].keys() and all(
