@@ -103,7 +103,6 @@ def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
         ("table", "--interval", "t", "--reference", "stationary"),
         ("compare", "--by", "condition"),
         ("compare", "--by", "subject"),
-        ("compare", "--what", "shares"),
         ("plot", "--out", tmp_path / "figures", "--format", "svg", "--all"),
         ("report", "--out", tmp_path / "report.html"),
         ("export", "--what", "episodes", "--format", "csv"),

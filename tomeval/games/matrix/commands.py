@@ -119,7 +119,6 @@ def import_(
         list[str] | None,
         typer.Option(
             "--value",
-            hidden=True,
             help="The meaning of a text in actions, predictions, game and partner: TEXT=MEANING, "
             "such as 1=Cooperate, TFT=tit_for_tat or timeout=invalid. Repeatable.",
         ),
