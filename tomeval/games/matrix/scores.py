@@ -66,7 +66,8 @@ def scores(played: Played) -> Scores:
     >>> played = Played(game, [get_partner("always(0)", game)], np.array([0]), np.array([3]),
     ...                 own, theirs, theirs, game.own[own, theirs])
     >>> found = scores(played)
-    >>> [round(found.find(name).score, 4) for name in ("knows", "replies", "plans", "uses", "plays")]
+    >>> names = ("knows", "replies", "plans", "uses", "plays")
+    >>> [round(found.find(name).score, 4) for name in names]
     [1.0, 0.6667, 0.6667, 0.6667, 0.6667]
     """
     if played.predicted is None:
