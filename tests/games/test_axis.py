@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tomeval
+from tomeval import run as tomeval_run
 from tomeval.core.errors import TomevalError
 from tomeval.games.players import swept
 from tomeval.runs.experiment import make_experiment
@@ -124,3 +125,23 @@ def test_strategies_are_compared_on_equal_deals(data, units, tmp_path) -> None:
                 (name, *mine) for name, mine in zip(("QA", "CoT", "S2A + CoT"), parts, strict=True)
             }
         assert [row["answer_part"] for row in run.rows()] == ["qa", "cot", "cot"]
+
+
+def test_rows_that_differ_in_a_setting_alone_show_it(tmp_path, tomeval) -> None:
+    player = {"kind": "planner", "error_rate": 0.5}
+    data = {
+        "domain": "arena",
+        "episodes": 6,
+        "attempts": 1,
+        "on_invalid": ["forfeit", "random"],
+        "games": {"g": {"game": "ipd3", "rounds": 2, "talk": 0}},
+        "players": {"p": player, "t": {"kind": "tit_for_tat"}},
+        "lineups": [{"game": "g", "subject": "p", "others": "t"}],
+    }
+    with tomeval_run(data, tmp_path / "run") as run:
+        broken = [not cell.scores.plays.there.all() for cell in run.cells]
+    code, said, notes = tomeval("table", tmp_path / "run")
+    assert code == 0
+    assert all(said.count(name) == 1 for name in ("on_invalid", "forfeit", "random"))
+    assert broken == [True, True]
+    assert "Plays leaves out games in which the player broke the rules" in notes

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tomeval.games.scores import ScoredCell
 from tomeval.runs.capabilities import Verdict
-from tomeval.runs.columns import INVALID, flat
+from tomeval.runs.columns import INVALID, SETTINGS, flat
 from tomeval.runs.domain import Rows
 from tomeval.runs.measures import SCORES
 from tomeval.runs.notes import first_names
@@ -223,14 +223,17 @@ def verdict(published: Sequence[str], spare: Sequence[str] = ()) -> Verdict:
         names = [name for name in (*SCORES, *published) if name in run.measures]
         if not run.scores:
             return []
+        cells = scored_cells(run)
+        vary = [key for key in SETTINGS if len({cell.definition[key] for cell in cells}) > 1]
         return [
             {
                 **cell.columns,
+                **{key: cell.definition[key] for key in vary},
                 "episodes": len(cell.episodes),
                 **flat(names, cell.estimate(names, interval, reference)),
                 "answer": answer(cell, interval),
             }
-            for cell in scored_cells(run)
+            for cell in cells
         ]
 
     return Verdict(rows, lines, RULE, SHORT, answer, tuple(spare))

@@ -13,6 +13,7 @@ from tomeval.runs.columns import (
     LENIENT,
     OF_CELLS,
     RATES,
+    SETTINGS,
     has_interval,
     heading,
     interval_of,
@@ -26,8 +27,6 @@ INTERVAL = "interval"
 """The column that says of which kind a row's intervals are."""
 
 _NUMBER = re.compile(r"–?|[-+<]?\d[\d.,]*(e-?\d+)?( [±\[].*)?")
-_SETTINGS = ("seed", "on_invalid")
-"""Columns at the end that tell rows apart where those at the front do not."""
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -234,5 +233,5 @@ def _lead(rows: Rows, columns: Sequence[str]) -> list[int]:
     first = next((i for i, name in enumerate(columns) if not worded(name)), len(columns))
     lead = list(range(first))
     if len({tuple(row[columns[i]] for i in lead) for row in rows}) < len(rows):
-        lead += [i for i, name in enumerate(columns) if name in _SETTINGS and i >= first]
+        lead += [i for i, name in enumerate(columns) if name in SETTINGS and i >= first]
     return lead or [0]

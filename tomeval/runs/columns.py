@@ -93,6 +93,9 @@ PROMPTED = ("strategy", *KINDS)
 OF_CELLS = {name: name if name != ANSWER else "answer_part" for name in PROMPTED}
 """What tables of cells call these: `ANSWER` is another column there."""
 
+SETTINGS = ("seed", "on_invalid")
+"""Columns that tell cells apart which are else alike."""
+
 ATTAINABLE = "_attainable"
 """How columns end that say what can be attained of a measure, see `RunCell.attainable`."""
 

@@ -21,7 +21,17 @@ from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.analyses import analyses_of, known_tables, measures_for
 from tomeval.runs.cell import JUDGED, RunCell
-from tomeval.runs.columns import ANSWER, INVALID, OF_CELLS, PROMPTED, REASK, filled, flat, in_order
+from tomeval.runs.columns import (
+    ANSWER,
+    INVALID,
+    OF_CELLS,
+    PROMPTED,
+    REASK,
+    SETTINGS,
+    filled,
+    flat,
+    in_order,
+)
 from tomeval.runs.folder import located, raised
 from tomeval.runs.measures import SCORES, Measure
 from tomeval.runs.record import ASKED
@@ -293,7 +303,7 @@ class Run:
             if len(self.domain.read.references) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)
-            end |= {key: cell.definition[key] for key in _SET}
+            end |= {key: cell.definition[key] for key in SETTINGS}
             if self.until:
                 end[STOPPED] = self.stopped(cell)
             result.append(row)
@@ -409,7 +419,6 @@ def joined_rows(
 
 
 _FIRST = 4  # so many other measures are shown where those of the headline have no value
-_SET = ("seed", "on_invalid")
 _FACTS = ("model", "seed", "reference", "on_invalid")
 
 
@@ -518,7 +527,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     asked = ("episode", *typed, "status", "steps")
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
     kept = [name not in names for name in typed]  # a measure says the same of complete episodes
-    columns = ["cell", *run.cells[0].columns, *_SET, "episode", *called]
+    columns = ["cell", *run.cells[0].columns, *SETTINGS, "episode", *called]
     asked_of = prompted_columns(run.cells)
     columns += [*itertools.compress(typed, kept), "status", "steps", *names, *asked_of]
 
@@ -535,7 +544,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
                 shown = itertools.compress(cell.shown_episode(own_number), kept)
                 own_columns = map(_plain, shown)
                 match = (cell.episode_names[episode] if cell.episode_names else "",)
-                named = (*cell.columns.values(), *(cell.definition[key] for key in _SET))
+                named = (*cell.columns.values(), *(cell.definition[key] for key in SETTINGS))
                 own = (cell.number, *named, episode, *match[: len(called)])
                 yield (*own, *own_columns, status, steps, *said, *how)
 

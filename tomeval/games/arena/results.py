@@ -228,6 +228,11 @@ BY_DECISION = (
     "Plays is per decision, beside a random option, as the value of random play is not computed"
 )
 
+LEFT_OUT = (
+    "Plays leaves out games in which the player broke the rules for good, so that a forfeit, an "
+    "elimination, a default or a random action stands for a decision of its own"
+)
+
 
 @once_each
 def scores(played: Played) -> Scores:
@@ -255,6 +260,10 @@ def scores(played: Played) -> Scores:
     valued = bool(plays.there.any())
     asked = bool(played.valid[used].any())
     known = bool(knows.there.any()) if asked else valued
+    remarks = {
+        BY_DECISION: not np.isfinite(played.random_value).any(),
+        LEFT_OUT: not played.own.all(),
+    }
     return Scores(
         knows,
         decisions.losses(_less(of, "step_said", "chosen"), _less(of, "step_said", "mean")),
@@ -267,7 +276,7 @@ def scores(played: Played) -> Scores:
         },
         asked=asked,
         lacks="" if known else NO_VALUE,
-        remark=BY_DECISION if valued and not np.isfinite(played.random_value).any() else "",
+        remark="; ".join(text for text, holds in remarks.items() if valued and holds),
     )
 
 
