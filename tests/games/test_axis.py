@@ -144,4 +144,5 @@ def test_rows_that_differ_in_a_setting_alone_show_it(tmp_path, tomeval) -> None:
     assert code == 0
     assert all(said.count(name) == 1 for name in ("on_invalid", "forfeit", "random"))
     assert broken == [True, True]
+    assert "knows used and reads (--all) decide it" in notes
     assert "Plays leaves out games in which the player broke the rules" in notes

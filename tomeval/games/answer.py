@@ -212,11 +212,11 @@ def plain(text: str) -> str:
     return text.partition(":")[0]
 
 
-def verdict(published: Sequence[str], spare: Sequence[str] = ()) -> Verdict:
+def verdict(published: Sequence[str], spare: Sequence[str] = (), rule: str = RULE) -> Verdict:
     """Return how a domain of scored cells tells whether players use what they know.
 
     Its first screen has the scores, the `published` measures, and the answer; `spare` are columns
-    that a narrow terminal leaves out.
+    that a narrow terminal leaves out; `rule` is how the answer is found.
     """
 
     def rows(run: Run, interval: str = AUTO, reference: str | None = None) -> Rows:
@@ -236,7 +236,7 @@ def verdict(published: Sequence[str], spare: Sequence[str] = ()) -> Verdict:
             for cell in cells
         ]
 
-    return Verdict(rows, lines, RULE, SHORT, answer, tuple(spare))
+    return Verdict(rows, lines, rule, SHORT, answer, tuple(spare))
 
 
 def scored_cells(run: Run) -> list[ScoredCell]:

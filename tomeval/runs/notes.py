@@ -74,7 +74,7 @@ def random_notes(run: Run) -> list[str]:
         return []
     return [
         f"in {len(rates):,} of {len(run.cells):,} cells invalid answers were replaced by random "
-        f"legal actions, which the measures include: up to {100 * max(rates):.1f} % of the answers"
+        f"legal actions, which count as played: up to {100 * max(rates):.1f} % of the answers"
     ]
 
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tomeval.games.answer import verdict
+from tomeval.games.answer import RULE, verdict
 from tomeval.games.arena.cells import SUBJECT, slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
 from tomeval.games.arena.replaying import game_lines
-from tomeval.games.arena.results import SCHEMA, ArenaRunCell, step_records
+from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell, step_records
 from tomeval.games.arena.scripts import SCRIPTS
 from tomeval.games.arena.tables import result_rows, run_facts, run_notes
 from tomeval.games.players import worded
@@ -95,7 +95,7 @@ ARENA = Domain(
         },
         first_table="results",
         figures={"plane": "tomeval.games.plane:plane"},
-        verdict=verdict(PUBLISHED, PUBLISHED),
+        verdict=verdict(PUBLISHED, PUBLISHED, f"{RULE} {DECIDING}"),
         first_figures=("plane", "forest"),
         own_seat=SUBJECT,
         facts=run_facts,

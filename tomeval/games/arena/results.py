@@ -95,6 +95,12 @@ class Played:
         return len(self.reward)
 
 
+DECIDING = (
+    "In these games knows used and reads (--all) decide it, in place of knows and uses: of the "
+    "questions that a reply follows from, and beyond the same acts held to random statements."
+)
+
+
 class ArenaRunCell(ScoredCell):
     """One line-up at one seed."""
 

@@ -327,7 +327,7 @@ def scores(played: Played) -> Scores:
 
     - *knows*: Alice's right predictions of Eve's guess beyond 1/24, from the second turn on: in
       the first one Eve knows nothing, and an embedding always says 1-2-3;
-    - *uses*: 1 - sum(v* - good) / sum(v* - v of random hints): `good` is 1 if by her own
+    - *uses*: 1 - sum(max(v* - good, 0)) / sum(v* - v of random hints): `good` is 1 if by her own
       predictions Bob decodes and Eve does not, v* the best value of the turn;
     - *plays*: 1 - sum(v* - v) / the same, over the turns with hints of her own.
 
