@@ -251,7 +251,7 @@ def test_one_that_is_not_here_is_one_line(clean, monkeypatch, tomeval) -> None:
         parts._shipped.cache_clear()
 
 
-@pytest.mark.parametrize("made", ["no.such.module:go", "json:no_such_object"])
+@pytest.mark.parametrize("made", ["no.such.module:go", "json:no_such_object", "/a/path.toml"])
 def test_a_stranger_s_part_that_is_not_there_is_one_line(clean, tmp_path, tomeval, made) -> None:
     path = tmp_path / "gone.py"
     path.write_text(f"from tomeval.core.parts import register\nregister('lists', 'x', '{made}')\n")

@@ -38,8 +38,8 @@ KINDS = {
     "games": "games of the arena: `Kind`",
     "strategies": "subclasses of `Advice`",
     "domains": "kinds of game: `tomeval.runs.domain.Domain`",
-    "prompts": "folders with a set of templates for each domain that it words",
-    "experiments": "paths of TOML files",
+    "prompts": "`Path` of folders with a set of templates for each domain that they word",
+    "experiments": "each the `Path` of a TOML file",
     "runs": "functions of a path that make a run folder there",
 }
 """The kinds of part, and what each is."""
@@ -259,13 +259,13 @@ def _resolved(part: Part) -> Any:
     """Return a part, loaded; raise `TomevalError` if it cannot be imported here."""
     try:
         return resolved(part.made)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         if part.extension not in shipped():
             raise TomevalError(
                 f"the plugin {part.extension}: {part.made} cannot be loaded: {error}; fix the "
                 "plugin, or do without it"
             ) from error
-        if isinstance(error, AttributeError) or not str(error.name).startswith("tomeval."):
+        if not isinstance(error, ImportError) or not str(error.name).startswith("tomeval."):
             raise
         raise NotInstalled(
             f"the extension {part.extension!r} cannot be loaded: {error}; reinstall tomeval, or do "
