@@ -8,11 +8,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-import train  # noqa: E402
 from documents import draw_documents  # noqa: E402
 from encoding import encode, pack, thin  # noqa: E402
 from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play, draw_simple_plays  # noqa: E402
-from stages import Stage  # noqa: E402
 
 from tomeval.games.matrix.games import GAMES, NONSENSE  # noqa: E402
 from tomeval.games.matrix.optima import best_response  # noqa: E402
@@ -121,32 +119,3 @@ def test_tree_masked_losses_are_those_of_whole_prompts(pocket) -> None:
                     alone = model(input_ids=tokens[None]).logits[0, sees:]
                 torch.testing.assert_close(together[at + inside], alone, atol=2e-4, rtol=1e-4)
             at += len(one.ids)
-
-
-def test_training_goes_on_where_it_stopped(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(train, "train_tokenizer", lambda _: open_model("pocket").tokenizer)
-    stage = Stage(None, 4, "varied", ((1, 4, 1.0),), 2, 300, batch_tokens=300)
-    whole, _ = train.train(stage, 5, _folder(tmp_path, "whole"), None, 4)
-    stopped = _folder(tmp_path, "stopped")
-    calls = []
-
-    def stop_after_two(*arguments):
-        calls.append(arguments)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-
-    log = train._log
-    monkeypatch.setattr(train, "_log", stop_after_two)
-    with pytest.raises(KeyboardInterrupt):
-        train.train(stage, 5, stopped, None, 2)
-    monkeypatch.setattr(train, "_log", log)
-    resumed, _ = train.train(stage, 5, stopped, None, 2)
-    for one, other in zip(whole.parameters(), resumed.parameters(), strict=True):
-        assert torch.equal(one, other)
-    with pytest.raises(SystemExit, match="other settings"):
-        train.train(stage, 6, stopped, None, 2)
-
-
-def _folder(tmp_path, name):
-    (tmp_path / name).mkdir()
-    return tmp_path / name
