@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from importlib import import_module
 
 import pytest
 
@@ -216,12 +215,3 @@ def test_one_that_is_not_here_is_one_line(clean, monkeypatch, tomeval) -> None:
         assert "is not here: is gone" in " ".join(tomeval("list", "extensions")[1].split())
     finally:
         parts._shipped.cache_clear()
-
-
-def test_every_line_of_the_table_has_its_folder() -> None:
-    package = import_module("tomeval.extensions")
-    (home,) = package.__path__
-    from pathlib import Path
-
-    folders = {path.parent.name for path in Path(home).glob("*/__init__.py")}
-    assert folders == set(shipped())

@@ -67,7 +67,7 @@ def recomputed(steps, game, partners: dict[str, Any], horizon: int) -> dict[str,
                 top[kind] += column[a] - column.mean()
                 bottom[kind] += column.max() - column.mean()
             for kind, table in (("replies", game.own), ("plans", worth[t, s])):
-                best_in_all = np.isclose(table, table.max(axis=0)).all(axis=1)
+                best_in_all = (table >= table.max(axis=0) - 1e-9).all(axis=1)
                 shows[kind].append(not best_in_all.any())
         value = best[0, partner.start]
         top["plays"] += float(episode["own_reward"].sum()) - chance[0, partner.start]
