@@ -34,7 +34,8 @@ class Logged:
 
 
 def seat(number, script, prompts=None, attempts=1, **options):
-    rng, model = np.random.default_rng(number), ScriptedModel(script)
+    model = script if isinstance(script, ScriptedModel) else ScriptedModel(script)
+    rng = np.random.default_rng(number)
     chair = Chair(number, rng, model, f"test/{number}", attempts=attempts)
     made = ArenaOptions(**options)
     prompts = prompts or made.prompts_in("", None)

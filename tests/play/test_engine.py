@@ -461,14 +461,6 @@ def test_failed_episodes_are_warned_of_and_played_again(tmp_path, caplog):
 # --- batches --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [0, 1, 5])
-def test_a_wrong_number_of_results_is_an_error(tmp_path, monkeypatch, size):
-    model = Local(None)
-    model.generate_batch = lambda requests: [Reply("Final answer: J")] * size
-    with pytest.raises(RuntimeError, match=f"gave {size} results for 6 requests"):
-        run_local(monkeypatch, model, experiment(None), tmp_path / "run")
-
-
 def test_an_error_in_a_batch_reaches_the_user_once(tmp_path, monkeypatch, capfd, caplog):
     calls = []
 

@@ -84,12 +84,3 @@ def test_it_does_what_lists_do(cells, after, data) -> None:
             stopped.add(cell)
             plain.jobs = [job for job in plain.jobs if job[0] != cell]
         assert len(ours) == len(plain.jobs)
-
-
-@given(numbers=NUMBERS, others=st.lists(st.integers(0, 12)))
-def test_numbers_are_kept_small_and_the_same(numbers, others) -> None:
-    assert list(without(numbers)) == numbers
-    left = [n for n in numbers if n not in others]
-    assert list(without(without(numbers), others)) == left
-    assert without(without(numbers), others) == without(left)
-    assert isinstance(without(numbers), range | list)

@@ -14,7 +14,6 @@ from tomeval.models.scripted import ScriptedModel
 from tomeval.play.closing import closing
 from tomeval.play.live import Counts
 from tomeval.play.runner import run_experiment
-from tomeval.play.schedule import Schedule
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 
@@ -121,17 +120,6 @@ def test_failed_episodes_are_no_voids(tmp_path, waits) -> None:
 
     play(tmp_path / "silent", "matrix", silent, episodes=30)
     assert statuses(tmp_path / "silent") == dict.fromkeys(range(30), "failed")
-
-
-def test_the_order_of_episodes_counts_not_that_of_their_ends() -> None:
-    schedule = Schedule({0: range(9)}, 3)
-    for episode in (0, 2, 4, 6):
-        assert schedule.ended(0, episode, "void") == []
-    assert schedule.ended(0, 1, "complete") == []
-    assert schedule.ended(0, 3, "failed") == []
-    assert schedule.ended(0, 5, "void") == [2, 4, 5, 6]
-    assert schedule.stop(0, "so") == 9
-    assert asyncio.run(schedule.begin()) is None
 
 
 # --- prompts beyond the context -------------------------------------------------------------------

@@ -8,7 +8,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
 from tomeval.play.runner import run_experiment
 from tomeval.runs.analyses import LOADED
-from tomeval.runs.domain import register_domain
 from tomeval.runs.experiment import make_experiment
 
 TOYS = {"domain": "toy", "episodes": 5, "seed": [1, 2]}
@@ -20,7 +19,6 @@ DECRYPTO = {"domain": "decrypto", "players": {"chance": {"kind": "random"}}, "ep
     [
         ({"domain": "decripto"}, "x.toml: domain: unknown domain 'decripto' (did you mean 'decry"),
         ({"domain": 3}, "x.toml: domain: unknown domain 3"),
-        ({"domain": {"a": ""}}, "x.toml: domain: unknown domain {'a': ''}"),
         (
             {"players": {}},
             "'players' is a key of the domain 'decrypto', but the experiment is of 'matr",
@@ -43,11 +41,6 @@ def test_keys_and_domains_that_do_not_fit(data, message):
         make_experiment(data, where="x.toml")
     assert message in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_what_is_no_domain_is_refused_in_one_line():
-    with pytest.raises(TomevalError, match="object of the class Domain, not 3"):
-        register_domain(3)
 
 
 def test_a_script_that_a_domain_brings_loads_the_domain(monkeypatch):

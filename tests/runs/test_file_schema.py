@@ -117,16 +117,6 @@ def test_the_shipped_schema_is_that_of_the_keys(domain) -> None:
     assert experiment_schema(get_domain(domain)) == stored(domain)
 
 
-@pytest.mark.parametrize("domain", SHIPPED)
-def test_every_key_and_every_option_is_described(domain) -> None:
-    schema = stored(domain)
-    assert set(schema["properties"]) == set(get_domain(domain).experiment.model_fields)
-    bare = [name for name, key in schema["properties"].items() if not key.get("description")]
-    assert bare == ["domain"] or bare == []
-    text = json.dumps(schema)
-    assert not re.search(r"/(?:home|root|work|tmp)/|https?://(?!json-schema\.org)\S+\.\w+/", text)
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_shipped_files_are_linked_to_the_schema_and_fit_it(path) -> None:
     text = path.read_text(encoding="utf-8")

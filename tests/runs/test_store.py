@@ -249,6 +249,18 @@ def test_calls_that_are_not_what_was_written_are_damage(folder) -> None:
         assert list(store.calls(1, 0)) == record().calls
 
 
+def test_calls_that_are_nested_deeply_are_damage(tmp_path, monkeypatch) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    monkeypatch.setattr(store_writing, "pack_calls", lambda *_: gzip.compress(deep.encode()))
+    with writing(tmp_path / "run") as store:
+        store.add(0, [record(0)])
+    with (
+        contextlib.closing(Store(tmp_path / "run")) as store,
+        pytest.raises(TomevalError, match=r"calls\.jsonl\.gz: damaged"),
+    ):
+        store.calls(0, 0)
+
+
 def test_another_version_is_one_line(folder) -> None:
     path = folder / "episodes.jsonl"
     head, _, rest = path.read_bytes().partition(b"\n")

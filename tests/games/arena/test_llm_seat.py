@@ -13,6 +13,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games import blotto, ipd3, mafia
 from tomeval.games.llm.options import ArenaOptions as LLMOptions
 from tomeval.models.base import BackendError, Reply, Unlisted
+from tomeval.models.scripted import ScriptedModel
 
 STRATEGIES = [
     {"strategy": "QA"},
@@ -104,6 +105,43 @@ def test_probes_change_no_later_prompt(options):
 
 def is_probe(request):
     return not hasattr(request, "labels") and request.sampling.temperature == 0
+
+
+def shown(call):
+    """Return a call without what the log need not repeat, which hangs on what was asked before."""
+    return {name: call[name] for name in call if name not in ("prompt_same", "prompt_rest")}
+
+
+class Slow(ScriptedModel):
+    """Replies after a while that differs from call to call, so that calls overlap."""
+
+    async def generate(self, request):
+        for _ in range(request.seed % 7):
+            await asyncio.sleep(0)
+        return await super().generate(request)
+
+    def episode(self, answered):
+        return self
+
+
+@pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
+def test_a_decision_and_its_probes_may_be_asked_at_once(options):
+    game = dilemma(talk=False)
+
+    async def answers(at_once):
+        log = Logged(everything)
+        player, state, found = seat(0, Slow(log), **options), game.deal(None), []
+        player.begin(game.view(state, 0))
+        while due := game.due(state):
+            view = game.view(state, 0)
+            asked = [player.answer(view, due[0])]
+            asked += [player.probe(view, due[0], one) for one in game.probes(view._state, due[0])]
+            found += await asyncio.gather(*asked) if at_once else [await one for one in asked]
+            state = game.then(state, {ask.seat: ("cooperate", "defect") for ask in due})
+            await player.observe(game.view(state, 0))
+        return [(one.action, one.attempts, one.details, *map(shown, one.calls)) for one in found]
+
+    assert asyncio.run(answers(True)) == asyncio.run(answers(False))
 
 
 REPLIES = [

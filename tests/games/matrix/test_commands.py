@@ -80,37 +80,3 @@ def test_options_that_do_not_fit(tomeval, log, more, message) -> None:
     code, _, errors = tomeval("import", log, *HOW, *more)
     assert code == 2
     assert message in errors
-
-
-@pytest.mark.slow
-def test_every_verb_reads_an_imported_run(tomeval, log, tmp_path) -> None:
-    run = tmp_path / "run"
-    code, out, errors = tomeval("import", log, *HOW, "--out", run)
-    assert (code, out.strip()) == (0, str(run))
-    assert "games.csv: 24 matches, 72 steps, 8 cells" in errors
-    code, out, errors = tomeval("table", run, "--format", "json")
-    assert code == 0
-    assert "ΔFunctional and foresight cannot be computed" in errors
-    row = next(row for row in json.loads(out) if row["partners"] == "unknown")
-    assert row["delta_functional_per_step"] is None
-    assert row["hindsight_constant_regret_per_step"] is not None
-    code, out, _ = tomeval("transcript", run, "--cell", 1, "--episode", 0)
-    assert code == 0
-    assert "Ann, IPD, canonical, unknown; episode 0 against unknown" in out
-    assert "predicted nothing (not asked)" in out
-    for command in (
-        ("status",),
-        ("table", "--interval", "t", "--reference", "stationary"),
-        ("compare", "--by", "condition"),
-        ("compare", "--by", "subject"),
-        ("plot", "--out", tmp_path / "figures", "--format", "svg", "--all"),
-        ("report", "--out", tmp_path / "report.html"),
-        ("export", "--what", "episodes", "--format", "csv"),
-        ("export", "--what", "steps", "--format", "jsonl"),
-        ("export", "--what", "answers", "--format", "csv"),
-        ("export", "--format", "hub", "--set", "repo=a/b", "--out", tmp_path / "hub"),
-    ):
-        verb, *options = command
-        code, out, errors = tomeval(verb, run, *options)
-        assert code == 0, (command, errors)
-        assert out

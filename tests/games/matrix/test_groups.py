@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from attacks.commands import call
-from support import ROOT, scripts
+from support import scripts
 
 import tomeval
 from tomeval.models.base import ScoreRequest
-from tomeval.runs.analyses import analyses_of, known_tables
-from tomeval.runs.domain import get_domain
+from tomeval.runs.analyses import analyses_of
 from tomeval.runs.results import Run
 
 SUBJECTS = [
@@ -71,19 +68,3 @@ def test_tables_of_all_measures_leave_gaps(folder) -> None:
         there = {row["subject"] for row in rows if np.isfinite(row[name])}
         known = {row["subject"] for row in rows if np.isfinite(row[f"{name}_ci95_low"])}
         assert known <= there < {row["subject"] for row in rows}
-
-
-def test_a_table_without_data_says_what_it_needs_and_where_that_is_written(tmp_path) -> None:
-    path = tmp_path / "plain"
-    tomeval.run(
-        {"games": "RPS", "partners": "always(0)", "subjects": "random", "horizon": 2}, path
-    ).close()
-    known = known_tables(get_domain("matrix"))
-    for name in [name for name, table in known.items() if table.needs]:
-        done = call("table", path, "--what", name)
-        assert (done.code, done.crash) == (2, "")
-        said = " ".join(done.errors.split())
-        assert f"--what {name}: " in said
-        needs, page, heading = re.search(r'which needs (.+): (docs/\S+), "(.+)"', said).groups()
-        assert needs
-        assert (ROOT / page).read_text(encoding="utf-8").startswith(f"# {heading}\n")

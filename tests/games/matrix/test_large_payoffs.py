@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, episodes_of, make_game, random_partner, setup_of
 
+from tomeval.games.matrix.batch import simulate
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.optima import (
     best_response,
@@ -18,7 +19,6 @@ from tomeval.games.matrix.optima import (
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.planned import planned_regret
-from tomeval.games.matrix.play import play_episode
 from tomeval.games.matrix.responses import stationary_reward
 
 LONG = 10_000
@@ -43,7 +43,8 @@ def regret_of(kind: str, game, partner, horizon: int) -> float:
 
 def subject_steps(kind: str, game, partner, horizon: int):
     partners = PartnerSet("one", (partner,))
-    return play_episode(setup_of(kind, {}, game, partners, horizon, 1), 0)
+    [steps] = simulate(setup_of(kind, {}, game, partners, horizon, 1), 0, 1)
+    return steps
 
 
 @pytest.mark.parametrize("spec", ["always(0)", "tit_for_tat", "uniform_random", "switcher"])

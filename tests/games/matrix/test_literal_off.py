@@ -1,6 +1,5 @@
 """``literal = false``: the probe is left out, and everything functional stays exactly as it was."""
 
-import json
 import math
 
 import numpy as np
@@ -14,10 +13,6 @@ from tomeval.core.outcomes import NOT_ASKED
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.play.runner import run_experiment
-from tomeval.plots import draw
-from tomeval.report import write_report
-from tomeval.report.exporting import export as export_any
-from tomeval.report.transcripts import transcript_lines
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.measures import SCORE_PARTS, SCORES
 from tomeval.runs.results import Run
@@ -126,25 +121,6 @@ def test_a_table_has_no_value_never_zero(known, tmp_path):
         assert np.isnan(found.difference[:, found.levels.index("off"), place]).all()
         regret = found.metrics.index("delta_functional_per_step")
         assert (found.difference[:, found.levels.index("off"), regret] == 0).all()
-
-
-@pytest.mark.parametrize("subjects", [(OFF,), (ON, OFF)], ids=["none asked", "some asked"])
-def test_whatever_shows_a_run_copes(known, tmp_path, subjects):
-    run_experiment(experiment(*subjects), tmp_path / "run")
-    with Run(tmp_path / "run") as run:
-        drawn = {drawing.name for drawing in draw(run, every=True)}
-        assert ("tom" in drawn) == (len(subjects) > 1)
-        assert {"regret", "forest"} <= drawn
-        number = len(subjects) - 1
-        lines = "\n".join(transcript_lines(run, number, 0))
-        assert "predicted nothing (not asked)" in lines
-        write_report(run, tmp_path / "report.html")
-        for what in ("steps", "episodes", "answers", "cells"):
-            for path in export_any(run, "jsonl", what, tmp_path / what, {}):
-                rows = path.read_text().splitlines()
-                assert all(json.loads(row, parse_constant=pytest.fail) for row in rows)
-    if len(subjects) == 1:
-        assert run.headline == ("delta_functional_per_step",)
 
 
 def test_a_prediction_that_was_lost_is_damage_not_absence(known, tmp_path):

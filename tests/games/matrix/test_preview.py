@@ -1,7 +1,7 @@
 """`tomeval prompt`: exactly what a model would read."""
 
 import pytest
-from known import Known, make_setup, play
+from known import PAIRS, Known, make_setup, play
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.domain import MATRIX
@@ -9,7 +9,6 @@ from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.shown import asked
 from tomeval.play.preview import preview
-from tomeval.strategies import all_strategies
 from tomeval.strategies.asking import flatten
 
 
@@ -25,7 +24,7 @@ def test_is_what_a_run_asks():
     """Where nothing that a model wrote is shown, the preview has the prompts of a real episode."""
     game = get_game("IPD")
     partners = get_partner_set("tit_for_tat", game)
-    for strategy in all_strategies():
+    for strategy in PAIRS:
         script = Known(game, game.label_set("neutral"), predict=lambda step, text: 0)
         setup = make_setup(game, partners, strategy, 5, "neutral", conditional=True)
         play(setup, script)

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from documents import draw_documents  # noqa: E402
-from encoding import encode  # noqa: E402
+from encoding import encode, pack, thin  # noqa: E402
 from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play, draw_simple_plays  # noqa: E402
 
 from tomeval.games.matrix.games import GAMES, NONSENSE  # noqa: E402
@@ -37,6 +37,19 @@ def test_what_is_held_out_never_appears() -> None:
         assert play.labels.name != HELD_OUT_LABELS
         words = {name.casefold() for name in play.labels.own + play.labels.partner}
         assert not words & {name.casefold() for name in NONSENSE}
+
+
+def test_own_play_of_the_main_variant_earns_no_more_than_chance() -> None:
+    """Over uniformly drawn roles, play that ignores the payoffs earns their mean."""
+    earned, expected = [], []
+    for play in plays("varied", 600):
+        if len(play.partner.emissions) == 1:  # partners that do not react
+            worth = play.game.own @ play.partner.emissions[0]
+            earned.append(np.mean([worth[joint.own] for joint in play.joints]) - worth.mean())
+            expected.append(worth.std())
+    error = np.std(earned) / np.sqrt(len(earned))
+    assert abs(np.mean(earned)) < 4 * error
+    assert np.mean(expected) > 10 * error  # a best responder would stand out
 
 
 def test_the_rational_variant_is_taught_the_exact_best_response() -> None:
@@ -82,3 +95,27 @@ def test_a_branch_is_the_prompt_that_the_model_reads(pocket) -> None:
                     assert tokens[: len(ids)] == ids
                 checked += 1
     assert checked > 100
+
+
+def test_tree_masked_losses_are_those_of_whole_prompts(pocket) -> None:
+    """A forward over a document with branches gives what every branch alone would give."""
+    rng = np.random.default_rng(1)
+    documents = [d for _ in range(3) for d in draw_documents(rng, 5, own_play="best")]
+    encoded = [encode(thin(d, 200, pocket.tokenizer, rng), pocket.tokenizer) for d in documents]
+    model = pocket.model
+    for row in pack(encoded, 900):
+        ids = torch.from_numpy(row.join("ids"))[None]
+        mask = torch.from_numpy(row.mask(row.length))[None, None]
+        positions = torch.from_numpy(row.join("positions"))[None]
+        with torch.no_grad():
+            together = model(input_ids=ids, attention_mask=mask, position_ids=positions).logits[0]
+        at = 0
+        for one in row.documents:
+            for begin in sorted(set(one.begins)):
+                inside = np.flatnonzero(one.begins == begin)
+                sees = int(one.sees_root[begin]) if begin < len(one.ids) else 0
+                tokens = torch.from_numpy(np.concatenate([one.ids[:sees], one.ids[inside]]))
+                with torch.no_grad():
+                    alone = model(input_ids=tokens[None]).logits[0, sees:]
+                torch.testing.assert_close(together[at + inside], alone, atol=2e-4, rtol=1e-4)
+            at += len(one.ids)

@@ -107,7 +107,7 @@ def test_reuse_gives_what_plain_encoding_gives(models, family, seed, memory):
     assert isinstance(model.engine.reader, Prefixes)  # after its trial
     engine, whole = engines(model, memory)
     play = Play(random.Random(seed), model.model.config.get_text_config().vocab_size)
-    for _ in range(3):
+    for _ in range(5):
         play.grow()
         queries = [play.query(name) for name in play.some()]
         for mine, other in zip(engine.score(queries), whole.score(queries), strict=True):

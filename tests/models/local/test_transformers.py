@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -151,6 +152,12 @@ def test_a_draw_does_not_depend_on_its_batch(models, family):
     assert mixed[-1].text == together[1].text
 
 
+def test_stop_texts_are_refused(models):
+    request = GenerateRequest(prompts(1)[0], Sampling(stop=("never",)), seed=9)
+    with pytest.raises(TomevalError, match="local models take no stop texts"):
+        models().generate_batch([request])
+
+
 def test_all_end_tokens_of_the_model_end_a_reply(tmp_path):
     folder = make_model(tmp_path, "llama", "chatml")
     config = hf.GenerationConfig.from_pretrained(folder)
@@ -180,6 +187,13 @@ def test_generation_ends_at_the_context(models, monkeypatch):
 # --- loading -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("library", ["torch", "transformers"])
+def test_a_missing_library_names_the_extra(monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(TomevalError, match=rf"{library}.*tomeval\[local\]"):
+        TransformersModel("./anything")
+
+
 @pytest.mark.parametrize("path", ["./no-such-folder", "/no/such", "a/b/c"])
 def test_a_missing_folder_is_a_clear_error(path):
     with pytest.raises(TomevalError, match="no such folder"):
@@ -197,6 +211,13 @@ def test_a_folder_without_a_model_and_an_unknown_dtype_are_clear_errors(tmp_path
     folder = models().name.removeprefix("hf:")
     with pytest.raises(TomevalError, match=r"dtype: Input should be 'auto'.*, is 'float31'"):
         TransformersModel(folder, dtype="float31")
+
+
+def test_a_damaged_weights_file_is_a_clear_error(tmp_path):
+    folder = make_model(tmp_path)
+    (folder / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(TomevalError, match="cannot be loaded"):
+        TransformersModel(str(folder))
 
 
 def test_the_revision_of_a_folder_follows_its_files(tmp_path):

@@ -150,6 +150,12 @@ def test_models_of_other_builds_are_read_whole(build, name, caplog):
     check(model, (9, 14, 25))
 
 
+def test_usual_models_keep_their_cache():
+    for family in ("llama", "gpt2", "gemma3"):
+        engine = opened(llama(family)).engine
+        assert (engine.whole.cached, engine.switch) == (True, math.inf)
+
+
 def test_a_mask_for_each_head_takes_branches():
     model = opened(hf.DogeConfig(**{k: v for k, v in vars(llama()).items() if k in _SIZES}))
     assert isinstance(model.engine.reader, Prefixes)

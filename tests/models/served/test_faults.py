@@ -136,8 +136,8 @@ def test_a_fault_later_on_is_an_error_of_its_request(fault, clock):
         serving(lambda: next(answers)) as server,
         pytest.raises(Stopped if fault.stops else BackendError, match=fault.error),
     ):
-        with_model(server, ask, retry_budget=60)
-    assert clock.at - 1_000 <= 60
+        with_model(server, ask)
+    assert clock.at - 1_000 <= 600
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.passes], ids=lambda f: f.name)
@@ -172,9 +172,9 @@ def test_waits_grow_and_end_with_the_retry_budget(clock):
         serving(lambda: next(answers)) as server,
         pytest.raises(BackendError, match=r"no reply within \d+ s; last: HTTP 503"),
     ):
-        with_model(server, ask, retry_budget=60)
+        with_model(server, ask, retry_budget=100)
     assert 2 * clock.slept[0] < clock.slept[3] <= 8
-    assert 45 < sum(clock.slept) <= 60
+    assert 80 < sum(clock.slept) <= 100
     assert len(server.asked) == 2 + 1 + len(clock.slept)
 
 

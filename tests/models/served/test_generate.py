@@ -16,6 +16,7 @@ from tomeval.models.base import (
     Prompt,
     Sampling,
     ScoreRequest,
+    Usage,
 )
 from tomeval.models.served.model import OpenAIModel
 from tomeval.models.served.options import Budget, BudgetExceeded, OpenAIOptions
@@ -84,6 +85,15 @@ def test_requests_are_in_the_words_of_each_server_and_recorded(flavour, options,
     recorded = {name: reply.details.get(name) for name in ("prefill", "instead")}
     left_out = {"prefill": "omitted", "instead": "J or F only."}
     assert recorded == (left_out if fields is LEFT_OUT else dict.fromkeys(left_out))
+
+
+def test_a_reply_carries_its_usage_and_where_it_came_from():
+    with FakeServer() as server:
+        reply = generate(server)
+    # <s><system> 9 bytes </s><user> 5 bytes </s><assistant>
+    assert reply.usage == Usage(prompt=20, completion=3, cached=2)
+    assert reply.details["fingerprint"] == "fp_toy"
+    assert reply.details["route"] == "chat/completions"
 
 
 def test_long_seeds_fit_every_server_and_stay_different():
@@ -246,6 +256,11 @@ def test_thinking_leaves_room_for_the_prompt_and_its_answer(answer, room):
             assert most == answer + room
         _, by_hand = with_model(server, lambda model: _both(model, asked), thinking_budget=2048)
         assert by_hand.details["sent"]["max_tokens"] == answer + 2048
+
+
+def test_the_cap_on_tokens_counts_the_room_for_thinking():
+    with FakeServer() as server, pytest.raises(BudgetExceeded, match=r"may take 50[0-9][0-9]"):
+        generate(server, request(max_tokens=9), thinking_budget=5000, budget=Budget(None, 2000))
 
 
 CHOICES = ("Final answer: J", "Final answer: F")

@@ -15,7 +15,7 @@ from tomeval.models.base import (
     Unusable,
 )
 from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.options import OpenAIOptions
+from tomeval.models.served.options import Budget, OpenAIOptions
 from tomeval.models.served.replies import check_logprobs, match, read_entries
 
 CHAT = Prompt((Message("user", "Play."),))
@@ -143,6 +143,14 @@ def test_wrong_log_probs_are_refused_and_each_way_is_named(tokenizer, lie):
     assert f"openai:toy@{server.url}: labels cannot be scored: leave LM" in str(raised.value)
 
 
+@pytest.mark.parametrize("flavour", ["llama.cpp", "old_vllm", "base_vllm", "text"])
+def test_missing_log_probs_are_refused_on_every_route(flavour):
+    with FakeServer(flavour) as server:
+        server.lie = "missing"
+        with pytest.raises(TomevalError, match="labels cannot be scored"):
+            score(server, tokenizer=True)
+
+
 def test_scoring_must_be_there_where_it_is_required_and_started():
     with (
         FakeServer("plain") as server,
@@ -164,6 +172,20 @@ def test_a_crash_on_log_probs_leads_to_the_next_route(clock):
 
         server.post = crash
         assert score(server, tokenizer=True).method == "echo"
+
+
+def test_a_prefill_that_the_server_cannot_continue_is_an_error():
+    with FakeServer("openai") as server, pytest.raises(TomevalError, match="prefill"):
+        score(server, prompt=BEGUN)
+
+
+def test_scoring_calls_count():
+    budget = Budget()
+    with FakeServer("old_vllm") as server:
+        score(server, tokenizer=True, budget=budget)
+        run = [path for path, _ in server.requests if path.endswith("completions")]
+    assert budget.calls == len(run)
+    assert budget.tokens > 0
 
 
 def test_two_numbers_that_tie_are_no_fault_and_three_are():

@@ -100,9 +100,3 @@ def test_a_prompt_beyond_its_context_is_said_to_be_that(served):
             await model.score(ScoreRequest(prompt, ("J", "F")))
 
     with_model(served, ask)
-
-
-# --- whole runs -----------------------------------------------------------------------------------
-
-# Greedy, because a seed means something else to every program; each answer is asked for once.
-_SUBJECT = {"temperature": 0.0, "max_attempts": 1, "max_tokens": 24}
