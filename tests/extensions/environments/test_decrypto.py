@@ -60,7 +60,7 @@ def test_the_sums_are_those_of_the_run(tmp_path, seat, others) -> None:
         played = cell.played
         turns = cell.totals("turns_per_game").values
         value = (played.bob == played.code) & (played.eve != played.code)
-        earned = {"payoff": played.eve == played.code if seat == "interceptor" else value}
+        earned = {"payoff": value * (-1.0 if seat == "interceptor" else 1.0)}
         if seat == "encoder":
             earned |= {"regret": value - played.best}
             earned |= {"literal": played.predicted["eve"] == played.eve}

@@ -205,7 +205,10 @@ def test_context_advice_and_answer_are_those_of_the_strategy() -> None:
         ({"game": "blotto", "partner": "uniform", "reward": "advantage"}, "unknown reward"),
         ({"game": "codenames", "partner": "random"}, "no values are known in codenames"),
         (DECRYPTO | {"seat": "alice"}, "unknown seat 'alice'.*encoder"),
-        (DECRYPTO | {"partner": "random"}, "the best turn is not known with random, random"),
+        (
+            DECRYPTO | {"partner": "random"},
+            "no values are known in Decrypto as Alice with random, random",
+        ),
         (DECRYPTO | {"partner": ["minilm"] * 3}, "decoder and interceptor"),
         ({"seat": "encoder"}, "seat: not for IPD"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -13,27 +13,28 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.named_games import is_game
+from tomeval.games.game import COUNTED
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.optima import Plan, known_best_response, reference_rewards
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.responses import gains
+from tomeval.games.played import Decision, PlayedGame
+from tomeval.games.solver import exactly
 from tomeval.models.base import Model
 from tomeval.runs.experiment import make_experiment
 
 PLAYER = "player"
 Earned = Iterator[tuple[str, float]]
+Lost = Callable[[int, Sequence[Decision]], Iterable[float]]
 Data = dict[str, Any]
 
 
-class Playing(NamedTuple):
-    """An episode under way: what plays it, and what it earned since the last call, by reward.
+Playing = tuple[Coroutine[Any, Any, Any], Callable[[bool], Earned]]
+"""An episode under way: what plays it, and what it earned since the last call, by reward.
 
-    The coroutine stops at every question to the model, and returns what has a `status`. `earned` is
-    told whether the episode is over.
-    """
-
-    coroutine: Coroutine[Any, Any, Any]
-    earned: Callable[[bool], Earned]
+The coroutine stops at every question to the model, and returns what has a `status`. The other is
+told whether the episode is over.
+"""
 
 
 class Task(NamedTuple):
@@ -87,7 +88,6 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
     """Return the task of a matrix game; rounds that are over pay."""
     from tomeval.games.matrix.play import play_episode_async
     from tomeval.games.matrix.steps import as_record
-    from tomeval.games.played import PlayedGame
 
     _check(weights, "payoff", "regret", "advantage", "literal")
     subject = {"name": PLAYER, "kind": "llm", "literal": "literal" in weights, **player}
@@ -124,7 +124,7 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
                 yield "literal", float(predicted == theirs)
 
         coroutine = play_episode_async(setup, episode, model, on_step, played=played)
-        return Playing(coroutine, earned)
+        return coroutine, earned
 
     return Task(f"{rules.name}, {setup.partners.name}, T = {horizon}", weights, begin)
 
@@ -157,12 +157,6 @@ def advantages(
 
 
 def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
-    """Return the task of a game of the arena; all but regret is paid at its end."""
-    from tomeval.games.arena.cells import SUBJECT
-    from tomeval.games.play import SUBJECT_SLOT, play_game
-    from tomeval.games.played import PlayedGame
-
-    _check(weights, "payoff", "regret", "literal")
     named = _others(partner, lambda kind: {"kind": kind})
     names = [name for name, _ in named]
     others = [names] if len(names) > 1 else names[0]
@@ -178,98 +172,86 @@ def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> 
             "values": "regret" in weights,
         }
     )
-    kinds = ", ".join(one.kind for one in cell.players[1:])
-    if "regret" in weights and cell.solver(0) is None:
-        raise TomevalError(
-            f"reward 'regret': no values are known in {cell.table.name} against {kinds}; "
-            "choose 'payoff'"
-        )
-
-    def begin(episode: int, model: Model) -> Playing:
-        table = cell.new_table(episode, {SUBJECT: model}, lambda: None)
-        table.side_by_side = False  # nothing but the subject waits
-        deal, seats = cell.seated(episode)
-        played, paid = PlayedGame(episode, deal, seats), [0]
-
-        def earned(over: bool) -> Earned:
-            for decision in played.decisions[paid[0] :] if "regret" in weights else ():
-                if decision.slot == SUBJECT_SLOT and decision.verdict in ("valid", "default"):
-                    yield "regret", -_regret(decision)
-            paid[0] = len(played.decisions)
-            if over and played.rewards:
-                yield "payoff", float(played.rewards[seats[SUBJECT_SLOT]])
-                probed = [one.hit for decision in played.decisions for one in decision.probed]
-                yield "literal", float(sum(hit for hit in probed if hit is not None))
-
-        return Playing(play_game(table, episode, deal, played), earned)
-
-    return Task(f"{cell.table.name}, {kinds}", weights, begin)
-
-
-def _regret(decision: Any) -> float:
-    """Return V* - Q* of what counted as a decision, drawn at random or not."""
-    regret = None if decision.worth is None else decision.worth.counted
-    if regret is None or not regret.exact:
-        raise TomevalError(
-            f"reward 'regret': the value of a decision of kind {decision.kind!r} is not known "
-            "exactly against these players; choose 'payoff'"
-        )
-    return float(regret.low)
+    return _game(cell.table.name, cell, 0, weights, lambda _, decisions: map(_lost, decisions))
 
 
 def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
-    """Return the task of a seat of Decrypto; turns that are over pay."""
     from tomeval.games.decrypto.players import table_from_spec
     from tomeval.games.decrypto.seats import NAMES, ROLES
-    from tomeval.games.game import COUNTED
-    from tomeval.games.play import play_game
-    from tomeval.games.played import PlayedGame
 
     seat = data.pop("seat", "encoder")
     if seat not in ROLES:
         raise unknown("seat", seat, ROLES)
-    _check(weights, "payoff", *(("regret", "literal") if seat == "encoder" else ()))
+    if seat != "encoder" and "literal" in weights:
+        raise TomevalError(f"reward 'literal': the {seat} is asked for no predictions")
     roles = [role for role in ROLES if role != seat]
     named = _others(partner, table_from_spec)
-    if len(named) not in (1, 2):
-        raise TomevalError(f"partner: give 2 ({' and '.join(roles)}) or 1, not {len(named)}")
-    names = [name for name, _ in named] * (3 - len(named))
+    names = [name for name, _ in named]
+    if len(names) not in (1, 2):
+        raise TomevalError(f"partner: give 2 ({' and '.join(roles)}) or 1, not {len(names)}")
     cell = _cell(
         {
             **data,
             "domain": "decrypto",
             "players": {PLAYER: player, **dict(named)},
-            "pairings": [{seat: PLAYER, **dict(zip(roles, names, strict=True))}],
+            "pairings": [{seat: PLAYER, **dict(zip(roles, names * 2, strict=False))}],
             "probes": {"eve": "literal" in weights},
             "best_turn": "regret" in weights,
         }
     )
-    others = ", ".join(cell.names[ROLES.index(role)] for role in roles)
+
+    def lost(episode: int, decisions: Sequence[Decision]) -> Iterator[float]:
+        decided = [one for one in decisions if one.verdict in COUNTED]
+        turns = (decided[at::3] for at in range(3))
+        for code, alice, bob, eve in zip(cell.deal(episode)[0].codes, *turns, strict=False):
+            yield alice.worth.best.low - float(bob.action == code != eve.action)
+
+    return _game(f"Decrypto as {NAMES[seat]}", cell, ROLES.index(seat), weights, lost)
+
+
+def _lost(decision: Decision) -> float:
+    """Return V* - Q* of what counted as a decision, drawn at random or not."""
+    if decision.slot or decision.verdict not in COUNTED:
+        return 0.0
+    regret = None if decision.worth is None else exactly(decision.worth.counted)
+    if regret is None:
+        raise TomevalError(
+            f"reward 'regret': the value of a decision of kind {decision.kind!r} is not known "
+            "exactly against these players; choose 'payoff'"
+        )
+    return regret
+
+
+def _game(title: str, cell: Any, slot: int, weights: Data, lost: Lost) -> Task:
+    """Return the task of a player of the arena or of Decrypto; all but regret is paid at the end.
+
+    `lost` tells of an episode and its decisions so far what they cost.
+    """
+    from tomeval.games.play import play_game
+
+    _check(weights, "payoff", "regret", "literal")
+    others = ", ".join(name for at, name in enumerate(cell.names) if at != slot)
     if "regret" in weights and cell.solver(0) is None:
         raise TomevalError(
-            f"reward 'regret': the best turn is not known with {others}, only with two embeddings "
-            "as listeners; choose 'payoff'"
+            f"reward 'regret': no values are known in {title} with {others}; choose 'payoff'"
         )
 
     def begin(episode: int, model: Model) -> Playing:
-        table = cell.new_table(episode, {seat: model}, lambda: None)
-        table.side_by_side = False  # nothing but the trained seat waits
-        codes = cell.deal(episode)[0].codes
-        played, paid = PlayedGame(episode, episode, (0, 1, 2)), [0]
+        table = cell.new_table(episode, {cell.slots[slot]: model}, lambda: None)
+        table.side_by_side = False  # nothing but the player waits
+        deal, seats = cell.seated(episode)
+        played, paid = PlayedGame(episode, deal, seats), [0]
 
         def earned(over: bool) -> Earned:
-            decided = [one for one in played.decisions if one.verdict in COUNTED]
-            for at in range(paid[0], len(decided) // 3):
-                (alice, bob, eve), code = decided[3 * at : 3 * at + 3], codes[at]
-                paid[0] += 1
-                caught = eve.action == code
-                value = float(bob.action == code and not caught)
-                yield "payoff", float(caught) if seat == "interceptor" else value
-                if alice.worth is not None and alice.worth.best is not None:
-                    yield "regret", value - alice.worth.best.low
-                right = sum(one.answer.action == eve.action for one in alice.probed)
-                yield "literal", float(right)
+            if "regret" in weights:
+                costs = list(lost(episode, played.decisions))
+                yield "regret", -sum(costs[paid[0] :])
+                paid[0] = len(costs)
+            if over and played.rewards:
+                yield "payoff", float(played.rewards[seats[slot]])
+                mine = [one for one in played.decisions if one.slot == slot]
+                yield "literal", float(sum(one.hit or 0 for row in mine for one in row.probed))
 
-        return Playing(play_game(table, episode, episode, played), earned)
+        return play_game(table, episode, deal, played), earned
 
-    return Task(f"Decrypto as {NAMES[seat]}, with {others}", weights, begin)
+    return Task(f"{title}, {others}", weights, begin)
