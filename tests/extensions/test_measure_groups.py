@@ -39,8 +39,6 @@ def test_runs_without_its_data_have_none_of_it(plain, name) -> None:
     [
         ("believer", {"accuracy": 1.5}, "believer: accuracy must be a number from 0 to 1, is 1.5"),
         ("believer", {"use": "ratonal"}, r"believer: .* \(did you mean 'rational'\?\)"),
-        ("tom_order", {"order": 4}, "tom_order: order must be a whole number from 0 to 3, is 4"),
-        ("tom_order", {"rationality": -1}, "rationality must be a number of at least 0, is -1"),
     ],
 )
 def test_bad_options_of_known_players_are_named_before_anything_is_played(kind, options, said):

@@ -87,8 +87,7 @@ EXTENSIONS = {
         runs={f"known_{name}": f"{_HERE}.known:known_{name}" for name in _KNOWN},
     ),
     "levels": Extension(
-        "players of levels of recursion in Decrypto, and of orders of theory of mind",
-        subjects={"tom_order": f"{_HERE}.levels.player:TomOrder"},
+        "players of levels of recursion in Decrypto",
         players={"decrypto rsa": f"{_HERE}.levels.seats:RSA"},
     ),
     "loggers": Extension(
