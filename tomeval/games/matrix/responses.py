@@ -163,44 +163,6 @@ def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
     return cost
 
 
-def expected_response_cost(
-    game: MatrixGame, probs: NDArray[np.float64], actual: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the regret of one step of a player who maximises its payoff expected under a forecast.
-
-    Parameters
-    ----------
-    probs : ndarray, shape (N, m)
-        The stated probabilities of the partner's actions.
-    actual : ndarray of int, shape (N,)
-        What the partner played.
-
-    Returns
-    -------
-    ndarray, shape (N,)
-        ``max_a r(a, b) - r(a*, b)`` with b the actual action and a* the action of the greatest
-        ``sum_b p(b) r(a, b)``; tied actions count by their mean. In payoff units, at least 0. For a
-        forecast that is sure of one action it is `misjudgement_cost` under ``best_response``.
-
-    Examples
-    --------
-    40 % Rock, 22 % Paper, 38 % Scissors: the likeliest move is Rock, which Paper beats, but Rock
-    earns most in expectation. Against Scissors it loses nothing, and Paper would lose 2.
-
-    >>> from tomeval.games.matrix.games import get_game
-    >>> rps = get_game("RPS")
-    >>> expected_response_cost(rps, np.array([[0.40, 0.22, 0.38]] * 3), np.arange(3)).tolist()
-    [1.0, 2.0, 0.0]
-    >>> misjudgement_cost(rps, "best_response")[0].tolist()
-    [0.0, 1.0, 2.0]
-    """
-    worth = probs @ gains(game).T
-    best = worth >= worth.max(axis=1, keepdims=True) - payoff_rounding(game)  # but for rounding
-    lost = stepwise_regret(game)[:, actual].T
-    cost: NDArray[np.float64] = (best * lost).sum(axis=1) / best.sum(axis=1)
-    return cost
-
-
 @lru_cache(maxsize=256)
 def rational_responses(game: MatrixGame, accuracy: float) -> NDArray[np.bool_]:
     """Return what a rational believer plays: its best actions by statement, shape (n, m).
