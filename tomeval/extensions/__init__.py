@@ -40,7 +40,6 @@ _PLANTED = Analysis(
 _PROBABILISTIC = Analysis(
     measures=f"{_HERE}.probabilistic.measures:MEASURES",
     tables=f"{_HERE}.probabilistic.tables:TABLES",
-    figures={"probabilistic": f"{_HERE}.probabilistic.tables:probabilistic"},
     present=f"{_DATA}:has_probabilities",
     read=f"{_HERE}.probabilistic.measures:read_stated",
 )
