@@ -228,8 +228,8 @@ def test_a_repeated_hint_is_only_barred_by_the_rule() -> None:
     [
         ({"level": 3}, "level must be 0, 1 or 2"),
         ({"level": [0.5, 0.6, 0.0]}, "add up to 1"),
-        ({"level": [2.0, -1.0, 0.0]}, "each share must be a number of at least 0"),
-        ({"alpha": -1}, "alpha must be a number of at least 0"),
+        ({"level": [2.0, -1.0, 0.0]}, "must be numbers of at least 0"),
+        ({"alpha": -1}, "level and alpha must be numbers of at least 0"),
     ],
 )
 def test_options_out_of_range(options, says) -> None:
