@@ -43,16 +43,15 @@ def best_responses(game: MatrixGame) -> NDArray[np.bool_]:
 
 
 MOST_ORDER = 3
-"""The highest order of theory of mind that partners, players and placements know."""
+"""The highest order of theory of mind that partners know."""
 
 
-def order_expects(game: MatrixGame, order: int) -> NDArray[np.int64]:
-    """Return what a player of a theory-of-mind order expects of the partner, by a last action.
+def order_replies(game: MatrixGame, order: int) -> NDArray[np.int64]:
+    """Return what a player of a theory-of-mind order plays, by a last action.
 
     The subject is the player. Order 0 expects the partner's last action again, and order k that the
-    partner is of order k - 1: that it plays its best reply, the lowest index where several tie, to
-    what that order expects. So even orders look at the partner's last action, odd ones at the
-    player's own.
+    partner is of order k - 1; each plays its best reply to that, the lowest index where several
+    tie. So even orders look at the partner's last action, odd ones at the player's own.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ def order_expects(game: MatrixGame, order: int) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (m,) for even orders, (n,) for odd ones
-        The partner's action, by the index of the last action that the order looks at.
+        The player's action, by the index of the last action that the order looks at.
 
     Notes
     -----
@@ -71,29 +70,12 @@ def order_expects(game: MatrixGame, order: int) -> NDArray[np.int64]:
 
     Examples
     --------
-    In rock, paper, scissors order 1 expects the move that beats its own last one.
-
-    >>> from tomeval.games.matrix.games import get_game
-    >>> [order_expects(get_game("RPS"), order).tolist() for order in range(4)]
-    [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]]
-    """
-    if order == 0:
-        return np.arange(game.m)
-    return order_replies(mirrored(game), order - 1)
-
-
-def order_replies(game: MatrixGame, order: int) -> NDArray[np.int64]:
-    """Return the best replies to `order_expects`, by the same last action: the subject's actions.
-
-    The lowest index where several tie.
-
-    Examples
-    --------
     >>> from tomeval.games.matrix.games import get_game
     >>> [order_replies(get_game("RPS"), order).tolist() for order in range(4)]
     [[1, 2, 0], [2, 0, 1], [0, 1, 2], [1, 2, 0]]
     """
-    replies: NDArray[np.int64] = game.own.argmax(axis=0)[order_expects(game, order)]
+    expected = order_replies(mirrored(game), order - 1) if order else np.arange(game.m)
+    replies: NDArray[np.int64] = game.own.argmax(axis=0)[expected]
     return replies
 
 
