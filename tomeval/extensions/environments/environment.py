@@ -163,7 +163,6 @@ def environment(
     labels: str | None = None,
     on_invalid: str = "random",
     rules: Mapping[str, Any] | None = None,
-    seat: str | None = None,
     **options: Any,
 ) -> TextEnvironment:
     """Return a game against known partners as an environment to train a model in.
@@ -174,17 +173,15 @@ def environment(
     Parameters
     ----------
     game : str
-        A matrix game (a name or a TOML file), ``decrypto``, or a game of the arena.
+        A matrix game (a name or a TOML file), or a game of the arena.
     partner : str, mapping or sequence of str
         In matrix games a partner or a set of partners, as experiments name them, of which every
-        episode draws one. In the arena a scripted player, in all other seats, or one for each; in
-        Decrypto an embedding such as ``minilm``, or another player, likewise.
+        episode draws one. In the arena a scripted player, in all other seats, or one for each.
     reward : str or mapping
         A name, or names with weights. ``payoff``; ``regret``, what is lost against the optimum, at
         most 0 in expectation; ``advantage``, in matrix games only: Q* - V* of every decision;
         ``literal``, 1 for a right prediction; ``format``, -1 for every reply that cannot be read.
-        In the arena and Decrypto ``regret`` is Q* - V* of every decision, and the others are paid
-        at the end of a game; in Decrypto only the encoder has regret and predictions.
+        In the arena ``regret`` is Q* - V* of every decision, the others are paid at the end.
     horizon, labels : int, str, optional
         Of matrix games: steps of an episode, by default 100, and a label set.
     seed : int
@@ -195,9 +192,7 @@ def environment(
         What follows a reply that cannot be read, as in experiments. ``random``: a random legal
         action counts and earns what it earns. ``void`` would end the losses of a bad episode.
     rules : mapping, optional
-        Of a game of the arena its parameters, and ``preset``; of Decrypto the table ``rules``.
-    seat : str, optional
-        In Decrypto who is trained: ``encoder`` (default), ``decoder`` or ``interceptor``.
+        Of a game of the arena its parameters, and ``preset``.
     **options
         Of a language-model player. By default ``max_attempts`` is 1.
 
@@ -222,7 +217,7 @@ def environment(
             "or 'CoT'"
         )
     player = {"model": _MODEL, "strategy": strategy, "max_attempts": 1, **options}
-    keys = {"horizon": horizon, "labels": labels, "rules": rules, "seat": seat}
+    keys = {"horizon": horizon, "labels": labels, "rules": rules}
     given = {name: value for name, value in keys.items() if value is not None}
     data = {"seed": seed, "on_invalid": on_invalid}
     weights = {reward: 1.0} if isinstance(reward, str) else dict(reward)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -25,7 +25,6 @@ from tomeval.runs.experiment import make_experiment
 
 PLAYER = "player"
 Earned = Iterator[tuple[str, float]]
-Lost = Callable[[int, Sequence[Decision]], Iterable[float]]
 Data = dict[str, Any]
 
 
@@ -47,13 +46,8 @@ class Task(NamedTuple):
 
 def task_of(game: str, partner: Any, weights: Data, player: Data, data: Data, given: Data) -> Task:
     """Return the task of a game; see `tomeval.environment`."""
-    keys: tuple[str, ...]
-    if game == "decrypto":
-        make, keys = _decrypto, ("rules", "seat")
-    elif is_game(game):
-        make, keys = _arena, ("rules",)
-    else:
-        make, keys = _matrix, ("horizon", "labels")
+    arena = is_game(game)
+    make, keys = (_arena, ("rules",)) if arena else (_matrix, ("horizon", "labels"))
     for name in given:
         if name not in keys:
             raise TomevalError(f"{name}: not for {game}, which has {' and '.join(keys)}")
@@ -73,15 +67,6 @@ def _check(weights: Mapping[str, Any], *known: str) -> None:
 def _cell(data: Data) -> Any:
     [cell] = make_experiment(data, where="environment").cells
     return cell
-
-
-def _others(partner: Any, table: Callable[[str], Data]) -> list[tuple[str, Data]]:
-    """Return who else plays: names, which their chance follows from, and tables of players."""
-    several = [partner] if isinstance(partner, str | Mapping) else list(partner)
-    return [
-        (one, table(one)) if isinstance(one, str) else (f"other {number}", dict(one))
-        for number, one in enumerate(several, 1)
-    ]
 
 
 def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
@@ -157,62 +142,60 @@ def advantages(
 
 
 def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
-    named = _others(partner, lambda kind: {"kind": kind})
-    names = [name for name, _ in named]
-    others = [names] if len(names) > 1 else names[0]
+    """Return the task of a game of the arena; all but regret is paid at its end."""
+    from tomeval.games.arena.cells import SUBJECT
+    from tomeval.games.play import SUBJECT_SLOT, play_game
+
+    _check(weights, "payoff", "regret", "literal")
+    several = [partner] if isinstance(partner, str) else list(partner)
     cell = _cell(
         {
             **{name: data[name] for name in ("seed", "on_invalid")},
             "domain": "arena",
             "games": {game: {"game": game, **data.get("rules", {})}},
-            "players": {PLAYER: player, **dict(named)},
-            "lineups": [{"game": game, "subject": PLAYER, "others": others}],
+            "players": {PLAYER: player, **{kind: {"kind": kind} for kind in several}},
+            "lineups": [
+                {
+                    "game": game,
+                    "subject": PLAYER,
+                    "others": [several] if len(several) > 1 else several[0],
+                }
+            ],
             "attempts": player["max_attempts"],
             "probes": "literal" in weights,
             "values": "regret" in weights,
         }
     )
-    return _game(cell.table.name, cell, 0, weights, lambda _, decisions: map(_lost, decisions))
+    others = ", ".join(cell.names[1:])
+    if "regret" in weights and cell.solver(0) is None:
+        raise TomevalError(
+            f"reward 'regret': no values are known in {cell.table.name} against {others}; "
+            "choose 'payoff'"
+        )
 
+    def begin(episode: int, model: Model) -> Playing:
+        table = cell.new_table(episode, {SUBJECT: model}, lambda: None)
+        table.side_by_side = False  # nothing but the player waits
+        deal, seats = cell.seated(episode)
+        played, paid = PlayedGame(episode, deal, seats), [0]
 
-def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
-    from tomeval.games.decrypto.players import table_from_spec
-    from tomeval.games.decrypto.seats import NAMES, ROLES
+        def earned(over: bool) -> Earned:
+            for decision in played.decisions[paid[0] :] if "regret" in weights else ():
+                if decision.slot == SUBJECT_SLOT and decision.verdict in COUNTED:
+                    yield "regret", -_lost(decision)
+            paid[0] = len(played.decisions)
+            if over and played.rewards:
+                yield "payoff", float(played.rewards[seats[SUBJECT_SLOT]])
+                probed = [one.hit for decision in played.decisions for one in decision.probed]
+                yield "literal", float(sum(hit or 0 for hit in probed))
 
-    seat = data.pop("seat", "encoder")
-    if seat not in ROLES:
-        raise unknown("seat", seat, ROLES)
-    if seat != "encoder" and "literal" in weights:
-        raise TomevalError(f"reward 'literal': the {seat} is asked for no predictions")
-    roles = [role for role in ROLES if role != seat]
-    named = _others(partner, table_from_spec)
-    names = [name for name, _ in named]
-    if len(names) not in (1, 2):
-        raise TomevalError(f"partner: give 2 ({' and '.join(roles)}) or 1, not {len(names)}")
-    cell = _cell(
-        {
-            **data,
-            "domain": "decrypto",
-            "players": {PLAYER: player, **dict(named)},
-            "pairings": [{seat: PLAYER, **dict(zip(roles, names * 2, strict=False))}],
-            "probes": {"eve": "literal" in weights},
-            "best_turn": "regret" in weights,
-        }
-    )
+        return play_game(table, episode, deal, played), earned
 
-    def lost(episode: int, decisions: Sequence[Decision]) -> Iterator[float]:
-        decided = [one for one in decisions if one.verdict in COUNTED]
-        turns = (decided[at::3] for at in range(3))
-        for code, alice, bob, eve in zip(cell.deal(episode)[0].codes, *turns, strict=False):
-            yield alice.worth.best.low - float(bob.action == code != eve.action)
-
-    return _game(f"Decrypto as {NAMES[seat]}", cell, ROLES.index(seat), weights, lost)
+    return Task(f"{cell.table.name}, {others}", weights, begin)
 
 
 def _lost(decision: Decision) -> float:
     """Return V* - Q* of what counted as a decision, drawn at random or not."""
-    if decision.slot or decision.verdict not in COUNTED:
-        return 0.0
     regret = None if decision.worth is None else exactly(decision.worth.counted)
     if regret is None:
         raise TomevalError(
@@ -220,38 +203,3 @@ def _lost(decision: Decision) -> float:
             "exactly against these players; choose 'payoff'"
         )
     return regret
-
-
-def _game(title: str, cell: Any, slot: int, weights: Data, lost: Lost) -> Task:
-    """Return the task of a player of the arena or of Decrypto; all but regret is paid at the end.
-
-    `lost` tells of an episode and its decisions so far what they cost.
-    """
-    from tomeval.games.play import play_game
-
-    _check(weights, "payoff", "regret", "literal")
-    others = ", ".join(name for at, name in enumerate(cell.names) if at != slot)
-    if "regret" in weights and cell.solver(0) is None:
-        raise TomevalError(
-            f"reward 'regret': no values are known in {title} with {others}; choose 'payoff'"
-        )
-
-    def begin(episode: int, model: Model) -> Playing:
-        table = cell.new_table(episode, {cell.slots[slot]: model}, lambda: None)
-        table.side_by_side = False  # nothing but the player waits
-        deal, seats = cell.seated(episode)
-        played, paid = PlayedGame(episode, deal, seats), [0]
-
-        def earned(over: bool) -> Earned:
-            if "regret" in weights:
-                costs = list(lost(episode, played.decisions))
-                yield "regret", -sum(costs[paid[0] :])
-                paid[0] = len(costs)
-            if over and played.rewards:
-                yield "payoff", float(played.rewards[seats[slot]])
-                mine = [one for one in played.decisions if one.slot == slot]
-                yield "literal", float(sum(one.hit or 0 for row in mine for one in row.probed))
-
-        return play_game(table, episode, deal, played), earned
-
-    return Task(f"{title}, {others}", weights, begin)
