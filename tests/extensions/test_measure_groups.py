@@ -7,7 +7,6 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import shipped
-from tomeval.plots import draw
 from tomeval.runs.analyses import all_analyses
 from tomeval.runs.domain import get_domain
 
@@ -29,9 +28,6 @@ def test_runs_without_its_data_have_none_of_it(plain, name) -> None:
     assert measures or tables
     assert not {*measures} & {*plain.measures}
     assert not tables & {*plain.tables}
-    for figure in analysis.figures:
-        with pytest.raises(TomevalError, match=f"does not support the figure '{figure}'"):
-            draw(plain, [figure])
 
 
 @pytest.mark.parametrize(
