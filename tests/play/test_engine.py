@@ -507,6 +507,22 @@ def test_a_cancelled_episode_leaves_the_batch():
     assert asyncio.run(go()) == [2, 1, 1]
 
 
+class Halt(BaseException):
+    """What ends a test or a process, and is no error of a model."""
+
+
+def test_what_stops_a_batch_reaches_who_waits_for_it():
+    def script(request):
+        raise Halt
+
+    async def go():
+        with Batcher(Local(script)).episode() as line:
+            await asyncio.wait_for(line.generate(REQUEST), 5)
+
+    with pytest.raises(Halt):
+        asyncio.run(go())
+
+
 def test_episodes_wait_where_the_backend_keeps_less_than_all_have_read():
     """Two slots: the first two episodes are played to their ends before others begin."""
 

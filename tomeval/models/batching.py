@@ -128,7 +128,7 @@ def _run(asked: list[_Asked], function: Callable[[list[Any]], Sequence[Any]]) ->
         results = function([one.request for one in asked])
         if len(results) != len(asked):
             raise RuntimeError(f"the model gave {len(results)} results for {len(asked)} requests")
-    except Exception as error:  # noqa: BLE001 (passed on, not swallowed)
+    except BaseException as error:  # passed on: the event loop would swallow what stops a test
         if isinstance(error, ContextExceeded) and len(asked) > 1:
             # Known before anything is run. Only those whose prompt is too long are to hear of it.
             middle = len(asked) // 2
@@ -138,6 +138,8 @@ def _run(asked: list[_Asked], function: Callable[[list[Any]], Sequence[Any]]) ->
         for one in asked:
             one.future.set_exception(error)
             one.future.exception()  # the first episode that fails cancels the others that wait
+        if not isinstance(error, Exception):
+            raise
         return
     for one, result in zip(asked, results, strict=True):
         one.future.set_result(result)

@@ -65,7 +65,9 @@ def scores(played: Played) -> Scores:
     >>> own, theirs = np.array([1, 1, 0]), np.array([0, 0, 0])
     >>> played = Played(game, [get_partner("always(0)", game)], np.array([0]), np.array([3]),
     ...                 own, theirs, theirs, game.own[own, theirs])
-    >>> [round(terms.score, 4) for terms in scores(played)]
+    >>> found = scores(played)
+    >>> names = ("knows", "replies", "plans", "uses", "plays")
+    >>> [round(found.find(name).score, 4) for name in names]
     [1.0, 0.6667, 0.6667, 0.6667, 0.6667]
     """
     if played.predicted is None:
