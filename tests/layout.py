@@ -7,9 +7,6 @@ import itertools
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-NEED_MORE = {"planted", "probabilistic"}
-"""Figures that plain runs cannot draw; each is checked with its own data."""
-
 
 def drawn_texts(figure) -> list[Text]:
     """Return every text that stands on the page: tick labels only where their tick is in view."""

@@ -180,7 +180,6 @@ FILES: dict[str, list[str]] = {
     "arena_pool": ["episodes=1"],
     "beyond_adaptation": ["horizon=12", "episodes=6", *ONE],
     "beyond_levels": ["episodes=5"],
-    "beyond_levels_matrix": ["horizon=12", "episodes=6"],
     "beyond_personas": ["horizon=2", "episodes=3"],
     "beyond_planted": ["horizon=3", "episodes=5"],
     "beyond_probabilistic": MATRIX,

@@ -7,7 +7,6 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import shipped
-from tomeval.plots import draw
 from tomeval.runs.analyses import all_analyses
 from tomeval.runs.domain import get_domain
 
@@ -29,9 +28,6 @@ def test_runs_without_its_data_have_none_of_it(plain, name) -> None:
     assert measures or tables
     assert not {*measures} & {*plain.measures}
     assert not tables & {*plain.tables}
-    for figure in analysis.figures:
-        with pytest.raises(TomevalError, match=f"does not support the figure '{figure}'"):
-            draw(plain, [figure])
 
 
 @pytest.mark.parametrize(
@@ -39,8 +35,6 @@ def test_runs_without_its_data_have_none_of_it(plain, name) -> None:
     [
         ("believer", {"accuracy": 1.5}, "believer: accuracy must be a number from 0 to 1, is 1.5"),
         ("believer", {"use": "ratonal"}, r"believer: .* \(did you mean 'rational'\?\)"),
-        ("tom_order", {"order": 4}, "tom_order: order must be a whole number from 0 to 3, is 4"),
-        ("tom_order", {"rationality": -1}, "rationality must be a number of at least 0, is -1"),
     ],
 )
 def test_bad_options_of_known_players_are_named_before_anything_is_played(kind, options, said):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from layout import NEED_MORE, check
+from layout import check
 
 import tomeval
 from tomeval.games.matrix.domain import MATRIX
@@ -34,9 +34,7 @@ def sixteen(tmp_path_factory):
 
 
 @pytest.mark.parametrize("column", ["screen", "single"])
-@pytest.mark.parametrize(
-    "name", [*FIGURES, *(n for n in MATRIX.show.figures if n not in NEED_MORE)]
-)
+@pytest.mark.parametrize("name", [*FIGURES, *MATRIX.show.figures])
 def test_nothing_overlaps_at_sixteen_subjects(sixteen, name, column) -> None:
     drawings = draw(sixteen, [name], Options(column))
     figure = drawings[0].figure

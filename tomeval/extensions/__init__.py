@@ -40,7 +40,6 @@ _PLANTED = Analysis(
 _PROBABILISTIC = Analysis(
     measures=f"{_HERE}.probabilistic.measures:MEASURES",
     tables=f"{_HERE}.probabilistic.tables:TABLES",
-    figures={"probabilistic": f"{_HERE}.probabilistic.tables:probabilistic"},
     present=f"{_DATA}:has_probabilities",
     read=f"{_HERE}.probabilistic.measures:read_stated",
 )
@@ -87,8 +86,7 @@ EXTENSIONS = {
         runs={f"known_{name}": f"{_HERE}.known:known_{name}" for name in _KNOWN},
     ),
     "levels": Extension(
-        "players of levels of recursion in Decrypto, and of orders of theory of mind",
-        subjects={"tom_order": f"{_HERE}.levels.player:TomOrder"},
+        "players of levels of recursion in Decrypto",
         players={"decrypto rsa": f"{_HERE}.levels.seats:RSA"},
     ),
     "loggers": Extension(

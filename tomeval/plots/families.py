@@ -187,28 +187,6 @@ def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield items[first : first + size]
 
 
-class Sheet(NamedTuple):
-    """A page of one task's cells, in a figure of its own: its title, and the name of its file."""
-
-    title: str
-    stem: str
-    cells: Sequence[RunCell]
-
-
-def by_task(name: str, cells: Iterable[RunCell], most: int) -> Iterator[Sheet]:
-    """Yield the cells of every task in pages of at most `most`; `name` is the figure's."""
-    cells_of = tasks(cells)
-    for task, members in cells_of.items():
-        parts = list(pages(members, most))
-        for number, part in enumerate(parts, 1):
-            more = len(parts) > 1
-            yield Sheet(
-                f"{task}" + f", page {number} of {len(parts)}" * more,
-                name + f"_{task.stem}" * (len(cells_of) > 1) + f"_{number}" * more,
-                part,
-            )
-
-
 MOST_ROWS = 40
 """Rows on one page; further ones go on the next."""
 MOST_TOGETHER = 26

@@ -17,7 +17,6 @@ from tomeval.extensions.environments.games import advantages
 from tomeval.games.matrix.optima import known_best_response
 
 T = 6
-DECRYPTO = {"game": "decrypto", "partner": "minilm"}
 ALL = dict.fromkeys(("payoff", "regret", "advantage", "literal", "format"), 1.0)
 
 
@@ -204,10 +203,6 @@ def test_context_advice_and_answer_are_those_of_the_strategy() -> None:
         ({"rules": {"preset": "small"}}, "rules: not for IPD, which has horizon and labels"),
         ({"game": "blotto", "partner": "uniform", "reward": "advantage"}, "unknown reward"),
         ({"game": "codenames", "partner": "random"}, "no values are known in codenames"),
-        (DECRYPTO | {"seat": "alice"}, "unknown seat 'alice'.*encoder"),
-        (DECRYPTO | {"partner": "random"}, "the best turn is not known with random, random"),
-        (DECRYPTO | {"partner": ["minilm"] * 3}, "decoder and interceptor"),
-        ({"seat": "encoder"}, "seat: not for IPD"),
     ],
 )
 def test_bad_input_is_one_line(keys, said) -> None:

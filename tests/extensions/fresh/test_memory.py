@@ -9,15 +9,19 @@ from scipy.stats import t as student
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Decision
 from tomeval.core.parts import register
 from tomeval.extensions.fresh.memory import LITERAL, REGRET, effect, effects, pairs, shown
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.responses import best_responses, stepwise_regret
-from tomeval.games.matrix.subjects.base import draw
 from tomeval.games.matrix.subjects.simulated import SimulatedSubject, equilibrium
 
 P, Q, MEMORY = 0.8, 0.9, 0.6
 GAMES = ("RPS", "stag_hunt")
+
+
+def draw(probs, u):
+    return Decision(int((u >= np.cumsum(probs)[:-1]).sum()), tuple(map(float, probs)))
 
 
 class Rememberer(SimulatedSubject):

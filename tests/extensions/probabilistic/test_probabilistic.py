@@ -1,4 +1,4 @@
-"""Stated probabilities: scores by hand, by enumeration and by loops; draws; tables, figure."""
+"""Stated probabilities: scores by hand, by enumeration and by loops; draws; tables."""
 
 import itertools
 import math
@@ -19,7 +19,6 @@ from tomeval.extensions.probabilistic.measures import brier_scores, log_losses
 from tomeval.extensions.probabilistic.tables import BINS, curve
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.subjects import Subject
-from tomeval.plots import chosen, draw, drawable
 from tomeval.report.transcripts import transcript_lines
 from tomeval.statistics.shares import clustered_share
 
@@ -173,16 +172,11 @@ def test_only_who_always_states_probabilities_has_them(tmp_path, subjects):
         assert [row["subject"] for row in table(run)] == ["stubborn"]
 
 
-def test_measures_reach_comparisons_and_figures(tmp_path, subjects):
+def test_measures_reach_comparisons(tmp_path, subjects):
     keys = {"subjects": ["stubborn", "certain"], "partners": "always(0)"}
     with play_run(tmp_path / "run", episodes=8, **keys) as run:
         [row] = tomeval.comparing.compare(run, by="subject", metrics=["brier_score"]).rows()[:1]
-        [drawing] = draw(run, ["probabilistic"])
-        offered, first = drawable(run), chosen(run)
     assert abs(row["difference"]) == pytest.approx(0.5 - 0.38)
-    assert "stubborn: 50 % sure and 100 % right" in drawing.description
-    assert "probabilistic" in offered
-    assert "probabilistic" not in first
 
 
 def test_draws_in_a_run(tmp_path):

@@ -146,7 +146,7 @@ def test_few_clusters_have_no_intervals_and_one_is_refused(tmp_path) -> None:
     assert few.table[["low", "high", "p"]].isna().all(axis=None)
     assert np.isfinite(few.table["error"]).all()
     tomeval.run({**TASK, "games": "IPD", "episodes": 1}, tmp_path / "one").close()
-    with pytest.raises(TomevalError, match="Intercept hangs on a single cluster"):
+    with pytest.raises(TomevalError, match="a term hangs on a single cluster"):
         regress(tmp_path / "one", "regret ~ step")
 
 
@@ -158,11 +158,10 @@ def test_people_are_one_cluster_each() -> None:
 
 
 REFUSED = {
-    "regret ~": "expected a noun",
-    "regret ~ a b": "RESPONSE ~ TERM",
-    "regret ~ exp(step)": "a factor is a column, log(column) or C(column)",
+    "regret ~ a b": "write RESPONSE ~ TERM",
+    "regret ~ exp(step)": "of columns, log(column), C(column)",
     f"regret ~ {' * '.join('abcdefgh')}": "at most six products",
-    "__import__('os').system('true') ~ a": "a factor is a column",
+    "regret ~ C(__import__('os').system('true'))": "write RESPONSE",
     "regret ~ sbject": "unknown column 'sbject' (did you mean 'subject'?)",
     "horizon ~ subject": "horizon is a text, or the same in every step",
     "regret ~ labels": "labels has 1 values, not 2 to 100",

@@ -180,7 +180,7 @@ BAD = {
     ),
     "no field": (
         lambda x: [{("actions" if k == "action" else k): v for k, v in line.items()} for line in x],
-        r"line 1: has no field 'action' \(did you mean 'actions'",
+        "line 1: missing key 'action'",
     ),
     "an infinite reward": (
         lambda x: changed(x, 5, rewards=[1.0, float("inf")]),

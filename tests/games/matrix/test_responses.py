@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from support import ALL_GAMES, make_game
@@ -9,7 +7,6 @@ from support import ALL_GAMES, make_game
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.responses import (
     best_responses,
-    expected_response_cost,
     misjudgement_cost,
 )
 
@@ -84,37 +81,3 @@ def test_shift_scale_relabel(game, rule) -> None:
     a, b = rng.permutation(game.n), rng.permutation(game.m)
     moved = misjudgement_cost(make_game(game.own[np.ix_(a, b)]), rule)
     assert np.allclose(moved, cost[np.ix_(b, b)])
-
-
-@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
-def test_a_sure_forecast_costs_what_its_best_response_costs(game):
-    for said, actual in itertools.product(range(game.m), repeat=2):
-        cost = expected_response_cost(game, np.eye(game.m)[[said]], np.array([actual]))[0]
-        assert cost == pytest.approx(misjudgement_cost(game, "best_response")[said, actual])
-
-
-def test_hedging_is_no_error():
-    """Ten for meeting at one place, seven at the other: 45 % are enough to go to the better one."""
-    assert GAMES["IBS"].own.tolist() == [[10.0, 0.0], [0.0, 7.0]]
-    forecast, met = np.array([[0.45, 0.55]]), np.array([0])
-    assert expected_response_cost(GAMES["IBS"], forecast, met).tolist() == [0.0]  # 4.5 against 3.85
-    likelier = misjudgement_cost(GAMES["IBS"], "best_response")[1, 0]
-    assert likelier == 10.0
-    # 7 / 17 is where both earn as much: half of each cost.
-    even = np.array([[7 / 17, 10 / 17]] * 2)
-    assert expected_response_cost(GAMES["IBS"], even, np.arange(2)).tolist() == [5.0, 3.5]
-
-
-@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
-def test_hedged_cost_by_brute_force_and_in_other_units(game):
-    rng = np.random.default_rng(5)
-    probs, actual = rng.dirichlet(np.ones(game.m), 20), rng.integers(0, game.m, 20)
-    found = expected_response_cost(game, probs, actual)
-    for forecast, b, cost in zip(probs, actual, found, strict=True):
-        worth = [sum(p * r for p, r in zip(forecast, row, strict=True)) for row in game.own]
-        best = [a for a, value in enumerate(worth) if value > max(worth) - 1e-9]
-        lost = [max(game.own[:, b]) - game.own[a, b] for a in best]
-        assert cost == pytest.approx(sum(lost) / len(lost))
-    other = type(game)("other", game.payoffs * 3 + 1000, game.labels)
-    assert expected_response_cost(other, probs, actual) == pytest.approx(3 * found)
-    assert (found >= 0).all()

@@ -24,9 +24,6 @@ PREFIX = "axelrod:"
 _EXTRA = "axelrod"
 _CHECKED = 400  # random moves that a deterministic table is held against
 _START = "start"
-_FAR = 1_000  # steps of memory: none is known
-_BEYOND = ("makes_use_of", "inspects_source", "manipulates_source", "manipulates_state")
-"""What a player can look at or touch besides the moves."""
 
 State = Any  # what can be a key
 Step = Callable[[State, int, int], State]  # state, subject's action, own action -> next state
@@ -62,7 +59,8 @@ def axelrod_partner(name: str, game: MatrixGame, full_name: str) -> Partner:
         raise TomevalError(f"partner {name!r}: is not a player of the Axelrod library{near}")
     if (table := _table(library, classes[wanted])) is None:
         raise TomevalError(
-            f"partner {name!r}: is neither a finite-state machine nor a memory-one player"
+            f"partner {name!r}: plays by rules of its own, not as the library's finite-state "
+            "machines or memory-one players do"
         )
     emissions, next_state, states = table
     title = f"{classes[wanted].name} (Axelrod)"
@@ -81,11 +79,10 @@ def _table(library: Any, kind: Any) -> _Table | None:
     if issubclass(kind, MemoryOnePlayer):
         known = kind.strategy is MemoryOnePlayer.strategy
         return _memory_one(library, kind()) if known else None
-    if issubclass(kind, FSMPlayer):
-        table = _machine(library, kind()) if kind.strategy is FSMPlayer.strategy else None
-    else:
-        table = _asked(library, kind)
-    return table if table is not None and _plays_alike(library, kind, table) else None
+    if not issubclass(kind, FSMPlayer) or kind.strategy is not FSMPlayer.strategy:
+        return None
+    table = _machine(library, kind())
+    return table if _plays_alike(library, kind, table) else None
 
 
 def _memory_one(library: Any, player: Any) -> _Table:
@@ -109,25 +106,6 @@ def _machine(library: Any, player: Any) -> _Table:
         lambda state: float(state[1] == letters[0]),
         lambda state, theirs, own: moves[state[0], letters[theirs]],
     )
-
-
-def _asked(library: Any, kind: Any) -> _Table | None:
-    """Return the table of a deterministic player that looks back one step at most, by asking it."""
-    letters, about = (library.Action.C, library.Action.D), kind().classifier
-    if about.get("stochastic", True) or about.get("memory_depth", _FAR) > 1:
-        return None
-    if any(about.get(name) for name in _BEYOND):
-        return None
-
-    def chance(past: State) -> float:
-        player, other = kind(), library.MockPlayer([letters[0]])
-        if past != _START:
-            own, theirs = (letters[action] for action in past)
-            player.history.append(own, theirs)
-            other.history.append(theirs, own)
-        return float(player.strategy(other) == letters[0])
-
-    return _reached(_START, chance, lambda _, theirs, own: (own, theirs))
 
 
 def _reached(first: State, chance: Callable[[State], float], step: Step) -> _Table:

@@ -93,7 +93,7 @@ class TextEnvironment:
         self._model = _Outsider()
         self._playing = self.task.begin(seed, self._model)
         self.info = {"episode": seed, "status": "playing", "question": "", "step": 0, "outcome": ""}
-        observation, reward, over = self._send(None)
+        observation, reward, over, *_ = self._send(None)
         self._silent = reward if over else None
         return observation, self.info
 
@@ -113,31 +113,30 @@ class TextEnvironment:
             return "", reward, True, False, self.info
         if self._playing is None:
             raise TomevalError("no episode is running: call reset first")
-        observation, reward, over = self._send(action)
-        return observation, reward, over, False, self.info
+        return self._send(action)
 
     def close(self) -> None:
         """Break off the episode that is under way, if there is one."""
         self._silent = None
         if self._playing is not None:
-            self._playing.coroutine.close()
+            self._playing[0].close()
             self._playing = None
 
-    def _send(self, text: str | None) -> tuple[str, float, bool]:
+    def _send(self, text: str | None) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Send a reply in, play on to the next question, and pay."""
-        playing, weights = self._playing, self.task.weights
+        (coroutine, earned), weights = self._playing, self.task.weights
         outcomes = self._model.outcomes
         outcomes.clear()
         request: GenerateRequest | None = None
         status, self._playing = "playing", None
         with overhearing() as heard:
             try:
-                request = playing.coroutine.send(text)
-                self._playing = playing
+                request = coroutine.send(text)
+                self._playing = coroutine, earned
             except StopIteration as ended:
                 status = ended.value.status
         rewards = dict.fromkeys(weights, 0.0)
-        for name, amount in playing.earned(request is None):
+        for name, amount in earned(request is None):
             if name in weights:
                 rewards[name] += amount
         if "format" in weights:
@@ -149,8 +148,8 @@ class TextEnvironment:
         if heard:
             self.info |= {"question": heard[-1].purpose, "step": heard[-1].step}
         observation = "\n\n".join(message["content"] for message in messages)
-        earned = sum(weights[name] * rewards[name] for name in rewards)
-        return observation, earned, request is None
+        reward = sum(weights[name] * rewards[name] for name in rewards)
+        return observation, reward, request is None, False, self.info
 
 
 def environment(
@@ -164,7 +163,6 @@ def environment(
     labels: str | None = None,
     on_invalid: str = "random",
     rules: Mapping[str, Any] | None = None,
-    seat: str | None = None,
     **options: Any,
 ) -> TextEnvironment:
     """Return a game against known partners as an environment to train a model in.
@@ -175,18 +173,15 @@ def environment(
     Parameters
     ----------
     game : str
-        A matrix game (a name or a TOML file), ``decrypto``, or a game of the arena.
+        A matrix game (a name or a TOML file), or a game of the arena.
     partner : str, mapping or sequence of str
         In matrix games a partner or a set of partners, as experiments name them, of which every
-        episode draws one. In the arena a scripted player, in all other seats, or one for each; in
-        Decrypto an embedding such as ``minilm``, or another player, likewise.
+        episode draws one. In the arena a scripted player, in all other seats, or one for each.
     reward : str or mapping
         A name, or names with weights. ``payoff``; ``regret``, what is lost against the optimum, at
         most 0 in expectation; ``advantage``, in matrix games only: Q* - V* of every decision;
         ``literal``, 1 for a right prediction; ``format``, -1 for every reply that cannot be read.
-        In the arena ``regret`` is Q* - V*. In Decrypto a turn's payoff is 1 where the decoder
-        guesses the code and the interceptor does not (of the interceptor, where it does); only the
-        encoder has regret and predictions.
+        In the arena ``regret`` is Q* - V* of every decision, the others are paid at the end.
     horizon, labels : int, str, optional
         Of matrix games: steps of an episode, by default 100, and a label set.
     seed : int
@@ -197,9 +192,7 @@ def environment(
         What follows a reply that cannot be read, as in experiments. ``random``: a random legal
         action counts and earns what it earns. ``void`` would end the losses of a bad episode.
     rules : mapping, optional
-        Of a game of the arena its parameters, and ``preset``; of Decrypto the table ``rules``.
-    seat : str, optional
-        In Decrypto who is trained: ``encoder`` (default), ``decoder`` or ``interceptor``.
+        Of a game of the arena its parameters, and ``preset``.
     **options
         Of a language-model player. By default ``max_attempts`` is 1.
 
@@ -224,7 +217,7 @@ def environment(
             "or 'CoT'"
         )
     player = {"model": _MODEL, "strategy": strategy, "max_attempts": 1, **options}
-    keys = {"horizon": horizon, "labels": labels, "rules": rules, "seat": seat}
+    keys = {"horizon": horizon, "labels": labels, "rules": rules}
     given = {name: value for name, value in keys.items() if value is not None}
     data = {"seed": seed, "on_invalid": on_invalid}
     weights = {reward: 1.0} if isinstance(reward, str) else dict(reward)

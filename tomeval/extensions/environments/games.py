@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.named_games import is_game
+from tomeval.games.game import COUNTED
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.optima import Plan, known_best_response, reference_rewards
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.responses import gains
+from tomeval.games.played import Decision, PlayedGame
+from tomeval.games.solver import exactly
 from tomeval.models.base import Model
 from tomeval.runs.experiment import make_experiment
 
@@ -25,15 +28,12 @@ Earned = Iterator[tuple[str, float]]
 Data = dict[str, Any]
 
 
-class Playing(NamedTuple):
-    """An episode under way: what plays it, and what it earned since the last call, by reward.
+Playing = tuple[Coroutine[Any, Any, Any], Callable[[bool], Earned]]
+"""An episode under way: what plays it, and what it earned since the last call, by reward.
 
-    The coroutine stops at every question to the model, and returns what has a `status`. `earned` is
-    told whether the episode is over.
-    """
-
-    coroutine: Coroutine[Any, Any, Any]
-    earned: Callable[[bool], Earned]
+The coroutine stops at every question to the model, and returns what has a `status`. The other is
+told whether the episode is over.
+"""
 
 
 class Task(NamedTuple):
@@ -46,13 +46,8 @@ class Task(NamedTuple):
 
 def task_of(game: str, partner: Any, weights: Data, player: Data, data: Data, given: Data) -> Task:
     """Return the task of a game; see `tomeval.environment`."""
-    keys: tuple[str, ...]
-    if game == "decrypto":
-        make, keys = _decrypto, ("rules", "seat")
-    elif is_game(game):
-        make, keys = _arena, ("rules",)
-    else:
-        make, keys = _matrix, ("horizon", "labels")
+    arena = is_game(game)
+    make, keys = (_arena, ("rules",)) if arena else (_matrix, ("horizon", "labels"))
     for name in given:
         if name not in keys:
             raise TomevalError(f"{name}: not for {game}, which has {' and '.join(keys)}")
@@ -74,20 +69,10 @@ def _cell(data: Data) -> Any:
     return cell
 
 
-def _others(partner: Any, table: Callable[[str], Data]) -> list[tuple[str, Data]]:
-    """Return who else plays: names, which their chance follows from, and tables of players."""
-    several = [partner] if isinstance(partner, str | Mapping) else list(partner)
-    return [
-        (one, table(one)) if isinstance(one, str) else (f"other {number}", dict(one))
-        for number, one in enumerate(several, 1)
-    ]
-
-
 def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a matrix game; rounds that are over pay."""
     from tomeval.games.matrix.play import play_episode_async
     from tomeval.games.matrix.steps import as_record
-    from tomeval.games.played import PlayedGame
 
     _check(weights, "payoff", "regret", "advantage", "literal")
     subject = {"name": PLAYER, "kind": "llm", "literal": "literal" in weights, **player}
@@ -124,7 +109,7 @@ def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) ->
                 yield "literal", float(predicted == theirs)
 
         coroutine = play_episode_async(setup, episode, model, on_step, played=played)
-        return Playing(coroutine, earned)
+        return coroutine, earned
 
     return Task(f"{rules.name}, {setup.partners.name}, T = {horizon}", weights, begin)
 
@@ -160,116 +145,61 @@ def _arena(game: str, partner: Any, weights: Data, player: Data, data: Data) -> 
     """Return the task of a game of the arena; all but regret is paid at its end."""
     from tomeval.games.arena.cells import SUBJECT
     from tomeval.games.play import SUBJECT_SLOT, play_game
-    from tomeval.games.played import PlayedGame
 
     _check(weights, "payoff", "regret", "literal")
-    named = _others(partner, lambda kind: {"kind": kind})
-    names = [name for name, _ in named]
-    others = [names] if len(names) > 1 else names[0]
+    several = [partner] if isinstance(partner, str) else list(partner)
     cell = _cell(
         {
             **{name: data[name] for name in ("seed", "on_invalid")},
             "domain": "arena",
             "games": {game: {"game": game, **data.get("rules", {})}},
-            "players": {PLAYER: player, **dict(named)},
-            "lineups": [{"game": game, "subject": PLAYER, "others": others}],
+            "players": {PLAYER: player, **{kind: {"kind": kind} for kind in several}},
+            "lineups": [
+                {
+                    "game": game,
+                    "subject": PLAYER,
+                    "others": [several] if len(several) > 1 else several[0],
+                }
+            ],
             "attempts": player["max_attempts"],
             "probes": "literal" in weights,
             "values": "regret" in weights,
         }
     )
-    kinds = ", ".join(one.kind for one in cell.players[1:])
+    others = ", ".join(cell.names[1:])
     if "regret" in weights and cell.solver(0) is None:
         raise TomevalError(
-            f"reward 'regret': no values are known in {cell.table.name} against {kinds}; "
+            f"reward 'regret': no values are known in {cell.table.name} against {others}; "
             "choose 'payoff'"
         )
 
     def begin(episode: int, model: Model) -> Playing:
         table = cell.new_table(episode, {SUBJECT: model}, lambda: None)
-        table.side_by_side = False  # nothing but the subject waits
+        table.side_by_side = False  # nothing but the player waits
         deal, seats = cell.seated(episode)
         played, paid = PlayedGame(episode, deal, seats), [0]
 
         def earned(over: bool) -> Earned:
             for decision in played.decisions[paid[0] :] if "regret" in weights else ():
-                if decision.slot == SUBJECT_SLOT and decision.verdict in ("valid", "default"):
-                    yield "regret", -_regret(decision)
+                if decision.slot == SUBJECT_SLOT and decision.verdict in COUNTED:
+                    yield "regret", -_lost(decision)
             paid[0] = len(played.decisions)
             if over and played.rewards:
                 yield "payoff", float(played.rewards[seats[SUBJECT_SLOT]])
                 probed = [one.hit for decision in played.decisions for one in decision.probed]
-                yield "literal", float(sum(hit for hit in probed if hit is not None))
+                yield "literal", float(sum(hit or 0 for hit in probed))
 
-        return Playing(play_game(table, episode, deal, played), earned)
+        return play_game(table, episode, deal, played), earned
 
-    return Task(f"{cell.table.name}, {kinds}", weights, begin)
+    return Task(f"{cell.table.name}, {others}", weights, begin)
 
 
-def _regret(decision: Any) -> float:
+def _lost(decision: Decision) -> float:
     """Return V* - Q* of what counted as a decision, drawn at random or not."""
-    regret = None if decision.worth is None else decision.worth.counted
-    if regret is None or not regret.exact:
+    regret = None if decision.worth is None else exactly(decision.worth.counted)
+    if regret is None:
         raise TomevalError(
             f"reward 'regret': the value of a decision of kind {decision.kind!r} is not known "
             "exactly against these players; choose 'payoff'"
         )
-    return float(regret.low)
-
-
-def _decrypto(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
-    """Return the task of a seat of Decrypto; turns that are over pay."""
-    from tomeval.games.decrypto.players import table_from_spec
-    from tomeval.games.decrypto.seats import NAMES, ROLES
-    from tomeval.games.game import COUNTED
-    from tomeval.games.play import play_game
-    from tomeval.games.played import PlayedGame
-
-    seat = data.pop("seat", "encoder")
-    if seat not in ROLES:
-        raise unknown("seat", seat, ROLES)
-    _check(weights, "payoff", *(("regret", "literal") if seat == "encoder" else ()))
-    roles = [role for role in ROLES if role != seat]
-    named = _others(partner, table_from_spec)
-    if len(named) not in (1, 2):
-        raise TomevalError(f"partner: give 2 ({' and '.join(roles)}) or 1, not {len(named)}")
-    names = [name for name, _ in named] * (3 - len(named))
-    cell = _cell(
-        {
-            **data,
-            "domain": "decrypto",
-            "players": {PLAYER: player, **dict(named)},
-            "pairings": [{seat: PLAYER, **dict(zip(roles, names, strict=True))}],
-            "probes": {"eve": "literal" in weights},
-            "best_turn": "regret" in weights,
-        }
-    )
-    others = ", ".join(cell.names[ROLES.index(role)] for role in roles)
-    if "regret" in weights and cell.solver(0) is None:
-        raise TomevalError(
-            f"reward 'regret': the best turn is not known with {others}, only with two embeddings "
-            "as listeners; choose 'payoff'"
-        )
-
-    def begin(episode: int, model: Model) -> Playing:
-        table = cell.new_table(episode, {seat: model}, lambda: None)
-        table.side_by_side = False  # nothing but the trained seat waits
-        codes = cell.deal(episode)[0].codes
-        played, paid = PlayedGame(episode, episode, (0, 1, 2)), [0]
-
-        def earned(over: bool) -> Earned:
-            decided = [one for one in played.decisions if one.verdict in COUNTED]
-            for at in range(paid[0], len(decided) // 3):
-                (alice, bob, eve), code = decided[3 * at : 3 * at + 3], codes[at]
-                paid[0] += 1
-                caught = eve.action == code
-                value = float(bob.action == code and not caught)
-                yield "payoff", float(caught) if seat == "interceptor" else value
-                if alice.worth is not None and alice.worth.best is not None:
-                    yield "regret", value - alice.worth.best.low
-                right = sum(one.answer.action == eve.action for one in alice.probed)
-                yield "literal", float(right)
-
-        return Playing(play_game(table, episode, episode, played), earned)
-
-    return Task(f"Decrypto as {NAMES[seat]}, with {others}", weights, begin)
+    return regret

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import re
 import time
@@ -40,11 +39,6 @@ from tomeval.models.keys import check_host, check_url
 from tomeval.models.served.faults import EXCERPT, is_too_long
 from tomeval.models.served.options import Budget, estimate_tokens
 from tomeval.models.served.requests import omission, without_prefill
-
-logger = logging.getLogger(__name__)
-
-# Providers that fill in a model's own sampling settings for what inspect_ai does not send.
-_WITH_DEFAULTS = ("hf", "vllm", "sglang", "ollama", "llama-cpp-python", "transformer_lens")
 
 UNSCORED = "labels cannot be scored by inspect_ai: use openai: or hf: models, or strategies of text"
 _QUESTION = GenerateRequest(
@@ -99,13 +93,6 @@ class InspectModel(Model):
             raise TomevalError(f"{self.name}: {UNSCORED}")
         if self._model is None:  # `close` ended it: a run with a condition starts in every batch
             self._model = self._open()
-        provider = self._model_name.partition("/")[0]
-        if provider in _WITH_DEFAULTS:
-            logger.warning(
-                "%s: the provider %s may use the model's own top_p, top_k and penalties; "
-                "openai: and hf: models get every sampling value",
-                *(self.name, provider),
-            )
         try:
             reply = await self._ask(_QUESTION, 0)
         except BackendError as error:

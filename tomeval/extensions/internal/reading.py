@@ -26,11 +26,7 @@ from tomeval.core.streams import Stream
 from tomeval.extensions.internal.probe import by_chance, decode, folds_of
 from tomeval.extensions.internal.states import ACT, Watched, moves_of, rendered
 from tomeval.games.matrix.played import FloatArray, IntArray
-from tomeval.games.matrix.responses import (
-    expected_response_cost,
-    misjudgement_cost,
-    stepwise_regret,
-)
+from tomeval.games.matrix.responses import stepwise_regret
 from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.steps import SEAT
 from tomeval.models import open_model
@@ -70,8 +66,7 @@ class Found(BaseModel):
     layers : list of int
         Those that were read.
     by_episode : dict
-        In percent of the steps ``says``, ``does``, ``holds``, ``shuffled``; in payoff units
-        ``step_regret``, ``tom_regret``, ``internal_regret``. NaN: nothing.
+        In percent of the steps ``says``, ``does``, ``holds``, ``shuffled``. NaN: nothing.
     p : float
         How often exchanged labels are decoded at least as well.
     chosen : list of int
@@ -231,13 +226,10 @@ def _decoded(
     """Decode the partner's next move; return what was said, done and held of it, by episode."""
     played, game = cell.played, cell.game
     truth, none = played.partner[rows], np.full(len(rows), np.nan)
-    by_step = dict.fromkeys(("says", "holds", "shuffled", "tom_regret", "internal_regret"), none)
-    lost = stepwise_regret(game)[played.own[rows], truth]
-    by_step |= {"does": 100.0 * (lost == 0), "step_regret": lost}
+    by_step = dict.fromkeys(("says", "holds", "shuffled"), none)
+    by_step["does"] = 100.0 * (stepwise_regret(game)[played.own[rows], truth] == 0)
     if played.predicted is not None:
-        said = played.predicted[rows]
-        by_step["says"] = 100.0 * (said == truth)
-        by_step["tom_regret"] = misjudgement_cost(game, "best_response")[said, truth]
+        by_step["says"] = 100.0 * (played.predicted[rows] == truth)
     p, chosen = float("nan"), []
     if len(np.unique(truth)) > 1:
         above, stratum = states[:, 1:], played.which[episode]
@@ -247,7 +239,6 @@ def _decoded(
         chance = list(islice(mixed, SHUFFLES))
         right = (probs.argmax(axis=1) == truth).astype(np.float64)
         by_step |= {"holds": 100 * right, "shuffled": 100 * np.mean(chance, axis=0)}
-        by_step["internal_regret"] = expected_response_cost(game, probs, truth)
         # This run is counted among the exchanged ones.
         better = sum(one.mean() >= right.mean() - 1e-12 for one in chance)
         p, chosen = (1 + better) / (1 + SHUFFLES), [1 + place for place in places]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,16 +22,11 @@ from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
-from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.shares import Share, clustered_share
 from tomeval.strategies import parse_strategy
 
 NAME = "internal"
 _SOURCE = "this project, docs/measures/internal.md"
-
-
-def _mean(name: str) -> Callable[[Played, str], Totals]:
-    return from_data(NAME, lambda played, made: Totals.known(made.of(name)))
 
 
 def _followed(played: Played, made: Found) -> Totals:
@@ -56,19 +50,7 @@ MEASURES = (
         "%",
         1,
         _SOURCE,
-        _mean("holds"),
-    ),
-    Measure(
-        "delta_internal_per_step",
-        "ΔInternal/T",
-        "The regret per step of a rational reader of the state, who maximises its payoff expected "
-        "under the probe's probabilities, the partner's moves as played, from the second step on. "
-        "In payoff units; lower is better.",
-        "payoff",
-        -1,
-        _SOURCE,
-        _mean("internal_regret"),
-        bounds=FROM_ZERO,
+        from_data(NAME, lambda played, made: Totals.known(made.of("holds"))),
     ),
     Measure(
         "internal_use_percent",
@@ -135,8 +117,6 @@ def _row(cell: MatrixRunCell, made: Found) -> dict[str, Any]:
     row |= {"p": round(made.p, 3), "layer": made.probed}
     for condition, name in ((TWIN, "used_percent"), (RANDOM, "used_random_percent")):
         row |= flat_share(name, share_of(made, made.probed, condition))
-    for column, name in (("done", "step"), ("said", "tom"), ("held", "internal")):
-        row[f"regret_{column}"] = round(float(made.of(f"{name}_regret").mean()), 3)
     pairs = len(made.swaps) // (2 * len(made.layers))
     return row | {"pairs": pairs, "episodes": len(cell.episodes)}
 
@@ -146,8 +126,7 @@ def _notes(run: Run) -> list[str]:
     return [
         "steps from the second on. says, does: right predictions, best replies; holds: how often a "
         "probe of the state reads the partner's move; shuffled, p: the same of exchanged labels; "
-        "used: how many actions follow a state of other moves, random: a drawn one. Regret in "
-        "payoff units: of what was done, of believing what was said, of a rational reader",
+        "used: how many actions follow a state of other moves, random: a drawn one",
         *[
             f"cell {cell.number}, {cell.title}: left out: {why}"
             for cell in matrix_cells(run)

@@ -154,12 +154,13 @@ def spec_of(embedding: Embedding, level: Any = 1, alpha: Any = 4.0) -> RSASpec:
     TomevalError
         Which of them is out of range.
     """
-    _check_number("alpha", alpha)
     shares = level if isinstance(level, list | tuple) else [float(n == level) for n in LEVELS]
-    for share in shares:
-        _check_number("level: each share", share)
-    good = len(shares) == len(LEVELS) and math.isclose(sum(shares), 1.0, abs_tol=1e-9)
-    if isinstance(level, bool) or not good:
+    numbers = [alpha, *shares]
+    if not all(type(one) in (int, float) and 0 <= one < math.inf for one in numbers):
+        raise TomevalError(
+            f"level and alpha must be numbers of at least 0, are {level!r}, {alpha!r}"
+        )
+    if len(shares) != len(LEVELS) or not math.isclose(sum(shares), 1.0, abs_tol=1e-9):
         raise TomevalError(
             f"level must be 0, 1 or 2, or the shares of the three, which add up to 1, is {level!r}"
         )
@@ -185,13 +186,6 @@ RSA = PlayerKind(
     _seat,
     _short,
 )
-
-
-def _check_number(name: str, value: object) -> None:
-    """Refuse all but finite numbers of at least 0."""
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not 0 <= value < np.inf:  # type: ignore[operator]
-        raise TomevalError(f"{name} must be a number of at least 0, is {value!r}")
 
 
 def drawn(probabilities: Floats, number: float) -> int:

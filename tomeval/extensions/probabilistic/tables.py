@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tomeval.extensions.probabilistic.measures import NAME
 from tomeval.games.matrix.played import FloatArray, IntArray, data_of
-from tomeval.games.matrix.results import MatrixRunCell, matrix_cell, matrix_cells
-from tomeval.plots.drawing import DEFAULT, Drawing, Options, sample_words
-from tomeval.plots.families import Sheet, by_task
-from tomeval.plots.style import BASELINE_LINE, MARKERS, add_head, in_style, line_style, new_figure
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.runs.columns import Table, fixed, flat_share
 from tomeval.runs.results import Run
 from tomeval.statistics.shares import Share, clustered_share
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 BINS = 15
 """Bins of equal width that confidence is sorted into (Guo et al. 2017)."""
-
-MOST_LINES = 6
-"""Subjects in one picture; further ones go on the next."""
 
 
 def curve(probs: FloatArray, outcomes: IntArray, episode: IntArray) -> list[tuple[float, Share]]:
@@ -89,46 +80,3 @@ TABLES = {
         'docs/measures/probabilistic.md, "Probabilistic predictions"',
     ),
 }
-
-
-def probabilistic(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw calibration curves, a figure per task."""
-    return [
-        Drawing(
-            NAME,
-            sheet.stem,
-            _figure(sheet, options),
-            f"Stated probabilities: {sheet.title}",
-            f"{sheet.title}. How often the likeliest action was right, by its stated probability, "
-            f"in {BINS} bins of equal width; bars are Wilson's 95 % intervals, episodes as "
-            "clusters. Below the dashed line the subject is overconfident. Of "
-            f"{sample_words(sheet.cells)}.",
-            "; ".join(
-                f"{cell.title}: "
-                + ", ".join(
-                    f"{100 * sure:.0f} % sure and {100 * right.share:.0f} % right"
-                    for sure, right in curve_of(matrix_cell(cell))
-                )
-                for cell in sheet.cells
-            ),
-        )
-        for sheet in by_task(NAME, stated_cells(run), MOST_LINES)
-    ]
-
-
-@in_style
-def _figure(sheet: Sheet, options: Options) -> Figure:
-    """Draw one task: a curve per subject, with bars unless episodes are no sample."""
-    figure, [axes] = new_figure(options.width, 0.75 * options.width, 1, 1)
-    for index, cell in enumerate(sheet.cells):
-        bins = curve_of(matrix_cell(cell))
-        x = [100 * confidence for confidence, _ in bins]
-        y, low, high = 100 * np.array([right[:3] for _, right in bins]).T
-        bars = None if cell.each_once else (y - low, high - y)
-        look = line_style(index) | {"marker": MARKERS[index], "markersize": 4, "elinewidth": 0.8}
-        axes.errorbar(x, y, bars, label=cell.title, **look)
-    axes.plot([0, 100], [0, 100], label="calibrated", zorder=1, **BASELINE_LINE)
-    axes.set(xlim=(-3, 103), ylim=(-3, 103), aspect="equal")
-    axes.set(xlabel="probability of the likeliest action (%)", ylabel="how often it is right (%)")
-    add_head(figure, sheet.title, axes.get_legend_handles_labels()[0])
-    return figure

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy import log as log  # for formulas
 
 from tomeval.comparing.sides import Runs, opened, read_sides
 from tomeval.core.errors import TomevalError, unknown
@@ -22,17 +23,14 @@ from tomeval.statistics.paired import Standard, holm, t_interval, t_test
 if TYPE_CHECKING:
     import pandas as pd
 
+_NAME = r"[A-Za-z_]\w*"
+_FACTOR = rf"\s*(?:{_NAME}|(?:log|C)\({_NAME}\))\s*"
+_FORMULA = re.compile(rf"\s*{_NAME}\s*~{_FACTOR}(?:[+:*]{_FACTOR})*", re.ASCII)
+"""What may stand in a formula: patsy runs what it reads."""
+
 FORM = "write RESPONSE ~ TERM + TERM * TERM, as in regret ~ subject * log(step)"
-_FACTOR = re.compile(r"(?:(?:log|C)\()?([A-Za-z_]\w*)\)?", re.ASCII)  # patsy runs what it reads
 _MOST = 100  # values of a category: a text with more is a name
 _LARGEST = 3000  # steps of a cluster; statsmodels inverts a matrix of this size
-
-
-def log(values: Any) -> Any:
-    """Return natural logarithms for a formula; `ValueError` for numbers without one."""
-    if not (values > 0).all():
-        raise ValueError("a logarithm of values that are not above 0")
-    return np.log(values)
 
 
 class Regression(NamedTuple):
@@ -60,8 +58,9 @@ def regress(
         Of one domain.
     formula : str
         As ``"regret ~ subject * log(step)"``: columns, ``log(column)``, ``C(column)`` for numbers
-        as categories, and their products. Clusters are the sampling units of comparisons: episodes
-        that met the same chance are one, whoever played; of recorded games a person's.
+        as categories, between ``+``, ``:`` and ``*``. Clusters are the sampling units of
+        comparisons: episodes that met the same chance are one, whoever played; of recorded games a
+        person's.
     baseline : str, optional
         The level of a text that others are compared with. Default: the first in the runs.
     where : sequence of str
@@ -81,7 +80,10 @@ def regress(
     """
     import pandas as pd
 
-    text, names = _read(formula)
+    if not _FORMULA.fullmatch(formula) or formula.count("*") > 6:
+        text = f"{FORM}, of columns, log(column), C(column) and at most six products"
+        raise TomevalError(f"--formula {formula[:200]!r}: {text}")
+    names = list(dict.fromkeys(re.findall(r"\w+(?![\w(])", formula)))
     with opened(runs, where) as listed:
         frame, left = _steps(listed, names)
         [kind] = kinds_of(listed[0], "steps", names[:1])
@@ -91,13 +93,14 @@ def regress(
     bases = _order_levels(frame, names, baseline)
     binary = (kind == "INTEGER" or y.name == "correct") and set(y) == {0, 1}
     size = 1.0 if binary else float(y.abs().max())  # so that convergence is that of any unit
-    fit = fit_steps(text, frame.assign(**{names[0]: y / size}), binary)
-    table = size * pd.DataFrame({"estimate": fit.params, "error": fit.bse})
-    clusters = int(frame["cluster"].nunique())
-    standard = Standard(table["error"].to_numpy(), np.full(len(table), clusters - 1.0))
-    table["low"], table["high"] = t_interval(table["estimate"].to_numpy(), standard)
-    table["t"], table["freedom"] = table["estimate"] / table["error"], clusters - 1
-    table["p"] = t_test(table["estimate"].to_numpy(), standard)
+    fit = fit_steps(formula, frame.assign(**{names[0]: y / size}), binary)
+    clusters = frame["cluster"].nunique()
+    estimate, error = size * fit.params, size * fit.bse
+    standard = Standard(error.to_numpy(), np.full(len(error), clusters - 1.0))
+    table = pd.DataFrame({"estimate": estimate, "error": error})
+    table["low"], table["high"] = t_interval(estimate.to_numpy(), standard)
+    table["t"], table["freedom"] = estimate / error, clusters - 1
+    table["p"] = t_test(estimate.to_numpy(), standard)
     notes = [f"left out: {left:,} steps of incomplete episodes or without a value"] * (left > 0)
     if clusters < FEWEST:
         table[["low", "high", "p"]] = np.nan
@@ -105,33 +108,12 @@ def regress(
     table["p_holm"] = [table["p"].iloc[0], *holm(table["p"].iloc[1:])]
     table.index = table.index.str.replace("[T.", "[", regex=False)
     heading = [
-        f"{text}: {len(frame):,} steps in {clusters:,} clusters",
-        f"estimating equations, {'logit, in log-odds' if binary else 'linear'}, correlation in a "
-        f"cluster {fit.cov_struct.dep_params or 0:.2g}; errors of Mancl and DeRouen, Student's t",
+        f"{formula.strip()}: {len(frame):,} steps in {clusters:,} clusters",
+        f"estimating equations, {'logit, in log-odds' if binary else 'linear'}; "
+        "errors of Mancl and DeRouen, Student's t",
         *([f"against {', '.join(bases)}"] if bases else []),
     ]
     return Regression(table, heading, notes)
-
-
-def _read(formula: str) -> tuple[str, list[str]]:
-    """Return a formula, and its columns, the response first."""
-    from patsy import ModelDesc, PatsyError
-
-    text = formula.strip()
-    try:
-        if text.count("*") > 6:  # of n parts are 2^n products
-            raise PatsyError("at most six products")
-        model = ModelDesc.from_formula(text)
-        terms = [*model.lhs_termlist, *model.rhs_termlist]
-        factors = [factor.name() for term in terms for factor in term.factors]
-        columns = [match[1] for match in map(_FACTOR.fullmatch, factors) if match]
-        response = text.partition("~")[0].strip()
-        if len(columns) < len(factors) or columns[:1] != [response]:
-            raise PatsyError("a factor is a column, log(column) or C(column)")
-    except (PatsyError, SyntaxError) as error:
-        said = str(error).partition("\n")[0]
-        raise TomevalError(f"--formula {formula[:200]!r}: {said}; {FORM}") from None
-    return text, list(dict.fromkeys(columns))
 
 
 def _steps(runs: Sequence[Run], names: Sequence[str]) -> tuple[pd.DataFrame, int]:
@@ -139,41 +121,40 @@ def _steps(runs: Sequence[Run], names: Sequence[str]) -> tuple[pd.DataFrame, int
     import pandas as pd
 
     read_sides(runs, None, [])  # refuses what cannot stand in one table
-    picked, units = [], _units(runs)
+    picked = []
     for number, run in enumerate(runs):
         columns, rows = iterate_export(run, "steps")
         columns = [*columns, "run"]
         for name in names:
             if name not in columns:
                 raise unknown("column", name, columns, "--formula")
-        at = [columns.index(name) for name in names]
-        place = [columns.index(name) for name in ("cell", "episode")]
+        at = [columns.index(name) for name in (*names, "cell", "episode")]
+        units = _units(run, number)
         for row in ((*row, run.folder.name) for row in rows):
-            unit = units.get((number, *(row[i] for i in place)))
-            picked.append((*(row[i] for i in at), unit))
+            *values, cell, episode = (row[i] for i in at)
+            picked.append((*values, units.get((cell, episode))))
     read = pd.DataFrame(picked, columns=[*names, "cluster"])
     frame = read.dropna().infer_objects()
     if frame.empty:
         raise TomevalError(f"--formula: no step of a complete episode has {', '.join(names)}")
     frame["cluster"], _ = pd.factorize(frame["cluster"])
-    frame = frame.sort_values("cluster", kind="stable")
-    return frame, len(read) - len(frame)
+    return frame.sort_values("cluster", kind="stable"), len(read) - len(frame)
 
 
-def _units(runs: Sequence[Run]) -> dict[tuple[int, int, int], Any]:
-    """Return by run, cell and number every complete episode's sampling unit."""
-    units: dict[tuple[int, int, int], Any] = {}
-    for number, cell in ((number, cell) for number, run in enumerate(runs) for cell in run.cells):
-        draws = tuple(cell.facts[name] for name in cell.domain.compare.shares_draws)
+def _units(run: Run, number: int) -> dict[tuple[int, int], tuple[Any, ...]]:
+    """Return by cell and number every complete episode's sampling unit."""
+    units: dict[tuple[int, int], tuple[Any, ...]] = {}
+    for cell in run.cells:
+        draws = [cell.facts[name] for name in cell.domain.compare.shares_draws]
+        same, labels = [*draws, cell.seed], cell.clusters
         if cell.people is not None:
-            same, labels = ("person",), cell.people
+            same, labels = ["person"], cell.people
         elif cell.chances is not None:
-            same, labels = (*draws, "chance"), cell.chances
-        else:
-            where = (*draws, cell.seed) if cell.by_number else (number, cell.number)
-            same, labels = where, cell.clusters
+            same, labels = [*draws, "chance"], cell.chances
+        elif not cell.by_number:
+            same = [number, cell.number]
         for episode, label in zip(cell.episodes.tolist(), labels.tolist(), strict=True):
-            units[number, cell.number, episode] = (*same, label)
+            units[cell.number, episode] = (*same, label)
     return units
 
 
@@ -183,13 +164,13 @@ def _order_levels(frame: pd.DataFrame, names: list[str], baseline: str | None) -
     first = []
     for name in frame[names].select_dtypes(exclude="number"):
         frame[name] = frame[name].replace("", "none")
-        mine = sorted(frame[name].unique(), key=lambda level: level != baseline)
-        if not 1 < len(mine) <= _MOST:
-            raise TomevalError(f"--formula: {name} has {len(mine):,} values, not 2 to {_MOST}")
-        frame[name] = frame[name].astype("category").cat.set_categories(mine)
-        levels += mine
-        first.append(mine[0])
-    if baseline is not None and baseline not in first:
+        own = sorted(frame[name].unique(), key=lambda level: level != baseline)
+        if not 1 < len(own) <= _MOST:
+            raise TomevalError(f"--formula: {name} has {len(own):,} values, not 2 to {_MOST}")
+        frame[name] = frame[name].astype("category").cat.set_categories(own)
+        levels += own
+        first.append(own[0])
+    if baseline is not None and baseline not in levels:
         raise unknown("level", baseline, levels, "--baseline")
     return first
 
@@ -236,16 +217,15 @@ def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
 
 def _check_design(model: Any) -> None:
     """Raise if terms are collinear, or would be without one of the clusters."""
+    if not np.isfinite(model.exog).all():
+        raise TomevalError("--formula: a logarithm of values that are not above 0")
     x = model.exog / np.maximum(np.linalg.norm(model.exog, axis=0), 1e-300)
-    if not np.linalg.svd(x, compute_uv=False)[-1] > 1e-9:
+    if np.linalg.matrix_rank(x, tol=1e-9) < x.shape[1]:
         raise TomevalError("--formula: terms are collinear, or constant: leave one out")
     gram, least = x.T @ x, 1e-9 * np.linalg.eigvalsh(x.T @ x)[0]
-    for cluster in np.unique(model.groups):
-        mine = x[model.groups == cluster]
-        values, vectors = np.linalg.eigh(gram - mine.T @ mine)
-        if values[0] < least:
-            term = model.exog_names[int(np.abs(vectors[:, 0]).argmax())]
-            raise TomevalError(f"--formula: {term} hangs on a single cluster: play more episodes")
+    for mine in (x[rows] for rows in model.group_indices.values()):
+        if np.linalg.eigvalsh(gram - mine.T @ mine)[0] < least:
+            raise TomevalError("--formula: a term hangs on a single cluster: play more episodes")
 
 
 def regression_table(
@@ -265,10 +245,13 @@ def regression_table(
 def _shown(row: dict[str, Any]) -> dict[str, str]:
     half = (row["high"] - row["low"]) / 2
     digits = decimals([half if half == half else row["error"]], most=6)
-    shown = interval(row["estimate"], row["low"], row["high"], digits, symmetric=True)
-    said = {"term": row["term"], "estimate": shown, "SE": fixed(row["error"], digits + 1)}
-    tests = {"t": fixed(row["t"], 2), "df": fixed(row["freedom"], 0)}
-    return said | tests | {"p": p_text(row["p"]), "p (Holm)": p_text(row["p_holm"])}
+    return {
+        "term": row["term"],
+        "estimate": interval(row["estimate"], row["low"], row["high"], digits, symmetric=True),
+        "SE": fixed(row["error"], digits + 1),
+        "p": p_text(row["p"]),
+        "p (Holm)": p_text(row["p_holm"]),
+    }
 
 
 REGRESSION = Compared(regression_table, ("--formula", "--baseline"))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
-from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_text
 from tomeval.games.arena.named_games import Kind, textarena_kind
 from tomeval.games.arena.wording import Wording
@@ -119,10 +119,6 @@ def _line(path: Path, number: int, text: str) -> Line:
         raise TomevalError(f"{where}: not valid JSON ({why})") from None
     if not isinstance(data, dict):
         raise TomevalError(f"{where}: not a JSON object")
-    for name, field in Fields.model_fields.items():
-        if field.is_required() and name not in data:
-            near = did_you_mean(name, [key for key in data if key not in Fields.model_fields])
-            raise TomevalError(f"{where}: has no field {name!r}{near}")
     return Line(path, number, read_table(Fields, data, where))
 
 

@@ -43,16 +43,15 @@ def best_responses(game: MatrixGame) -> NDArray[np.bool_]:
 
 
 MOST_ORDER = 3
-"""The highest order of theory of mind that partners, players and placements know."""
+"""The highest order of theory of mind that partners know."""
 
 
-def order_expects(game: MatrixGame, order: int) -> NDArray[np.int64]:
-    """Return what a player of a theory-of-mind order expects of the partner, by a last action.
+def order_replies(game: MatrixGame, order: int) -> NDArray[np.int64]:
+    """Return what a player of a theory-of-mind order plays, by a last action.
 
     The subject is the player. Order 0 expects the partner's last action again, and order k that the
-    partner is of order k - 1: that it plays its best reply, the lowest index where several tie, to
-    what that order expects. So even orders look at the partner's last action, odd ones at the
-    player's own.
+    partner is of order k - 1; each plays its best reply to that, the lowest index where several
+    tie. So even orders look at the partner's last action, odd ones at the player's own.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ def order_expects(game: MatrixGame, order: int) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (m,) for even orders, (n,) for odd ones
-        The partner's action, by the index of the last action that the order looks at.
+        The player's action, by the index of the last action that the order looks at.
 
     Notes
     -----
@@ -71,29 +70,12 @@ def order_expects(game: MatrixGame, order: int) -> NDArray[np.int64]:
 
     Examples
     --------
-    In rock, paper, scissors order 1 expects the move that beats its own last one.
-
-    >>> from tomeval.games.matrix.games import get_game
-    >>> [order_expects(get_game("RPS"), order).tolist() for order in range(4)]
-    [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]]
-    """
-    if order == 0:
-        return np.arange(game.m)
-    return order_replies(mirrored(game), order - 1)
-
-
-def order_replies(game: MatrixGame, order: int) -> NDArray[np.int64]:
-    """Return the best replies to `order_expects`, by the same last action: the subject's actions.
-
-    The lowest index where several tie.
-
-    Examples
-    --------
     >>> from tomeval.games.matrix.games import get_game
     >>> [order_replies(get_game("RPS"), order).tolist() for order in range(4)]
     [[1, 2, 0], [2, 0, 1], [0, 1, 2], [1, 2, 0]]
     """
-    replies: NDArray[np.int64] = game.own.argmax(axis=0)[order_expects(game, order)]
+    expected = order_replies(mirrored(game), order - 1) if order else np.arange(game.m)
+    replies: NDArray[np.int64] = game.own.argmax(axis=0)[expected]
     return replies
 
 
@@ -160,44 +142,6 @@ def misjudgement_cost(game: MatrixGame, rule: str) -> NDArray[np.float64]:
                 played = payoff == payoff.max()
             cost[predicted, actual] = regret[played, actual].mean()
     cost.setflags(write=False)
-    return cost
-
-
-def expected_response_cost(
-    game: MatrixGame, probs: NDArray[np.float64], actual: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the regret of one step of a player who maximises its payoff expected under a forecast.
-
-    Parameters
-    ----------
-    probs : ndarray, shape (N, m)
-        The stated probabilities of the partner's actions.
-    actual : ndarray of int, shape (N,)
-        What the partner played.
-
-    Returns
-    -------
-    ndarray, shape (N,)
-        ``max_a r(a, b) - r(a*, b)`` with b the actual action and a* the action of the greatest
-        ``sum_b p(b) r(a, b)``; tied actions count by their mean. In payoff units, at least 0. For a
-        forecast that is sure of one action it is `misjudgement_cost` under ``best_response``.
-
-    Examples
-    --------
-    40 % Rock, 22 % Paper, 38 % Scissors: the likeliest move is Rock, which Paper beats, but Rock
-    earns most in expectation. Against Scissors it loses nothing, and Paper would lose 2.
-
-    >>> from tomeval.games.matrix.games import get_game
-    >>> rps = get_game("RPS")
-    >>> expected_response_cost(rps, np.array([[0.40, 0.22, 0.38]] * 3), np.arange(3)).tolist()
-    [1.0, 2.0, 0.0]
-    >>> misjudgement_cost(rps, "best_response")[0].tolist()
-    [0.0, 1.0, 2.0]
-    """
-    worth = probs @ gains(game).T
-    best = worth >= worth.max(axis=1, keepdims=True) - payoff_rounding(game)  # but for rounding
-    lost = stepwise_regret(game)[:, actual].T
-    cost: NDArray[np.float64] = (best * lost).sum(axis=1) / best.sum(axis=1)
     return cost
 
 

@@ -272,12 +272,6 @@ def pick(tied: NDArray[np.bool_], u: FloatArray) -> tuple[IntArray, FloatArray]:
     return chosen, tied / count[:, None]
 
 
-def draw(probs: FloatArray, u: float) -> Decision:
-    """Draw an action from a distribution with one uniform number."""
-    action = int((u >= np.cumsum(probs)[:-1]).sum())
-    return Decision(action, tuple(float(p) for p in probs))
-
-
 def check_unit(name: str, value: object) -> float:
     """Return `value` as a probability or raise a `TomevalError` that names the option."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
