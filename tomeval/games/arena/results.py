@@ -234,10 +234,11 @@ BY_DECISION = (
     "Plays is per decision, beside a random option, as the value of random play is not computed"
 )
 
-LEFT_OUT = (
-    "Plays leaves out games in which the player broke the rules for good, so that a forfeit, an "
-    "elimination, a default or a random action stands for a decision of its own"
+BROKEN = (
+    "Plays counts V* less the reward of games in which the player broke the rules for good, so "
+    "that a forfeit, an elimination, a default or a random action costs what it cost"
 )
+OWN_ONLY = "Plays leaves out decisions in which the player broke the rules for good"
 
 
 @once_each
@@ -266,10 +267,8 @@ def scores(played: Played) -> Scores:
     valued = bool(plays.there.any())
     asked = bool(played.valid[used].any())
     known = bool(knows.there.any()) if asked else valued
-    remarks = {
-        BY_DECISION: not np.isfinite(played.random_value).any(),
-        LEFT_OUT: not played.own.all(),
-    }
+    by_game, broken = bool(np.isfinite(played.random_value).any()), not played.own.all()
+    remarks = {BY_DECISION: not by_game, (BROKEN if by_game else OWN_ONLY): broken}
     return Scores(
         knows,
         decisions.losses(_less(of, "step_said", "chosen"), _less(of, "step_said", "mean")),
@@ -300,6 +299,8 @@ def _plays(played: Played, decisions: Items) -> Terms:
         return decisions.losses(regret, regret + of["chosen_low"] - of["option_mean"])
     # A game in which the subject decided nothing, as it died before, lost it nothing.
     sums = np.bincount(played.decision, regret, played.games)
+    broken = np.bincount(played.decision[~played.own], minlength=played.games) > 0
+    sums = np.where(broken, played.best_value - played.reward, sums)
     return Items(np.arange(played.games), played.games).losses(sums.astype(np.float64), span)
 
 
