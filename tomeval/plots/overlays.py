@@ -50,7 +50,9 @@ def overlays(run: Run, by: str) -> list[Overlay]:
     groups: dict[tuple[str, tuple[Hashable, ...]], list[RunCell]] = {}
     anybody: dict[tuple[Hashable, ...], list[RunCell]] = {}
     for cell in run.cells:
-        where, held = _place(cell, by), run.domain.compare.held(cell, by)
+        # Paired cells always share the task and the seed.
+        where = (*cell.domain.compare.task_of(cell, by).values(), cell.seed)
+        held = run.domain.compare.held(cell, by)
         if cell.is_baseline:
             if len(cell.episodes):
                 base.setdefault(where, cell)
@@ -96,8 +98,3 @@ def _overlay(
         cells,
         names,
     )
-
-
-def _place(cell: RunCell, by: str) -> tuple[Hashable, ...]:
-    """Return what paired cells always share: the task and the seed."""
-    return (*cell.domain.compare.task_of(cell, by).values(), cell.seed)

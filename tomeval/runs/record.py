@@ -190,7 +190,8 @@ class Record:
     def _table(self, table: str, schema: Schema) -> dict[str, Column]:
         if table == "episodes":
             turns = self._turns(schema)
-            return _held({"status": self.status, "steps": max(turns, default=0), **self.own})
+            own = {"status": self.status, "steps": max(turns, default=0), **self.own}
+            return {name: [value] for name, value in own.items()}  # a value may be a list
         if table == "steps":
             return {"step": range(1, self.steps + 1), **self.columns}
         if table == "answers":
@@ -282,11 +283,6 @@ def spread(column: Column, count: int) -> Iterable[Any]:
     return column if isinstance(column, list | tuple | range) else repeat(column, count)
 
 
-def _held(values: Mapping[str, Any]) -> dict[str, Column]:
-    """Return single values as columns of one row, though a value may be a list."""
-    return {name: [value] for name, value in values.items()}
-
-
 def _inside(value: Any, path: Sequence[str]) -> Any:
     """Return what stands in objects inside each other; None where one has no such key."""
     for name in path:
@@ -300,13 +296,9 @@ def _folded(columns: Mapping[str, Column], keep: Sequence[str] = ()) -> dict[str
     for name, column in columns.items():
         if isinstance(column, list | tuple) and len(column) and name not in keep:
             first = column[0]
-            plain = first is None or isinstance(first, str | int | float)
-            if plain and column.count(first) == len(column) and _alike(column):
+            plain = first is None or isinstance(first, str | int | float)  # 1, 1.0, True are equal
+            if plain and column.count(first) == len(column) and len(set(map(type, column))) == 1:
                 column = first
         if column is not None:
             folded[name] = column
     return folded
-
-
-def _alike(column: Sequence[Any]) -> bool:
-    return len(set(map(type, column))) == 1  # 1, 1.0 and True are equal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -201,14 +201,10 @@ def _columns(turn: PlayedTurn) -> dict[str, Any]:
         "best": turn.best,
         "random": turn.random,
         **{_SHOWN_AS[name]: code_number(said.get(name)) for name in ENCODER_QUESTIONS},
-        **{_SHOWN_AS.get(q, q): _list(said.get(q)) for q in INTERCEPTOR_QUESTIONS},
+        **{_SHOWN_AS.get(q, q): said.get(q) and list(said[q]) for q in INTERCEPTOR_QUESTIONS},
         **{f"{role}_lenient": lenient[role] for role in ROLES},
         "details": turn.details or None,
     }
-
-
-def _list(value: Iterable[Any] | None) -> list[Any] | None:
-    return None if value is None else list(value)
 
 
 def code_number(code: Code | None) -> int | None:
