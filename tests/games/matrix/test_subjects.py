@@ -11,7 +11,7 @@ from tomeval.games.matrix.optima import best_response
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode
 from tomeval.games.matrix.subjects import SUBJECTS
-from tomeval.games.matrix.subjects.base import draw, pick
+from tomeval.games.matrix.subjects.base import pick
 from tomeval.games.matrix.subjects.simulated import equilibrium
 
 RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]
@@ -195,15 +195,7 @@ def test_only_those_who_open_the_door_are_told() -> None:
 # --- answers --------------------------------------------------------------------------------------
 
 
-def test_draw_and_pick_cover_their_actions() -> None:
-    assert [draw(np.array([0.25, 0.75]), u).action for u in (0.0, 0.2499, 0.25, 0.999)] == [
-        0,
-        0,
-        1,
-        1,
-    ]
-    # rounding of the cumulative sum must never give an action that does not exist
-    assert draw(np.full(10, 0.1), np.nextafter(1, 0)).action == 9
+def test_pick_covers_the_actions() -> None:
     u = np.array([0, 0.49, 0.5, np.nextafter(1, 0)])
     chosen, chances = pick(np.array([[True, False, True]] * 4), u)
     assert chosen.tolist() == [0, 0, 2, 2]
