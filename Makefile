@@ -42,7 +42,7 @@ quickstart: $(VENV)/.installed
 	@echo "report: quickstart/report.html, one file: tables, figures, comparisons and a few games"
 	@echo "plots:  quickstart/plots/, $$(wc -l < quickstart/plots.txt | tr -d ' ') files; captions.md says what they show"
 	@echo "run:    quickstart/run   (every step: $(BIN)/tomeval export quickstart/run --what steps)"
-	@echo "next:   README.md, 'Five minutes'"
+	@echo "next:   README.md, 'Your own model'"
 	@rm -f quickstart/plots.txt
 
 check: style types
