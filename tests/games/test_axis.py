@@ -138,16 +138,9 @@ def test_rows_that_differ_in_a_setting_alone_show_it(tmp_path, tomeval) -> None:
         "players": {"p": player, "t": {"kind": "tit_for_tat"}},
         "lineups": [{"game": "g", "subject": "p", "others": "t"}],
     }
-    with tomeval_run(data, tmp_path / "run") as run:
-        plays = [cell.scores.plays for cell in run.cells]
-        lost = [cell.played.best_value - cell.played.reward for cell in run.cells]
+    tomeval_run(data, tmp_path / "run").close()
     code, said, notes = tomeval("table", tmp_path / "run")
     assert code == 0
     assert all(said.count(name) == 1 for name in ("on_invalid", "forfeit", "random"))
-    assert all(one.there.all() for one in plays)  # a planner who slips does not play well
-    assert all(
-        one.score < 0.9 and (one.bottom - one.top).max() <= x.max()
-        for one, x in zip(plays, lost, strict=True)
-    )
     assert "knows used and reads (--all) decide it" in notes
-    assert "Plays counts V* less the reward of games in which the player broke the rules" in notes
+    assert "The player broke the rules for good, which has no regret: plays is by rewards" in notes

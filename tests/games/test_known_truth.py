@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
-from games import scores_again
+from recomputed import decrypto, scores
+from recomputed.arena_games import Asked, Fact, Game
+from recomputed.common import Row, episodes_of, number, table_of
 
 import tomeval
 from tomeval.games import answer as words
@@ -22,6 +25,8 @@ from tomeval.games.seats import Answer, PlannerSeat, Seat
 from tomeval.report.exporting import export_run
 
 CLOSE = 1e-9
+HIT = ("hit", "attainable")
+EXACT = ["plays_percent", "plans_percent"]
 
 
 @dataclass
@@ -127,15 +132,43 @@ def known(monkeypatch):
     monkeypatch.setattr(DecryptoCell, "new_table", tabled)
 
 
-def differences(run, folder, again) -> dict[str, float]:
-    """Return the largest difference of each score to that of the second program."""
+def game_of(rows: list[Row], row: Row) -> Game:
+    """Return an exported game with what its rows say of hits, regrets and rewards."""
+    facts = []
+    for one in [one for one in rows if one["slot"] == "0"]:
+        told = json.loads(one["probes"]).values()
+        asked = [[np.nan if t[x] is None else t[x] for x in HIT] for t in told]
+        regret = number(one["regret_low"]), number(one["regret_high"])
+        facts.append(Fact(regret, asked=tuple(Asked(*pair) for pair in asked)))
+    ends = number(row["best_value"]), number(row["random_value"])
+    paid = (number(row["reward"]),)
+    return Game("", "", *ends, 0, {}, [], rows, [], rewards=paid, facts=tuple(facts))
+
+
+def again(run, folder) -> dict[str, dict[str, float]]:
+    """Return the scores of every cell by the program apart, from exports."""
     folder.mkdir()
     for what in ("steps", "episodes"):
         export_run(run, what, "csv", folder / f"{what}.csv")
+    steps = episodes_of(table_of(folder / "steps.csv"))
+    if run.domain.name == "decrypto":
+        return {
+            c: decrypto.scores([t for game in games for t in game]) for c, games in steps.items()
+        }
+    ends = {(row["cell"], row["episode"]): row for row in table_of(folder / "episodes.csv")}
+    return {
+        cell: scores.scores([game_of(rows, ends[cell, rows[0]["episode"]]) for rows in games])
+        for cell, games in steps.items()
+    }
+
+
+def differences(run, folder) -> dict[str, float]:
+    """Return the largest difference of each score to that of the program apart."""
     found: dict[str, float] = {}
+    theirs = again(run, folder)
     for cell in run.cells:
-        for name, value in again(folder)[str(cell.number)].items():
-            shown = float(cell.estimate([f"{name}_percent"]).mean[0])
+        for name, value in theirs[str(cell.number)].items():
+            shown = float(cell.estimate([name]).mean[0])
             assert np.isnan(shown) == np.isnan(value), (cell.name, name, shown, value)
             off = 0.0 if np.isnan(value) else abs(shown - value) / max(1.0, abs(value))
             found[name] = max(found.get(name, 0.0), off)
@@ -184,19 +217,42 @@ def test_arena(tmp_path, known, name) -> None:
     with played(tmp_path / "run", game, others, episodes, **players) as run:
         said = {cell.player: plain(answer(cell)) for cell in run.cells}
         assert {player: text for player, text in said.items() if text not in TRUE[player]} == {}
-        found = differences(run, tmp_path / "export", scores_again.arena)
+        found = differences(run, tmp_path / "export")
         assert max(found.values()) < CLOSE, found
         assert len(set(said.values()) - {words.UNDECIDED}) >= 3
+        by = {cell.player: cell.estimate(EXACT).mean for cell in run.cells}
+        assert by["planner"][0] == pytest.approx(100)
+        for player in ("knows_replies", "guesses_replies"):
+            assert by[player][1] == pytest.approx(100)  # plans: it replies to what it says
     if name == "blotto":
         blotto(tmp_path / "export")
 
 
+@pytest.mark.parametrize("policy", ["forfeit", "eliminate", "default", "random"])
+def test_a_planner_who_breaks_the_rules_pays_for_it(tmp_path, policy) -> None:
+    planners = {"clean": {"kind": "planner"}, "slips": {"kind": "planner", "error_rate": 0.4}}
+    data = {
+        "domain": "arena",
+        "episodes": 12,
+        "attempts": 1,
+        "on_invalid": policy,
+        "games": {"game": {"game": "ipd3", "rounds": 3, "talk": 0}},
+        "players": planners | {"grim": {"kind": "tit_for_tat", "noise": 0.1}},
+        "lineups": [{"game": "game", "subject": list(planners), "others": "grim"}],
+    }
+    with tomeval.run(data, tmp_path / "run") as run:
+        assert max(differences(run, tmp_path / "export").values()) < CLOSE
+        plays = {cell.player: cell.estimate(["plays_percent"]).mean[0] for cell in run.cells}
+    assert plays["clean"] == pytest.approx(100)
+    assert plays["slips"] < 90
+
+
 def blotto(folder) -> None:
     """What options are worth if what was said is true: the result of the round, nothing else."""
-    rows = scores_again.rows_of(folder / "steps.csv")
+    rows = table_of(folder / "steps.csv")
     for row in [row for row in rows if row["slot"] == "0"][:100]:
-        [told] = scores_again.json.loads(row["probes"]).values()
-        action = scores_again.json.loads(row["action"])
+        [told] = json.loads(row["probes"]).values()
+        action = json.loads(row["action"])
         every = [(a, b, 20 - a - b) for a in range(21) for b in range(21 - a)]
         worths = [_result(one, told["said"]) for one in every]
         chosen = _result(action, told["said"])
@@ -205,7 +261,7 @@ def blotto(folder) -> None:
             best, mine, mean = (float(row[f"{kind}_{e}"]) for e in ("best", "chosen", "mean"))
             assert (best - mine) / scale == pytest.approx(max(worths) - chosen)
             assert (best - mean) / scale == pytest.approx(max(worths) - np.mean(worths))
-        assert list(scores_again.json.loads(row["chances"]).values()) == [1 / 231]
+        assert list(json.loads(row["chances"]).values()) == [1 / 231]
 
 
 def _result(own, other) -> int:
@@ -224,6 +280,6 @@ def test_decrypto(tmp_path, known) -> None:
     }
     with tomeval.run(data, tmp_path / "run") as run:
         said = {cell.columns["encoder"]: plain(answer(cell)) for cell in run.cells}
-        found = differences(run, tmp_path / "export", scores_again.decrypto)
+        found = differences(run, tmp_path / "export")
     assert {player: text for player, text in said.items() if text not in TRUE[player]} == {}
     assert max(found.values()) < CLOSE, found

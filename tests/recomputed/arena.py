@@ -37,7 +37,8 @@ def read(folder: Path) -> list[Game]:
         game = Game(
             row["game"],
             row["player"],
-            number(row["best_value"]) - number(row["random_value"]),
+            number(row["best_value"]),
+            number(row["random_value"]),
             seats[0],
             dict(zip(seats, names, strict=True)),
             json.loads(row["roles"]),

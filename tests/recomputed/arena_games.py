@@ -34,7 +34,8 @@ class Game(NamedTuple):
 
     name: str
     player: str
-    span: float  # V* of the seat before the deal, less what random play is worth there
+    best: float  # V* of the seat before the deal
+    random: float  # what random play is worth there
     subject: int
     names: dict[int, str]
     roles: list[str]

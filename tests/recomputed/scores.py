@@ -62,7 +62,9 @@ def scores(games: list[Game]) -> dict[str, float]:
     stated = [
         bool(row["said_best"])
         for row, fact in decisions(games)
-        if fact.asked and any(not name.startswith(FOLLOWS) for name in json.loads(row["probes"]))
+        if row["verdict"] == "valid"
+        and fact.asked
+        and any(not name.startswith(FOLLOWS) for name in json.loads(row["probes"]))
     ]
     return {
         "told_percent": 100 * sum(stated) / len(stated) if stated else NAN,
@@ -78,11 +80,14 @@ def scores(games: list[Game]) -> dict[str, float]:
 
 def plays(games: list[Game]) -> float:
     """Return what of the best reward beyond random play was kept."""
-    spans = [game.span for game in games]
+    spans = [game.best - game.random for game in games]
     exact = [[f.regret[0] if close(*f.regret) else NAN for f in game.facts] for game in games]
+    rows = [row for row, _ in decisions(games)]
     if all(map(math.isnan, spans)):
-        rows = (row for row, _ in decisions(games))
         means = [number(row["chosen_low"]) - number(row["option_mean"]) for row in rows]
         flat = [one for game in exact for one in game]
         return 100 - ratio([(a, a + b) for a, b in zip(flat, means, strict=True)])
-    return 100 - ratio([(sum(one), span) for one, span in zip(exact, spans, strict=True)])
+    lost = [sum(one) for one in exact]
+    if any(row["verdict"] != "valid" for row in rows):
+        lost = [game.best - game.rewards[game.subject] for game in games]
+    return 100 - ratio(list(zip(lost, spans, strict=True)))

@@ -10,7 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from tomeval.games.arena.results import Floats, Played, scores
+from tomeval.games.arena.results import Floats, Played
+from tomeval.games.arena.scores import scores
 from tomeval.games.measures import Items, known, mean, percent
 from tomeval.games.scores import score
 from tomeval.runs.measures import Measure, Totals, registry

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.once import held, once_each
+from tomeval.core.once import held
 from tomeval.core.outcomes import LENIENT, VALID
-from tomeval.games.answer import NO_VALUE
 from tomeval.games.arena.cells import slot_name
 from tomeval.games.arena.named_games import NamedGame, game_from
+from tomeval.games.arena.scores import scores
 from tomeval.games.game import COUNTED
 from tomeval.games.records import EPISODES, HELD, PAYOFFS, STEPS, VALUES, asked_of
-from tomeval.games.scores import Items, ScoredCell, Scores, Terms
+from tomeval.games.scores import ScoredCell, Scores
 from tomeval.runs.cell import IntArray
 from tomeval.runs.record import Schema
 from tomeval.runs.store import Store
@@ -228,80 +228,6 @@ def _read(cell: ArenaRunCell) -> Played:
             for name in ("hit", "attainable", "brier", "observer_brier", "chance")
         },
     )
-
-
-BY_DECISION = (
-    "Plays is per decision, beside a random option, as the value of random play is not computed"
-)
-
-BROKEN = (
-    "Plays counts V* less the reward of games in which the player broke the rules for good, so "
-    "that a forfeit, an elimination, a default or a random action costs what it cost"
-)
-OWN_ONLY = "Plays leaves out decisions in which the player broke the rules for good"
-
-
-@once_each
-def scores(played: Played) -> Scores:
-    """Return what the scores of a line-up are made of.
-
-    - *knows*: hits less chance over what is attainable less chance, of all probes whose truth and
-      attainable score are known;
-    - *plans*: 1 - loss / loss of a random option, by what options are worth if what was stated is
-      true; it is *uses* where any decision depends on that;
-    - *replies*: the same by the payoffs of the stage;
-    - *plays*: 1 - sum of regrets / sum of V* less the value of random play before the deal, of
-      games whose regrets are all exact; where these are not known, of V* less the mean of Q* over
-      the options of decisions.
-
-    Sums over games; a value that is not known leaves its decision or probe out.
-    """
-    told, of = played.told, played.values
-    probes, used = Items(played.probed, played.games), played.used
-    decisions = Items(played.decision, played.games)
-    hits = (told["hit"], told["chance"], told["attainable"])
-    lost, at_chance = (_less(of, "said", name) for name in ("chosen", "mean"))
-    plans, other = decisions.losses(lost, at_chance), (of["other_lost"], of["other_chance"])
-    shows = bool((of["depends"] == 1).any())
-    knows, plays = probes.hits(*hits), _plays(played, decisions)
-    valued = bool(plays.there.any())
-    asked = bool(played.valid[used].any())
-    known = bool(knows.there.any()) if asked else valued
-    by_game, broken = bool(np.isfinite(played.random_value).any()), not played.own.all()
-    remarks = {BY_DECISION: not by_game, (BROKEN if by_game else OWN_ONLY): broken}
-    return Scores(
-        knows,
-        decisions.losses(_less(of, "step_said", "chosen"), _less(of, "step_said", "mean")),
-        plans,
-        plans if shows else None,
-        plays,
-        {
-            "knows_used": Items(played.probed[used], played.games).hits(*(x[used] for x in hits)),
-            "reads": decisions.reads((lost, at_chance), other) if shows else None,
-        },
-        asked=asked,
-        lacks="" if known else NO_VALUE,
-        remark="; ".join(text for text, holds in remarks.items() if valued and holds),
-    )
-
-
-def _less(values: Mapping[str, Floats], kind: str, name: str) -> Floats:
-    """Return by how much something is worth less than the best option."""
-    gap: Floats = values[f"{kind}_best"] - values[f"{kind}_{name}"]
-    return gap
-
-
-def _plays(played: Played, decisions: Items) -> Terms:
-    """Return the terms of *plays*."""
-    of, span = played.values, played.best_value - played.random_value
-    regret = np.where(of["regret_low"] == of["regret_high"], of["regret_low"], np.nan)
-    if not np.isfinite(span).any():
-        return decisions.losses(regret, regret + of["chosen_low"] - of["option_mean"])
-    # A game in which the subject decided nothing, as it died before, lost it nothing.
-    sums = np.bincount(played.decision, regret, played.games)
-    broken = np.bincount(played.decision[~played.own], minlength=played.games) > 0
-    sums = np.where(broken, played.best_value - played.reward, sums)
-    return Items(np.arange(played.games), played.games).losses(sums.astype(np.float64), span)
 
 
 SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name))

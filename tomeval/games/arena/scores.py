@@ -1,0 +1,89 @@
+"""The scores of a line-up: knows, uses, plays, and what they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tomeval.core.once import once_each
+from tomeval.games.answer import NO_VALUE
+from tomeval.games.scores import FloatArray, Items, Scores, Terms
+
+if TYPE_CHECKING:
+    from tomeval.games.arena.results import Played
+
+BY_DECISION = (
+    "Plays is per decision, beside a random option, as the value of random play is not computed"
+)
+
+BROKEN = (
+    "The player broke the rules for good, which has no regret: plays is by rewards, so that it "
+    "costs what it cost; ΔFunctional is of its own decisions alone"
+)
+OWN_ONLY = "Plays and ΔFunctional leave out decisions in which the player broke the rules for good"
+
+
+@once_each
+def scores(played: Played) -> Scores:
+    """Return what the scores of a line-up are made of.
+
+    - *knows*: hits less chance over what is attainable less chance, of all probes whose truth and
+      attainable score are known;
+    - *plans*: 1 - loss / loss of a random option, by what options are worth if what was stated is
+      true; it is *uses* where any decision depends on that;
+    - *replies*: the same by the payoffs of the stage;
+    - *plays*: 1 - sum of regrets / sum of V* less the value of random play before the deal, of
+      games whose regrets are all exact. Where these values are not known, of V* less the mean of Q*
+      over the options of decisions; where the subject broke the rules for good in any game, 1 - sum
+      of V* less the reward / the same, which has the same expectation.
+
+    Sums over games; a value that is not known leaves its decision or probe out.
+    """
+    told, of = played.told, played.values
+    probes, used = Items(played.probed, played.games), played.used
+    decisions = Items(played.decision, played.games)
+    hits = (told["hit"], told["chance"], told["attainable"])
+    lost, at_chance = (_less(of, "said", name) for name in ("chosen", "mean"))
+    plans, other = decisions.losses(lost, at_chance), (of["other_lost"], of["other_chance"])
+    shows = bool((of["depends"] == 1).any())
+    knows, plays = probes.hits(*hits), _plays(played, decisions)
+    valued = bool(plays.there.any())
+    asked = bool(played.valid[used].any())
+    known = bool(knows.there.any()) if asked else valued
+    by_game, broken = bool(np.isfinite(played.random_value).any()), not played.own.all()
+    remarks = {BY_DECISION: not by_game, (BROKEN if by_game else OWN_ONLY): broken}
+    return Scores(
+        knows,
+        decisions.losses(_less(of, "step_said", "chosen"), _less(of, "step_said", "mean")),
+        plans,
+        plans if shows else None,
+        plays,
+        {
+            "knows_used": Items(played.probed[used], played.games).hits(*(x[used] for x in hits)),
+            "reads": decisions.reads((lost, at_chance), other) if shows else None,
+        },
+        asked=asked,
+        lacks="" if known else NO_VALUE,
+        remark="; ".join(text for text, holds in remarks.items() if valued and holds),
+    )
+
+
+def _less(values: Mapping[str, FloatArray], kind: str, name: str) -> FloatArray:
+    """Return by how much something is worth less than the best option."""
+    gap: FloatArray = values[f"{kind}_best"] - values[f"{kind}_{name}"]
+    return gap
+
+
+def _plays(played: Played, decisions: Items) -> Terms:
+    """Return the terms of *plays*."""
+    of, span = played.values, played.best_value - played.random_value
+    regret = np.where(of["regret_low"] == of["regret_high"], of["regret_low"], np.nan)
+    if not np.isfinite(span).any():
+        return decisions.losses(regret, regret + of["chosen_low"] - of["option_mean"])
+    # A game in which the subject decided nothing, as it died before, lost it nothing.
+    lost = np.bincount(played.decision, regret, played.games).astype(np.float64)
+    if not played.own.all():  # of some games alone, luck would differ from that of the others
+        lost = played.best_value - played.reward
+    return Items(np.arange(played.games), played.games).losses(lost, span)
