@@ -237,11 +237,15 @@ class _Play:
             for d in decided
             if d.answer.outcome == VALID or d.verdict == "default"
         }
-        trail = [*self.trail, Stage(self.state, actions)]
-        true = {
-            probe: self.game.truth(probe, self.subject, trail, len(self.trail), self.state)
-            for probe in self.game.probes(self.state, ask)
-        }
+        self.trail.append(Stage(self.state, actions))  # for the questions alone
+        at = len(self.trail) - 1
+        try:
+            true = {
+                probe: self.game.truth(probe, self.subject, self.trail, at, self.state)
+                for probe in self.game.probes(self.state, ask)
+            }
+        finally:
+            self.trail.pop()
         return {probe: what for probe, what in true.items() if what is not None}
 
     async def _after(self, ask: Ask, action: Action) -> Mapping[int, Answer]:
