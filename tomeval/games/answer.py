@@ -67,6 +67,9 @@ RULE = (
     "the best move."
 )
 
+FROM_BELOW = ("uses", "plays")
+"""The scores that are lower bounds where `Scores.floor` says why."""
+
 _NAMES = ("knows", "uses", "plays", "replies", "plans")
 _MOST_MORE = 1_000
 
@@ -119,7 +122,7 @@ def answer(cell: ScoredCell, interval: str = AUTO) -> str:
         for name, row in zip(_NAMES, zip(*columns, strict=True), strict=True)
     }
     if told.floor:  # what lies below can lie above
-        ends |= {n: ends[n]._replace(high=math.inf) for n in ("uses", "plays")}
+        ends |= {n: ends[n]._replace(high=math.inf) for n in FROM_BELOW}
     said = told.lacks or words(ends, told.asked, cell.certain)
     if not exact and cell.units < FEWEST and not said.startswith("–"):
         unit = cell.domain.compare.unit
@@ -269,7 +272,9 @@ def _scored(cells: Sequence[ScoredCell]) -> str:
         values = [float(cell.estimate([name]).mean[0]) for cell in cells]
         values = [value for value in values if not math.isnan(value)]
         if values:
-            said.append(f"{name.removesuffix('_percent')} {round(sum(values) / len(values)):d}")
+            short, mean = name.removesuffix("_percent"), round(sum(values) / len(values))
+            least = short in FROM_BELOW and any(cell.scores.floor for cell in cells)
+            said.append(f"{short} {'at least ' * least}{mean:d}")
     return ", ".join(said) or "no score"
 
 

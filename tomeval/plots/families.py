@@ -132,13 +132,14 @@ def sheets(cells: Iterable[RunCell], most_rows: float = math.inf) -> list[Family
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence.
+    """Return words as a list in a sentence, of more than four the first two.
 
     Examples
     --------
-    >>> listed(["RPS", "IBS", "IPD"]), listed(["RPS"])
-    ('RPS, IBS and IPD', 'RPS')
+    >>> listed(["RPS", "IBS", "IPD"]), listed(["RPS"]), listed(["a", "b", "c", "d", "e"])
+    ('RPS, IBS and IPD', 'RPS', 'a, b and 3 more')
     """
+    words = words if len(words) <= 4 else [*words[:2], f"{len(words) - 2} more"]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
