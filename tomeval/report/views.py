@@ -163,8 +163,9 @@ def cells_notes(
     `shown` are the measures of the table for reading, empty if it is another one, or `data` for
     programs.
     """
-    of_run = (said.random_notes, said.stop_notes, said.copies_notes, said.enforced_notes)
-    notes = [note for make in (*of_run, said.unanswered_notes) for note in make(run)]
+    of_run = (said.random_notes, said.void_notes, said.stop_notes, said.copies_notes)
+    more = (said.enforced_notes, said.unanswered_notes)
+    notes = [note for make in (*of_run, *more) for note in make(run)]
     notes += said.looked_notes(run, interval)
     mine = [name for name in shown or run.measures if name in run.measures and not data]
     if not data:

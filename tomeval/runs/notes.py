@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tomeval.core.outcomes import FAILED, VOID
 from tomeval.runs.columns import INVALID
-from tomeval.runs.tallies import enforced_cells, rates_of, unanswered
+from tomeval.runs.tallies import enforced_cells, episodes, rates_of, unanswered
 from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.estimates import AUTO, SEQUENCE
 
@@ -75,6 +77,20 @@ def random_notes(run: Run) -> list[str]:
     return [
         f"in {len(rates):,} of {len(run.cells):,} cells invalid answers were replaced by random "
         f"legal actions, which count as played: up to {100 * max(rates):.1f} % of the answers"
+    ]
+
+
+def void_notes(run: Run) -> list[str]:
+    """Return how many episodes count in no measure."""
+    played, counts = episodes(run.store), Counter[str]()
+    for cell in run.cells:
+        counts.update(played.get(cell.number, {}))
+    lost = counts[VOID] + counts[FAILED]
+    if not lost:
+        return []
+    return [
+        f"{lost:,} of {counts.total():,} episodes are void or failed and count in no measure: the "
+        "others are not a random sample"
     ]
 
 

@@ -9,6 +9,8 @@ from layout import check
 from tomeval.games.arena.records import game_records
 from tomeval.games.arena.tables import run_notes
 from tomeval.plots import FIGURES, Options, draw
+from tomeval.report.views import cells_notes
+from tomeval.runs.notes import void_notes
 
 LONG = "a player whose name is long, " * 2
 
@@ -50,9 +52,10 @@ def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):
     lineups = [{"game": "g", "subject": "sloppy", "others": ["chance", "sloppy"]}]
     with played(tmp_path / "void", lineups, games, attempts=1) as run:
         void = len(game_records(run)) - len(run.cells[0].episodes)
-        lost, values = run_notes(run)
+        [lost], [values] = void_notes(run), run_notes(run)
         assert void
-        assert lost.startswith(f"{void} of 6 games are void or failed")
+        assert lost in cells_notes(run, ())
+        assert lost.startswith(f"{void} of 6 episodes are void or failed")
         assert values.startswith("No V*, Q* or ΔFunctional, because players without a known policy")
     lineups[0]["others"] = ["tft", "alld"]
     with played(tmp_path / "clean", [lineups[0] | {"subject": "tft"}], games) as run:

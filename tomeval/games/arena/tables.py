@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import FAILED, VOID
 from tomeval.games.answer import score_notes
 from tomeval.games.arena.cells import ASK_AGAIN
 from tomeval.games.arena.measures import MEASURES
@@ -95,7 +94,7 @@ def _filled(rows: Rows) -> Rows:
 
 def run_notes(run: Run) -> list[str]:
     """Return what a reader must know before any number of the run."""
-    return [*_recorded(run), *_lost_games(run), *_values(run), *score_notes(run)]
+    return [*_recorded(run), *_values(run), *score_notes(run)]
 
 
 def _cells(run: Run) -> list[ArenaRunCell]:
@@ -137,18 +136,6 @@ def _recorded(run: Run) -> list[str]:
     return [
         "Games played elsewhere: the players' policies are unknown, so there is no ΔFunctional "
         "and no attainable ToM %; deals are known only as far as they were recorded."
-    ]
-
-
-def _lost_games(run: Run) -> list[str]:
-    """Return how many games count in no measure."""
-    counts = [status for cell in run.cells for status in run.store.statuses(cell.number).values()]
-    lost = counts.count(VOID) + counts.count(FAILED)
-    if not lost:
-        return []
-    return [
-        f"{lost:,} of {len(counts):,} games are void or failed and count in no measure: the others "
-        "are not a random sample."
     ]
 
 
