@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,13 +70,9 @@ def transcript(
 
     with Run(folder, where or ()) as opened:
         number = opened.cells[0].number if cell is None else cell
-        _show_lines(transcript_lines(opened, number, episode, calls))
-
-
-def _show_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        for part in _folded(line):
-            show(part)
+        for line in transcript_lines(opened, number, episode, calls):
+            for part in _folded(line):
+                show(part)
 
 
 def _folded(line: str) -> list[str]:

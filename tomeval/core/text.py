@@ -31,6 +31,7 @@ _REFUSED = re.compile(
 _UNSAFE = re.compile(f"[{UNSEEN}]")
 _UNSAFE_IN_LINE = re.compile(f"[\\t\\n{UNSEEN}]")
 _MARKUP = re.compile(r"[\\`*\[\]<>&|~$]|(?<![^\W_])_|_(?![^\W_])")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
@@ -98,7 +99,11 @@ def spreadsheet(value: Any) -> Any:
     >>> spreadsheet("=1+1"), spreadsheet("-2.5"), spreadsheet("-x"), spreadsheet(-1)
     ("'=1+1", '-2.5', "'-x", -1)
     """
-    if not isinstance(value, str) or not value.lstrip(" ").startswith(_FORMULA) or _number(value):
+    if (
+        not isinstance(value, str)
+        or not value.lstrip(" ").startswith(_FORMULA)
+        or _NUMBER.fullmatch(value)
+    ):
         return value
     return f"'{value}"
 
@@ -136,10 +141,6 @@ def check_text(value: Any, where: str) -> None:
         raise TomevalError(
             f"{where}: {value!r} contains the {what} U+{ord(refused[0]):04X}, which is not allowed"
         )
-
-
-def _number(text: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) is not None
 
 
 def _escape(found: re.Match[str]) -> str:

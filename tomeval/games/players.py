@@ -19,7 +19,7 @@ from tomeval.models.naming import NO_MODEL, without_address
 from tomeval.runs.capabilities import Worded
 from tomeval.runs.columns import as_text
 from tomeval.runs.domain import Player
-from tomeval.runs.experiment import Experiment, located
+from tomeval.runs.experiment import Experiment, combinations, located
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.options import WITH_MEMORY, split_wording
 
@@ -112,15 +112,8 @@ def swept(name: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, 
     >>> [own for own, _ in swept("bob", {"strategy": ["LM", "s2a"], "memory": "restated"})]
     ['bob(strategy=LM)', 'bob(strategy=S2A)']
     """
-    axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
-    for key, values in axes.items():
-        if not values:
-            raise TomevalError(f"{key} is an empty list")
-    for chosen in itertools.product(*axes.values()):
-        options = dict(zip(axes, chosen, strict=True))
-        inside = ", ".join(
-            f"{key}={_called(key, options[key])}" for key, values in axes.items() if values[1:]
-        )
+    for options, varied in combinations(entry):
+        inside = ", ".join(f"{k}={_called(k, v)}" for k, v in options.items() if k in varied)
         yield f"{name}({inside})" if inside else name, options
 
 

@@ -82,7 +82,8 @@ def public_names(definitions: Iterable[Any]) -> dict[str, str]:
 
     Names that would be equal without their addresses are numbered, in order of appearance.
     """
-    full = dict.fromkeys(text for data in definitions for text in _texts(data) if _is_served(text))
+    texts = (text for data in definitions for text in _texts(data) if _ADDRESS.search(text))
+    full = dict.fromkeys(text for text in texts if is_kind(text.partition(":")[0]))
     names: dict[str, str] = {}
     for name in full:
         short = without_address(name)
@@ -136,8 +137,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for item in value.values():
             yield from _texts(item)
-
-
-def _is_served(text: str) -> bool:
-    """Return whether a text is the name of a model with an address."""
-    return _ADDRESS.search(text) is not None and is_kind(text.partition(":")[0])

@@ -54,14 +54,9 @@ def comparison_above(found: Comparison) -> list[str]:
     ]
 
 
-def _ends(row: Row, name: str, times: int = 1) -> tuple[float, float, float]:
-    """Return a value of a row with the ends of its interval."""
-    return times * row[name], times * row[f"{name}_low"], times * row[f"{name}_high"]
-
-
 def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
     """Return the columns of one comparison for reading."""
-    digits = measure.digits
+    digits, ends = measure.digits, [row[f"difference{end}"] for end in ("", "_low", "_high")]
     shown = {
         "scope": row["scope"],
         "metric": measure.heading,
@@ -69,7 +64,7 @@ def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
         "pairs": row["pairs"],
         "level": fixed(row["level_mean"], digits),
         "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval(*_ends(row, "difference"), digits, symmetric=True),
+        "difference": interval(*ends, digits, symmetric=True),
         "p": p_text(row["p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),

@@ -210,6 +210,23 @@ def _at_any_pace(data: dict[str, Any]) -> dict[str, Any]:
     return changed
 
 
+def combinations(entry: Mapping[str, Any]) -> list[tuple[dict[str, Any], set[str]]]:
+    """Return every combination of the lists of a table, and the keys that tell them apart.
+
+    Raises
+    ------
+    TomevalError
+        A list is empty.
+    """
+    axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
+    for key, values in axes.items():
+        if not values:
+            raise TomevalError(f"{key} is an empty list")
+    swept = {key for key, values in axes.items() if len(values) > 1}
+    every = itertools.product(*axes.values())
+    return [(dict(zip(axes, one, strict=True)), swept) for one in every]
+
+
 def axis(value: Any) -> Any:
     """Return a key that is an axis of the grid as a list."""
     value = list(value) if isinstance(value, list | tuple) else [value]

@@ -6,14 +6,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Any
 
 from pydantic import BaseModel
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.parts import NotInstalled, part, parts
+from tomeval.core.parts import NotInstalled, is_there, part, parts
 from tomeval.games.arena.wording import Wording
 from tomeval.games.game import ArenaGame
 from tomeval.games.policy import Policy
@@ -97,7 +96,7 @@ def get_kind(name: str, where: str = "") -> Kind:
 
 def all_games() -> list[str]:
     """Return the names of all games, without those that ship but are not there."""
-    here = (name for name, where in GAMES.items() if find_spec(where.partition(":")[0]))
+    here = (name for name, where in GAMES.items() if is_there(where.partition(":")[0]))
     return [*here, *parts("games")]
 
 

@@ -20,7 +20,6 @@ from tomeval.games.arena.scores import scores
 from tomeval.games.game import COUNTED
 from tomeval.games.records import EPISODES, HELD, PAYOFFS, STEPS, VALUES, asked_of
 from tomeval.games.scores import ScoredCell, Scores
-from tomeval.runs.cell import IntArray
 from tomeval.runs.record import Schema
 from tomeval.runs.store import Store
 
@@ -135,8 +134,9 @@ class ArenaRunCell(ScoredCell):
             mine = slot == 0
             told = hits.get((episode, step), []) if mine else []
             worth["correct"].append(sum(told) / len(told) if told else math.nan)
-            worth["regret"].append(_exact(low, high) if mine else math.nan)
-            worth["tom_regret"].append(_exact(tom_low, tom_high) if mine else math.nan)
+            for name, a, b in (("regret", low, high), ("tom_regret", tom_low, tom_high)):
+                exact = mine and a is not None and a == b  # else known between bounds, or not
+                worth[name].append(a if exact else math.nan)
         return worth
 
     @property
@@ -156,11 +156,6 @@ class ArenaRunCell(ScoredCell):
         return min(planned, len(self.table.game.rotations)) if self.each_once else planned
 
     @property
-    def which(self) -> IntArray:
-        """One stratum: players take every seat in turn."""
-        return np.zeros(len(self.episodes), dtype=np.int64)
-
-    @property
     def facts(self) -> dict[str, Any]:
         """The columns, and what else line-ups must agree in to be compared."""
         return super().facts | {"attempts": self.definition["attempts"]}
@@ -170,11 +165,6 @@ class ArenaRunCell(ScoredCell):
         """Names of the language models by slot."""
         players = self.definition["players"]
         return {str(i): p["model"] for i, p in enumerate(players) if p.get("model")}
-
-
-def _exact(low: float | None, high: float | None) -> float:
-    """Return a value that is known exactly; NaN for one that is known between bounds."""
-    return math.nan if low is None or low != high else low
 
 
 def _read(cell: ArenaRunCell) -> Played:

@@ -43,7 +43,8 @@ FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"
 def run_facts(run: Run) -> list[Facts]:
     """Return players, and rules with what games are played with."""
     cells = [cell for cell in run.cells if isinstance(cell, DecryptoRunCell)]
-    players = [_player(cell.definition["players"][role]) for cell in cells for role in ROLES]
+    seated = [cell.definition["players"][role] for cell in cells for role in ROLES]
+    players = [player_row(one) | {"vectors": one.get("vectors", "")[:12]} for one in seated]
     data = [cell.definition for cell in cells]
     rules = [{**d["rules"], "probes": _asked(d), "best_turn": d["best_turn"]} for d in data]
     prints = [{name: d[name][:12] for name in ("words", "templates", "records")} for d in data]
@@ -51,10 +52,6 @@ def run_facts(run: Run) -> list[Facts]:
         Facts("Players", [("Players with their options as recorded", unique(players))]),
         Facts("Rules", [("Rules and probes", unique(rules)), (FINGERPRINTS, unique(prints))]),
     ]
-
-
-def _player(data: dict[str, Any]) -> dict[str, Any]:
-    return player_row(data) | {"vectors": data.get("vectors", "")[:12]}
 
 
 def _asked(data: dict[str, Any]) -> str:

@@ -123,12 +123,8 @@ def gives_probabilities(store: Store) -> bool:
 @once_each
 def has_beliefs(store: Store) -> bool:
     """Return whether the strategy of any Alice has beliefs planted, whatever came of them."""
-    return any(_believes(definition["players"]["encoder"]) for _, definition in store.cells())
-
-
-def _believes(player: Mapping[str, Any]) -> bool:
-    strategy = _strategy(player)
-    return strategy is not None and strategy.part.belief is not None
+    found = (_strategy(definition["players"]["encoder"]) for _, definition in store.cells())
+    return any(one is not None and one.part.belief is not None for one in found)
 
 
 def _strategy(player: Mapping[str, Any]) -> Strategy | None:

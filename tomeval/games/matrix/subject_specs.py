@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from tomeval.models import is_served, model_name
 from tomeval.models.naming import NO_MODEL, without_address
 from tomeval.runs.capabilities import Worded
 from tomeval.runs.domain import Player
-from tomeval.runs.experiment import located
+from tomeval.runs.experiment import combinations, located
 from tomeval.strategies import parse_strategy, recorded_strategy
 from tomeval.strategies.options import SHARED, split_wording
 
@@ -85,14 +84,8 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
                 f"{where}: subject {kind!r} has no option {key!r}{did_you_mean(key, known)}; "
                 f"known: {', '.join(known)}"
             )
-    axes = {key: value if isinstance(value, list) else [value] for key, value in entry.items()}
     with located(where):
-        for key, values in axes.items():
-            if not values:
-                raise TomevalError(f"{key} is an empty list")
-        swept = {key for key, values in axes.items() if len(values) > 1}
-        chosen = (dict(zip(axes, one, strict=True)) for one in itertools.product(*axes.values()))
-        return [_one(kind, name, options, swept) for options in chosen]
+        return [_one(kind, name, options, swept) for options, swept in combinations(entry)]
 
 
 def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) -> Player:
