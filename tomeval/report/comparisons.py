@@ -56,7 +56,8 @@ def comparison_above(found: Comparison) -> list[str]:
 
 def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
     """Return the columns of one comparison for reading."""
-    digits, ends = measure.digits, [row[f"difference{end}"] for end in ("", "_low", "_high")]
+    digits = measure.digits
+    mean, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
     shown = {
         "scope": row["scope"],
         "metric": measure.heading,
@@ -64,7 +65,7 @@ def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
         "pairs": row["pairs"],
         "level": fixed(row["level_mean"], digits),
         "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval(*ends, digits, symmetric=True),
+        "difference": interval(mean, low, high, digits, symmetric=True),
         "p": p_text(row["p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
