@@ -20,7 +20,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -47,39 +46,23 @@ def with_started(model: Any, work: Callable[[Any], Awaitable[Any]]) -> Any:
 class ToyTokenizer:
     """Control tokens, a few words and single bytes, longest match first."""
 
-    chat_template = "toy"
-    bos_token_id, eos_token_id, unk_token_id = 0, 1, None
-    all_special_tokens = CONTROLS
-
     def __init__(self) -> None:
         pieces = [text.encode() for text in (*CONTROLS, *WORDS)]
         self.pieces = pieces + [bytes([byte]) for byte in range(256)]
         self.ids_of = {piece: index for index, piece in enumerate(self.pieces)}
         ordered = sorted(self.pieces, key=len, reverse=True)
         self._split = re.compile(b"|".join(map(re.escape, ordered)), re.DOTALL)
-        self.added_tokens_decoder = {
-            index: SimpleNamespace(content=text, special=True)
-            for index, text in enumerate(CONTROLS)
-        }
-
-    def convert_tokens_to_ids(self, text: str) -> int:
-        return self.ids_of[text.encode()]
 
     def encode(self, text: str, add_special_tokens: bool = True) -> list[int]:
         ids = [self.ids_of[piece] for piece in self._split.findall(text.encode())]
         return [0, *ids] if add_special_tokens else ids
 
-    def __call__(self, texts: list[str], add_special_tokens: bool, **_: Any) -> dict[str, Any]:
-        return {"input_ids": [self.encode(text, add_special_tokens) for text in texts]}
-
-    def decode(self, ids: list[int], **_: Any) -> str:
+    def decode(self, ids: list[int]) -> str:
         return b"".join(self.pieces[index] for index in ids).decode(errors="replace")
 
-    def apply_chat_template(
-        self, messages: list[dict[str, str]], add_generation_prompt: bool = True, **_: Any
-    ) -> str:
-        text = "<s>" + "".join(f"<{m['role']}>{m['content']}</s>" for m in messages)
-        return text + "<assistant>" if add_generation_prompt else text
+    def apply_chat_template(self, messages: list[dict[str, str]]) -> str:
+        turns = "".join(f"<{m['role']}>{m['content']}</s>" for m in messages)
+        return f"<s>{turns}<assistant>"
 
 
 class ToyModel:
@@ -105,11 +88,9 @@ class ToyModel:
 
 
 FLAVOURS: dict[str, set[str]] = {
-    "vllm": {"chat", "completions", "token_ids", "echo", "chat_logprobs"},
-    "vllm_tokens": {"chat", "completions", "token_ids", "echo", "chat_logprobs", "tokens"},
-    "old_vllm_tokens": {"chat", "completions", "echo", "chat_logprobs", "tokens"},
-    "old_vllm": {"chat", "completions", "echo", "chat_logprobs"},
-    "base_vllm": {"completions", "echo", "text_logprobs"},
+    "vllm": {"chat", "completions", "token_ids", "echo", "chat_logprobs", "tokens"},
+    "old_vllm": {"chat", "completions", "echo", "chat_logprobs", "tokens"},
+    "base_vllm": {"completions", "echo", "text_logprobs", "tokens"},
     "sglang": {"chat", "completions"},
     "llama.cpp": {"chat", "completions", "llama"},
     "ollama": {"chat"},
@@ -382,7 +363,7 @@ class FakeServer(Server):
 
     def _ids(self, body: dict[str, Any]) -> dict[str, Any]:
         if "prompt" not in body:
-            return {"tokens": self.context(body), "max_model_len": 99, "count": 1}
+            return {"tokens": self.context(body)} if "messages" in body else {}
         special = body.get("add_special_tokens", True)
         return {"tokens": self.model.tokenizer.encode(body["prompt"], special), "count": 1}
 

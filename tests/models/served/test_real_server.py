@@ -68,7 +68,7 @@ def test_it_generates_what_the_seed_says(served, api):
 
 def test_it_gives_no_log_probs_and_scoring_is_refused(served):
     with pytest.raises(TomevalError, match=r"labels cannot be scored[^$]*top_k: ") as raised:
-        with_model(served, draw, tokenizer=served[0], scoring="required")
+        with_model(served, draw, scoring="required")
     assert str(raised.value).startswith(f"openai:{served[0]}@{served[1]}: ")
 
 

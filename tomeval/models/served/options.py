@@ -57,8 +57,6 @@ class OpenAIOptions(BaseModel):
     timeout: float = Field(300.0, gt=0)  # seconds for one attempt
     # Seconds after which a request that keeps failing is given up.
     retry_budget: float = Field(600.0, ge=0)
-    # Hub name or folder of the model's tokenizer. With it labels are scored by token ids.
-    tokenizer: str | None = None
     # Whether labels are scored: `start` then refuses a server that cannot.
     scoring: Literal["required", "off"] = "required"
     # How many of the likeliest tokens to ask for, where ids cannot be asked for.

@@ -36,20 +36,14 @@ def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Repl
     to a form, which is recorded if it has that form. Raises `Unusable` if no text can be found, or
     the server says that it broke off.
     """
-    data = answer.data
-    choice = dig(data, "choices", 0)
-    if not isinstance(choice, dict):
-        raise Unusable(f"the reply has no choices: {json.dumps(data)[:300]}")
-    raw = str(choice.get("finish_reason"))
-    if raw in _BROKEN:
-        raise Unusable(f"the server broke the reply off (finish_reason {raw!r})")
+    data, choice = answer.data, choice_of(answer)
     message = choice.get("message")
     if message is None and "text" in choice:
         message = {"content": choice["text"]}
     if not isinstance(message, dict):
         raise Unusable(f"the reply has no message: {json.dumps(data)[:300]}")
     text, refusal = _content(message)
-    finish = "refusal" if refusal else _FINISHES.get(raw, "stop")
+    finish = "refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "stop")
     cut = min((text.find(mark) for mark in request.sampling.stop if mark in text), default=None)
     if cut is not None:
         text, finish = text[:cut], "stop" if finish == "length" else finish
@@ -77,6 +71,16 @@ def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Repl
         answer.latency,
         {name: value for name, value in details.items() if value is not None},
     )
+
+
+def choice_of(answer: Answer) -> dict[str, Any]:
+    """Return the first choice of a reply; `Unusable` without one, or if it was broken off."""
+    choice = dig(answer.data, "choices", 0)
+    if not isinstance(choice, dict):
+        raise Unusable(f"the reply has no choices: {json.dumps(answer.data)[:300]}")
+    if (finish := choice.get("finish_reason")) in _BROKEN:
+        raise Unusable(f"the server broke the reply off (finish_reason {finish!r})")
+    return choice
 
 
 def read_usage(data: Mapping[str, Any]) -> Usage | None:
