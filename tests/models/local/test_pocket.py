@@ -35,7 +35,7 @@ def test_it_goes_through_the_transformers_backend(name) -> None:
     assert isinstance(model.engine.reader, Prefixes)
     assert model.model.dtype == torch.float32
     assert 0.5e6 < sum(weights.numel() for weights in model.model.parameters()) < 3e6
-    assert model.context_length() >= 8192
+    assert model.engine.context >= 8192
 
 
 @pytest.mark.parametrize("name", POCKET)

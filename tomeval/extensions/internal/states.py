@@ -94,7 +94,7 @@ class Watched:
 
     def __init__(self, local: Any) -> None:
         self.local, self.blocks = local, _blocks(local.model)
-        self._engine = Engine(local.model, _ONE_BATCH, local.context_length())
+        self._engine = Engine(local.model, _ONE_BATCH, local.engine.context)
 
     def run(self, asked: ScoreRequest, put_in: tuple[int, FloatArray] | None = None) -> Ran:
         """Run one question; return its labels' log-probabilities, and the states.

@@ -134,7 +134,7 @@ class Prefixes:
             places = max(places, self._places(group))
             widest = widest or len(self._tree(group).tokens)
             full = len(batch) >= min(MAX_ROWS, self.cache.room(places))
-            if batch and (full or widest * (len(batch) + 1) > self._engine.whole.batch_tokens):
+            if batch and (full or widest * (len(batch) + 1) > self._engine.batch_tokens):
                 yield batch
                 batch, widest, places = [], len(self._tree(group).tokens), self._places(group)
             batch.append(group)

@@ -13,7 +13,6 @@ from tomeval.models import check_options
 from tomeval.models.base import (
     GenerateRequest,
     LocalModel,
-    Prompt,
     Reply,
     ScoreRequest,
     Scores,
@@ -85,14 +84,6 @@ class TransformersModel(LocalModel):
         self.engine = Engine(self.model, tokens, context, switch)
         settle(self.engine, how.prefix_reuse, how.cache_memory)
         self.ends = self._end_tokens()
-
-    def count_tokens(self, prompt: Prompt) -> int:
-        """Return the prompt's length in tokens, as for generation."""
-        return len(self.codec.encode(prompt)[0])
-
-    def context_length(self) -> int | None:
-        """See `LocalModel.context_length`."""
-        return self.engine.context
 
     def slots(self) -> int | None:
         """See `LocalModel.slots`."""
