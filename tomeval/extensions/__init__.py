@@ -58,7 +58,7 @@ EXTENSIONS = {
     ),
     "cluster": Extension(
         "runs on many machines: replicas that Ray starts (run --engine ray)",
-        engines={"ray": f"{_HERE}.cluster.engine:make_engine"},
+        engines={"ray": f"{_HERE}.cluster:make_engine"},
     ),
     "environments": Extension("games as environments to train in"),
     "fresh": Extension(

@@ -164,13 +164,9 @@ def local_folder(path_or_repo: str) -> Path | None:
 
 def _load_message(path_or_repo: str, revision: str | None, error: Exception) -> str:
     at = f"@{revision}" if revision else ""
-    return f"hf:{path_or_repo}{at}: cannot be loaded: {why_not_loaded(error)}"
-
-
-def why_not_loaded(error: Exception) -> str:
-    """Return why a model or a tokenizer does not load, in a sentence."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:2]) or type(error).__name__
+    why = " ".join(lines[:2]) or type(error).__name__
+    return f"hf:{path_or_repo}{at}: cannot be loaded: {why}"
 
 
 def text_config(config: Any) -> Any:
@@ -226,30 +222,19 @@ def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:
     None if the configuration does not say it, or is not on this machine.
     """
     _checked(name, options)
-    path = config_file(name, opening.base)
-    if path is None:
+    source, revision = source_of(name, opening.base)
+    folder = local_folder(source)
+    file: Any = folder and folder / "config.json"
+    if file is None and installed("huggingface_hub"):  # which keeps the cache
+        cached = require("huggingface_hub").try_to_load_from_cache
+        file = cached(source, "config.json", revision=revision)
+    if not isinstance(file, str | Path):
         return None
     try:
-        config = json.loads(read_text(path))
+        config = json.loads(read_text(Path(file)))
     except (ValueError, RecursionError) as error:
-        raise TomevalError(f"{path}: cannot be read: {error}") from None
+        raise TomevalError(f"{file}: cannot be read: {error}") from None
     return context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
-
-
-def config_file(name: str, base: Path | None) -> Path | None:
-    """Return the configuration of an embedded model or ``hf:...``; None: not on this machine."""
-    if name in POCKET:
-        return pocket_folder(name) / "config.json"
-    source, revision = source_of(name, base)
-    folder = local_folder(source)
-    if folder is not None:
-        return folder / "config.json"
-    if not installed("huggingface_hub"):  # which keeps the cache
-        return None
-    file = require("huggingface_hub").try_to_load_from_cache(
-        source, "config.json", revision=revision
-    )
-    return Path(file) if isinstance(file, str) else None
 
 
 def pocket_folder(name: str) -> Path:
@@ -258,7 +243,9 @@ def pocket_folder(name: str) -> Path:
 
 
 def source_of(name: str, base: Path | None) -> tuple[str, str | None]:
-    """Return folder or repository of a name ``hf:...``, and its revision."""
+    """Return the folder or repository of a model's name, and its revision."""
+    if name in POCKET:
+        return str(pocket_folder(name)), None
     base, rest = base or Path(), name.partition(":")[2]
     if (base / rest).is_dir():
         return str(base / rest), None
