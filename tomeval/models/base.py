@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
-    from tomeval.models.served.options import Budget
-    from tomeval.models.waiting import Waiting
+    from tomeval.models.served import Budget, Waiting
 
 
 class BackendError(Exception):

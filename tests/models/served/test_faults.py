@@ -27,10 +27,9 @@ from tomeval.models.base import (
     Sampling,
     Stopped,
 )
+from tomeval.models.served import OpenAIOptions, Waiting
 from tomeval.models.served.faults import ServerGone, message_of
 from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.options import OpenAIOptions
-from tomeval.models.waiting import Waiting
 
 PROMPT = Prompt((Message("user", "Play."),))
 FINE = chat("Final answer: J")

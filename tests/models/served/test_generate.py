@@ -18,8 +18,8 @@ from tomeval.models.base import (
     ScoreRequest,
     Usage,
 )
+from tomeval.models.served import Budget, BudgetExceeded, OpenAIOptions
 from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.options import Budget, BudgetExceeded, OpenAIOptions
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
 QUESTION = [{"role": "user", "content": "Which?"}]

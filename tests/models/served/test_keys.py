@@ -13,8 +13,8 @@ from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
 from tomeval.models.keys import check_host, check_url, key_for
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.client import Client
-from tomeval.models.served.options import OpenAIOptions
 
 HOST = "https://llm.example.org/v1"
 KEY = "sk-canary-0123456789"

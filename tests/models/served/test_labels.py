@@ -14,8 +14,8 @@ from tomeval.models.base import (
     Unlisted,
     Unusable,
 )
+from tomeval.models.served import Budget, OpenAIOptions
 from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.options import Budget, OpenAIOptions
 from tomeval.models.served.replies import check_logprobs, match, read_entries
 
 CHAT = Prompt((Message("user", "Play."),))

@@ -18,8 +18,8 @@ from fake_server import running, with_started
 from tiny import SPECIALS, make_model
 
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, ScoreRequest, Unlisted
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.options import OpenAIOptions
 
 pytestmark = pytest.mark.slow
 

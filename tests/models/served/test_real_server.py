@@ -11,8 +11,8 @@ from fake_server import running, with_started
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.options import OpenAIOptions
 
 _NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate")
 for _module in _NEEDED:  # by name only: importing them all takes seconds

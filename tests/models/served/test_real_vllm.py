@@ -24,8 +24,8 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
 )
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.options import OpenAIOptions
 
 pytestmark = pytest.mark.slow
 

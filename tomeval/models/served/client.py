@@ -19,6 +19,7 @@ import openai
 from openai._models import FinalRequestOptions
 
 from tomeval.models.base import BackendError, Stopped, Unusable
+from tomeval.models.served import Budget, OpenAIOptions, Price, Waiting
 from tomeval.models.served.faults import (
     Mends,
     Refused,
@@ -29,9 +30,7 @@ from tomeval.models.served.faults import (
     read_json,
     status_fault,
 )
-from tomeval.models.served.options import Budget, OpenAIOptions, Price
 from tomeval.models.served.replies import read_usage
-from tomeval.models.waiting import Waiting
 
 logger = logging.getLogger(__name__)
 

@@ -28,12 +28,11 @@ from tomeval.models.base import (
     thinking_room,
 )
 from tomeval.models.keys import check_url, key_for
+from tomeval.models.served import Budget, OpenAIOptions, Waiting, estimate_tokens
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.labels import Query, Route, find_route, routes
-from tomeval.models.served.options import Budget, OpenAIOptions, estimate_tokens
 from tomeval.models.served.replies import check_logprobs, read_reply
 from tomeval.models.served.requests import OLLAMA, Requests, look_up, omission
-from tomeval.models.waiting import Waiting
 
 if TYPE_CHECKING:
     from tomeval.models.served.client import Client

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, Unusable, plain_text
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.faults import Refused, Unanswered
-from tomeval.models.served.options import OpenAIOptions
 
 if TYPE_CHECKING:
     from tomeval.models.served.client import Client
