@@ -90,13 +90,12 @@ class ToyModel:
 FLAVOURS: dict[str, set[str]] = {
     "vllm": {"chat", "completions", "token_ids", "echo", "chat_logprobs", "tokens"},
     "old_vllm": {"chat", "completions", "echo", "chat_logprobs", "tokens"},
-    "base_vllm": {"completions", "echo", "text_logprobs", "tokens"},
+    "base_vllm": {"completions", "echo", "tokens"},
     "sglang": {"chat", "completions"},
     "llama.cpp": {"chat", "completions", "llama"},
     "ollama": {"chat"},
     "llama_python": {"chat", "chat_logprobs"},
     "openai": {"chat", "chat_logprobs", "strict"},
-    "text": {"completions", "text_logprobs"},
     "plain": {"chat", "completions"},
 }
 OWNERS = {
@@ -294,7 +293,6 @@ class FakeServer(Server):
             entry = {
                 "token": piece.decode(errors="replace"),
                 "logprob": float(values[index]),
-                "bytes": list(piece),
             }
             entries.append({**entry, "id": index} if ids else entry)
         return entries
@@ -345,7 +343,7 @@ class FakeServer(Server):
             return {"tokens": tokens, "token_logprobs": [*sums, float(values[best[0]])]}
         if "logprob_token_ids" in body and "token_ids" in self.can:
             shown = [*body["logprob_token_ids"], best[0]]
-        elif not self.can & {"text_logprobs", "echo"}:
+        elif "echo" not in self.can:
             return None
         table = {name(index): float(values[index]) for index in shown}
         return {"tokens": [name(best[0])], "top_logprobs": [table]}

@@ -24,7 +24,7 @@ CHAT_TEXT, PLAIN_TEXT = "<s><user>Play.</s><assistant>", "<s>Play."
 
 # flavour, and the route to expect
 EXACT = [("vllm", "token_ids"), ("old_vllm", "echo"), ("llama.cpp", "n_probs")]
-TOP_K = [("llama_python", "top_k"), ("openai", "top_k"), ("text", "top_k_completions")]
+TOP_K = [("llama_python", "top_k"), ("openai", "top_k")]
 BASE = ("base_vllm", "echo")
 
 
@@ -47,7 +47,7 @@ def truth(server, text, labels):
 def test_every_route_gives_the_models_exact_numbers(flavour, route):
     with FakeServer(flavour) as server:
         scores = score(server)
-        plain = flavour in ("base_vllm", "text")
+        plain = flavour == "base_vllm"
         labels = (" J", " F") if plain else ("J", "F")
         expected = truth(server, PLAIN_TEXT if plain else CHAT_TEXT, labels)
     assert scores.method == route
@@ -133,7 +133,7 @@ def test_wrong_log_probs_are_refused_and_each_way_is_named(flavour, lie):
     assert f"openai:toy@{server.url}: labels cannot be scored: leave LM" in str(raised.value)
 
 
-@pytest.mark.parametrize("flavour", ["llama.cpp", "old_vllm", "base_vllm", "text"])
+@pytest.mark.parametrize("flavour", ["llama.cpp", "old_vllm", "base_vllm"])
 def test_missing_log_probs_are_refused_on_every_route(flavour):
     with FakeServer(flavour) as server:
         server.lie = "missing"
@@ -191,7 +191,7 @@ def test_a_server_tokenizer_that_does_not_give_back_its_tokens_is_not_used():
     assert scores.method == "top_k"
 
 
-ARGMAX = [EXACT[0], EXACT[2], *TOP_K[:2]]
+ARGMAX = [EXACT[0], EXACT[2], *TOP_K]
 
 
 def likeliest(server, text):
@@ -231,8 +231,6 @@ def test_whether_the_likeliest_token_is_a_label_is_told(flavour, route):
         [{"token": "J", "logprob": True}],
         [{"token": "J", "logprob": float("nan")}],
         [{"token": "J", "logprob": 0.5}],
-        [{"token": "J", "logprob": -1.0, "bytes": [999]}],
-        [{"token": "J", "logprob": -1.0, "bytes": "J"}],
     ],
 )
 def test_log_probs_that_are_none_are_no_answer_of_the_model(entries):

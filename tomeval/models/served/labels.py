@@ -164,27 +164,23 @@ async def echo(query: Query) -> list[float]:
 
 
 async def top_k(query: Query) -> list[float]:
-    """Score by the likeliest first tokens of a reply, matched with whole labels by bytes.
+    """Score by the likeliest first tokens of a chat's reply, each a whole label.
 
     `Unlisted` if a label is not among them.
     """
-    how, chat = query.requests, query.requests.chat
-    prompt, count = how.shown(query.request.prompt), how.options.top_logprobs
+    how = query.requests
+    if not how.chat:
+        raise Unusable("it has no chat API")
+    prompt = how.shown(query.request.prompt)
     query.details.update(omission(query.request.prompt, prompt))
-    texts = query.texts(prompt.prefill or ("" if chat else plain_text(prompt)))
-    fields: dict[str, Any] = {"prompt": plain_text(prompt), "logprobs": count}
-    if chat:
-        fields = {**chat_fields(prompt), "logprobs": True, "top_logprobs": count}
-        fields["chat_template_kwargs"] = NO_THINKING
-    choice = await query.run(CHAT if chat else COMPLETIONS, how.scoring(**fields))
+    fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
+    fields |= {"logprobs": True, "top_logprobs": how.options.top_logprobs}
+    choice = await query.run(CHAT, how.scoring(**fields))
     if any(dig(choice, "message", name) for name in ("reasoning_content", "reasoning")):
         raise Unusable("the model thinks before it answers, and that cannot be switched off")
-    table = dig(choice, "logprobs", "top_logprobs", 0)
-    listed = dig(choice, "logprobs", "content", 0, "top_logprobs")
-    if isinstance(table, dict):  # of the completions API
-        listed = [{"token": token, "logprob": value} for token, value in table.items()]
-    entries = read_entries(listed)
-    likeliest = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
+    entries = read_entries(dig(choice, "logprobs", "content", 0, "top_logprobs"))
+    likeliest = max(entries, key=lambda entry: entry[1])[0]
+    texts = query.texts(prompt.prefill)
     query.details |= {"top_k": len(entries), "argmax_is_label": likeliest in texts}
     return [match(text, entries) for text in texts]
 
@@ -192,24 +188,26 @@ async def top_k(query: Query) -> list[float]:
 Route = Callable[[Query], Awaitable[list[float]]]
 """Returns log P(label | prompt) per label, in nats; `Unusable` if the reply lacks it."""
 
-
-def routes(chat: bool) -> dict[str, Route]:
-    """Return the routes to try by what `Scores.method` says of them, the most exact first."""
-    last = "top_k" if chat else "top_k_completions"
-    return {"token_ids": token_ids, "echo": echo, "n_probs": n_probs, last: top_k}
+ROUTES: dict[str, Route] = {
+    "token_ids": token_ids,
+    "echo": echo,
+    "n_probs": n_probs,
+    "top_k": top_k,
+}
+"""The routes to try by what `Scores.method` says of them, the most exact first."""
 
 
 async def find_route(
-    tried: dict[str, Route], score: Callable[[ScoreRequest, str, Route], Awaitable[object]]
+    score: Callable[[ScoreRequest, str], Awaitable[object]],
 ) -> tuple[str, str]:
     """Return the first route by which labels can be scored, and why those before it cannot.
 
     Errors that say nothing of a route, such as a server that does not answer, are passed on.
     """
     faults: list[str] = []
-    for name, route in tried.items():
+    for name in ROUTES:
         try:
-            await score(_TRIAL, name, route)
+            await score(_TRIAL, name)
         except Unlisted:  # a model may name none of the trial's letters, and later others
             pass
         except (Refused, Unusable, Unanswered) as error:

@@ -30,7 +30,7 @@ from tomeval.models.base import (
 from tomeval.models.keys import check_url, key_for
 from tomeval.models.served import Budget, OpenAIOptions, Waiting, estimate_tokens
 from tomeval.models.served.faults import Refused
-from tomeval.models.served.labels import Query, Route, find_route, routes
+from tomeval.models.served.labels import ROUTES, Query, find_route
 from tomeval.models.served.replies import check_logprobs, read_reply
 from tomeval.models.served.requests import OLLAMA, Requests, look_up, omission
 
@@ -116,9 +116,8 @@ class OpenAIModel(Model):
             if ask.server is OLLAMA:
                 logger.warning("%s: Ollama uses its own top_k and min_p", self._label)
             await self._ask_first()
-            self._routes = routes(ask.chat)
             if scoring:
-                self.route, faults = await find_route(self._routes, self._score)
+                self.route, faults = await find_route(self._score)
         except BackendError as error:
             raise TomevalError(f"{self._label} failed its start-up test: {error}") from None
         finally:
@@ -188,16 +187,16 @@ class OpenAIModel(Model):
         """
         if not (name := self.route):
             raise TomevalError(f"{self.name}: labels are scored after start(), unless that is off")
-        return await self._score(request, name, self._routes[name])
+        return await self._score(request, name)
 
-    async def _score(self, request: ScoreRequest, name: str, route: Route) -> Scores:
+    async def _score(self, request: ScoreRequest, route: str) -> Scores:
         most = estimate_tokens(plain_text(request.prompt)) + 1 + max(map(len, request.labels))
         query = Query(self.client, self._requests, request, most)
-        logprobs = await route(query)
+        logprobs = await ROUTES[route](query)
         check_logprobs(logprobs)
         mass = math.fsum(math.exp(value) for value in logprobs)
         query.details.update(self._cost(query.usage))
-        return Scores(tuple(logprobs), mass, name, query.usage, query.latency, query.details)
+        return Scores(tuple(logprobs), mass, route, query.usage, query.latency, query.details)
 
     def _cost(self, usage: Usage) -> dict[str, float]:
         return {"cost": self.price.cost(usage)} if self.price else {}

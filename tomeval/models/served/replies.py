@@ -137,32 +137,27 @@ def _unwrapped(text: str) -> str:
     return answer if isinstance(answer, str) and len(data) == 1 else text
 
 
-def read_entries(entries: Any) -> list[tuple[bytes, float]]:
-    """Read a list of ``{token, logprob, bytes}``; the bytes count where they are given."""
+def read_entries(entries: Any) -> list[tuple[str, float]]:
+    """Read a list of ``{token, logprob}``."""
     if not isinstance(entries, list) or not entries:
         raise Unusable("no log-probs in the reply")
-    likeliest: list[tuple[bytes, float]] = []
-    for entry in entries:
-        token, raw, value = (dig(entry, name) for name in ("token", "bytes", "logprob"))
-        if not is_number(value) or not (isinstance(token, str) or raw):
+    read = [(dig(entry, "token"), dig(entry, "logprob")) for entry in entries]
+    for (token, value), entry in zip(read, entries, strict=True):
+        if not is_number(value) or not isinstance(token, str):
             raise Unusable(f"no token with its log-prob: {entry!r:.80}")
-        try:
-            likeliest.append((bytes(raw) if raw else str(token).encode(), value))
-        except (TypeError, ValueError):
-            raise Unusable(f"not the bytes of a token: {raw!r:.80}") from None
-    check_logprobs([value for _, value in likeliest])
-    return likeliest
+    check_logprobs([value for _, value in read])
+    return read
 
 
-def match(text: str, entries: list[tuple[bytes, float]]) -> float:
+def match(text: str, entries: list[tuple[str, float]]) -> float:
     """Return the log-probability of the token that is exactly this text."""
-    exact = [value for token, value in entries if token == text.encode()]
+    exact = [value for token, value in entries if token == text]
     if len(exact) == 1:
         return exact[0]
     if exact:
-        raise Unusable(f"{len(exact)} of the likeliest tokens are {text!r}: set a tokenizer")
+        raise Unusable(f"{len(exact)} of the likeliest tokens are {text!r}")
     likeliest = sorted(entries, key=lambda entry: -entry[1])[:_SHOWN]
-    shown = ", ".join(f"{t.decode(errors='replace')!r} {math.exp(v):.2g}" for t, v in likeliest)
+    shown = ", ".join(f"{token!r} {math.exp(value):.2g}" for token, value in likeliest)
     raise Unlisted(
         f"{text!r} is not among the {len(entries)} likeliest tokens, so its probability is unknown "
         f"(a label must be one token on this route); the likeliest: {shown}"
