@@ -112,8 +112,8 @@ class FakeServer(Server):
     Attributes
     ----------
     faults : deque of dict
-        Each is spent on one request that runs the model: ``status``, ``body``, ``headers``,
-        ``cut`` (bytes of the body that are sent) or ``delay`` (seconds).
+        Each is spent on one request that runs the model: ``status``, ``body``, ``headers`` or
+        ``delay`` (seconds).
     reject : dict of str to str
         Parameter to the message of the 400 that it earns.
     lie : str
@@ -122,8 +122,6 @@ class FakeServer(Server):
         Whether the list of models is an error.
     context_length : int or None
         Stated in the list of models.
-    page : str
-        Where not empty, the web page that every request gets.
     forms : set of str
         Fields of chat requests to whose forms replies are held.
     reply : dict
@@ -142,7 +140,6 @@ class FakeServer(Server):
         self.reject: dict[str, str] = {}
         self.lie = ""
         self.no_list = False
-        self.page = ""
         self.context_length: int | None = None
         name = flavour.split("_")[-1 if flavour.startswith(("old", "base")) else 0]
         self.owner = OWNERS.get(flavour, "vllm" if "vllm" in flavour else name)
@@ -190,14 +187,10 @@ class FakeServer(Server):
         if "status" in fault or "body" in fault:
             answer = fault.get("body", {"error": {"message": "a fault"}})
             return self._written(fault.get("status", 200), answer, fault.get("headers"))
-        return self._written(*self.post(asked.path, body), cut=fault.get("cut"))
+        return self._written(*self.post(asked.path, body))
 
-    def _written(
-        self, status: int, body: Any, headers: dict[str, str] | None = None, cut: int | None = None
-    ) -> Reply:
-        kind = "text/html" if self.page else "application/json"
-        text = self.page or json.dumps(body)[:cut]
-        return status, {"Content-Type": kind, **(headers or {})}, text
+    def _written(self, status: int, body: Any, headers: dict[str, str] | None = None) -> Reply:
+        return status, {"Content-Type": "application/json", **(headers or {})}, json.dumps(body)
 
     def _entered(self, change: int) -> None:
         with self._lock:
@@ -235,21 +228,7 @@ class FakeServer(Server):
         for name, message in self.reject.items():
             if name in body:
                 return 400, {"error": {"message": message, "param": name}}
-        prompts = body.get("prompt")
-        if isinstance(prompts, list) and prompts and isinstance(prompts[0], list):
-            return 200, self._each(answer, body, prompts)
         return 200, answer(body)
-
-    def _each(self, answer: Any, body: dict[str, Any], prompts: list[list[int]]) -> Any:
-        """Return the reply to a list of prompts in the shape of the server at hand."""
-        replies = [answer({**body, "prompt": prompt}) for prompt in prompts]
-        numbered = [{**reply, "index": index} for index, reply in enumerate(replies)][::-1]
-        if "n_predict" in body:
-            return numbered
-        choices = [{**reply["choices"][0], "index": reply["index"]} for reply in numbered]
-        counts = [reply["usage"]["prompt_tokens"] for reply in replies]
-        usage = {"prompt_tokens": sum(counts), "completion_tokens": len(counts)}
-        return {**replies[0], "choices": choices, "usage": usage}
 
     def context(self, body: dict[str, Any]) -> list[int]:
         """Return the ids that the model reads."""
@@ -272,9 +251,7 @@ class FakeServer(Server):
 
     def text(self, body: dict[str, Any]) -> str:
         """Return a reply that depends on the prompt and the seed."""
-        with self._lock:
-            noise = body.get("seed")
-        return f"word{zlib.crc32(repr((self.context(body), noise)).encode())}"
+        return f"word{zlib.crc32(repr((self.context(body), body.get('seed'))).encode())}"
 
     def _usage(self, context: list[int]) -> dict[str, Any]:
         return {

@@ -67,12 +67,6 @@ def test_opening_it_imports_no_model_of_transformers() -> None:
     assert run.stdout == "set()\n"
 
 
-@pytest.mark.parametrize(("option", "value"), [("dtype", "float31"), ("device", "gpu")])
-def test_options_that_do_not_fit_are_clear_errors(option, value) -> None:
-    with pytest.raises(TomevalError, match=value):
-        open_model({"name": "pocket", option: value})
-
-
 def test_models_that_load_at_the_same_time_have_the_same_weights() -> None:
     folder = str(ROOT / "tomeval" / "models" / "pocket" / POCKET["pocket"])
     options = LocalOptions(dtype="float32", device="cpu")

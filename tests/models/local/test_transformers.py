@@ -261,21 +261,6 @@ def test_half_precision_is_computed_in_single_on_a_cpu_unless_asked(models, tmp_
     assert asked.model.dtype == torch.float16
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "needs"),
-    [
-        ("cache_memory", "lots", "valid integer"),
-        ("batch_tokens", 0, "greater than or equal to 1"),
-        ("local_files_only", 1, "valid boolean"),
-        ("chat", "no", "valid boolean"),
-        ("quantization", 4, "valid dictionary"),
-    ],
-)
-def test_an_option_of_another_kind_is_refused_before_anything_loads(option, value, needs):
-    with pytest.raises(TomevalError, match=f"{option}: Input should be .*{needs}.*, is {value!r}"):
-        TransformersModel("no/such/folder", **{option: value})
-
-
 # --- what comes next, the context, thinking, gated models ----------------------------------------
 
 

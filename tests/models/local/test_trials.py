@@ -156,12 +156,6 @@ def test_usual_models_keep_their_cache():
         assert (engine.whole.cached, engine.switch) == (True, math.inf)
 
 
-def test_a_mask_for_each_head_takes_branches():
-    model = opened(hf.DogeConfig(**{k: v for k, v in vars(llama()).items() if k in _SIZES}))
-    assert isinstance(model.engine.reader, Prefixes)
-    check(model, (9, 14, 25))
-
-
 def test_the_trial_finds_a_wrong_mask():
     """A sliding layer that sees beyond its window."""
     engine = opened(llama("mistral")).engine

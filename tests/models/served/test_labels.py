@@ -164,11 +164,6 @@ def test_a_crash_on_log_probs_leads_to_the_next_route(clock):
         assert score(server).method == "echo"
 
 
-def test_a_prefill_that_the_server_cannot_continue_is_an_error():
-    with FakeServer("openai") as server, pytest.raises(TomevalError, match="prefill"):
-        score(server, prompt=BEGUN)
-
-
 def test_scoring_calls_count():
     budget = Budget()
     with FakeServer("old_vllm") as server:
