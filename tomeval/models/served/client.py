@@ -69,7 +69,7 @@ class Client(openai.AsyncOpenAI):
     url : str
         The base URL.
     key : (str, str)
-        A variable and the key in it, see `tomeval.models.keys.key_for`. It is sent to this
+        A variable and the key in it, see `tomeval.models.naming.key_for`. It is sent to this
         URL only, and never along with a redirect, which counts as a refusal.
     options : OpenAIOptions
     budget, price
