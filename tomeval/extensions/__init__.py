@@ -56,6 +56,10 @@ EXTENSIONS = {
         "players of the Axelrod library as partners of matrix games",
         partners={"axelrod": f"{_HERE}.axelrod:LIBRARY"},
     ),
+    "claims": Extension(
+        "what the sources claim in words, checked on runs of your own",
+        comparisons={"claims": f"{_HERE}.claims:CLAIMS"},
+    ),
     "cluster": Extension(
         "runs on many machines: replicas that Ray starts (run --engine ray)",
         engines={"ray": f"{_HERE}.cluster.engine:make_engine"},
