@@ -64,6 +64,10 @@ EXTENSIONS = {
         "runs on many machines: replicas that Ray starts (run --engine ray)",
         engines={"ray": f"{_HERE}.cluster.engine:make_engine"},
     ),
+    "deception": Extension(
+        "claims against better knowledge, promises broken, and who believes them",
+        analyses={"arena deception": Analysis(tables=f"{_HERE}.deception:TABLES")},
+    ),
     "environments": Extension("games as environments to train in"),
     "fresh": Extension(
         "drawn games, disguised twins, the memory effect",
