@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tomeval.strategies.compose import ADVICE as ADVICE
     from tomeval.strategies.compose import ANSWERS as ANSWERS
     from tomeval.strategies.compose import CONTEXTS as CONTEXTS
-    from tomeval.strategies.outside import register_advice as register_advice
+    from tomeval.strategies.parts import register_advice as register_advice
 
 _HOME = {
     "api.opened": ("Run",),
@@ -63,7 +63,7 @@ _HOME = {
     "runs.analyses": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
     "strategies.compose": ("ADVICE", "ANSWERS", "CONTEXTS"),
-    "strategies.outside": ("register_advice",),
+    "strategies.parts": ("register_advice",),
 }
 _MODULES = {name: f"tomeval.{module}" for module, names in _HOME.items() for name in names}
 __all__ = [*_MODULES, "__version__"]
