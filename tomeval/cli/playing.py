@@ -100,7 +100,7 @@ def run(
     130 (Ctrl-C) or 143 (TERM), stopped after calls in flight; twice: at once.
     """
     from tomeval.core.credentials import trusting
-    from tomeval.models.served.options import Budget
+    from tomeval.models.served import Budget
     from tomeval.play.engines import make_engine
     from tomeval.play.schedule import parse_shard
     from tomeval.runs.experiment import load_experiment

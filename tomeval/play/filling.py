@@ -12,7 +12,7 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
 from tomeval.core.text import both_ends, wrapped
 from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
-from tomeval.models.served.options import Budget
+from tomeval.models.served import Budget
 from tomeval.play.engine import Watch, play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
 from tomeval.play.live import Counts, Live

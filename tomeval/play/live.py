@@ -15,7 +15,7 @@ from typing import Literal
 from tomeval.core.text import excerpt
 from tomeval.models import model_name
 from tomeval.models.naming import brief_names
-from tomeval.models.waiting import Waiting
+from tomeval.models.served import Waiting
 from tomeval.runs.record import Spent
 
 LONGEST = 300

@@ -19,7 +19,7 @@ from pathlib import Path
 from tomeval.core.errors import TomevalError
 from tomeval.core.extras import MissingExtra
 from tomeval.models import Ahead, lacking, look_ahead, model_name
-from tomeval.models.served.options import Budget, BudgetExceeded
+from tomeval.models.served import Budget, BudgetExceeded
 from tomeval.play.engine import spec_key
 from tomeval.play.engines import Engine, Workers
 from tomeval.play.filling import Filler
