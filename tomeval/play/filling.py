@@ -13,9 +13,9 @@ from tomeval.core.text import both_ends, wrapped
 from tomeval.models import is_served, open_model
 from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
 from tomeval.models.served.options import Budget
-from tomeval.play.engine import Watch, play_with_models, spec_key
+from tomeval.play.engine import play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
-from tomeval.play.live import Counts, Live
+from tomeval.play.live import Live
 from tomeval.play.replies import FIRST, Unread, explained, last_unread, stopped_at_first
 from tomeval.play.schedule import Job, Schedule, without
 from tomeval.play.stopping import Stopping
@@ -28,7 +28,7 @@ from tomeval.runs.writing import WritableStore
 logger = logging.getLogger(__name__)
 
 
-class Filler(Watch):
+class Filler:
     """Plays the episodes that the store lacks, and watches them.
 
     Parameters
@@ -104,8 +104,7 @@ class Filler(Watch):
             key: [] for key, of in before.items() if not self._go_on and of.answers == of.unreadable
         }
         counts = tallies.episodes(self.store).values()
-        self._ended = sum((Counter(count) for count in counts), Counter[str]())
-        self._tell_counts()
+        self.live.ended = sum((Counter(count) for count in counts), Counter[str]())
         self.live.tell_steps()
 
     def stretches(self) -> list[Task]:
@@ -169,7 +168,7 @@ class Filler(Watch):
 
     def _warn(self) -> None:
         """Warn of what may be wrong with the models' answers, of earlier sessions too."""
-        if lost := self._ended[FAILED]:
+        if lost := self.live.ended[FAILED]:
             why = tallies.failures(self.store).most_common(1)
             logger.warning(
                 "%d episodes failed because the model gave no reply: run the same command again to "
@@ -267,24 +266,19 @@ class Filler(Watch):
     def together(self, number: int, records: Sequence[Record]) -> None:
         """Store episodes of a cell that are over, and count them."""
         earlier = (self.store.status(number, record.episode) for record in records)
-        self._ended[FAILED] -= sum(status == FAILED for status in earlier)
+        self.live.ended[FAILED] -= sum(status == FAILED for status in earlier)
         self.store.add(number, records)
         self.played += len(records)
         self.live.steps += len(records) * self.cells[number].length
-        self._ended.update(record.status for record in records)
+        self.live.ended.update(record.status for record in records)
         if self.keys[number]:
             spent = (part for record in records for part in record.spent.values())
             self.live.spent = total([self.live.spent, *spent])
         self.live.tell_steps()
-        self._tell_counts()
 
     def name(self, number: int) -> str:
         """Return what messages call a cell."""
         return f"cell {number} ({self.names[number]})"
-
-    def _tell_counts(self) -> None:
-        complete, void, failed = (self._ended[status] for status in (COMPLETE, VOID, FAILED))
-        self.live.tell_counts(Counts(complete, void, failed, self.live.spent.again))
 
 
 def _stretches(numbers: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

@@ -25,7 +25,6 @@ from tomeval.models.base import ContextExceeded
 from tomeval.play.engines import Workers, run_loop
 from tomeval.play.filling import Filler
 from tomeval.play.schedule import Job, Schedule
-from tomeval.play.stopping import IN_FLIGHT
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import versions
 
@@ -111,13 +110,12 @@ class Replicated(Workers):
             if not any(is_served(json.loads(key)) for key in models)
         }
         for models, schedule in groups.items():
-            stopping.what = "the episodes under way, up to some minutes"
             live.asking, live.replica_line = True, self._summary
             filler.schedules |= dict.fromkeys(schedule.cells, schedule)
             try:
                 run_loop(self._play(filler, schedule, models))
             finally:
-                stopping.what, stopping.on_request = IN_FLIGHT, lambda: None
+                stopping.on_request = lambda: None
             stopping.check()
         if groups:
             live.closing.append(self._summary())
