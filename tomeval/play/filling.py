@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
+from tomeval.core.outcomes import FAILED, VALID, VOID
 from tomeval.core.text import both_ends, wrapped
 from tomeval.models import is_served, open_model
-from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
+from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.served.options import Budget
 from tomeval.play.engine import play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
@@ -154,8 +154,6 @@ class Filler:
                 schedule.limit(FIRST)  # local models are asked in batches, which cost nothing
             self.schedules = dict.fromkeys(schedule.cells, schedule)
             play_with_models(opened, self, schedule, self._concurrency)
-        if any(cell.models and lacks for cell, lacks in zip(self.cells, self.missing, strict=True)):
-            self._warn()
 
     def _open(self, key: str, scores: bool) -> Model | LocalModel:
         if (key, scores) not in self._opened:
@@ -165,24 +163,6 @@ class Filler:
                 spec, scores=scores, budget=caps, waiting=waiting, base=self._base
             )
         return self._opened[key, scores]
-
-    def _warn(self) -> None:
-        """Warn of what may be wrong with the models' answers, of earlier sessions too."""
-        if lost := self.live.ended[FAILED]:
-            why = tallies.failures(self.store).most_common(1)
-            logger.warning(
-                "%d episodes failed because the model gave no reply: run the same command again to "
-                "play them%s",
-                lost,
-                f"; most often: {both_ends(why[0][0])}" if why else "",
-            )
-        low, scored = tallies.low_mass(self.store)
-        if low:
-            logger.warning(
-                "in %d of %d scored answers all labels together have less than %g of the "
-                "probability: the model would hardly ever write one of them",
-                *(low, scored, LOW_MASS),
-            )
 
     # What happens while language models play
 

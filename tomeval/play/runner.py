@@ -21,7 +21,7 @@ from tomeval.core.extras import MissingExtra
 from tomeval.models import Ahead, lacking, look_ahead, model_name
 from tomeval.models.served.options import Budget, BudgetExceeded
 from tomeval.play.engine import spec_key
-from tomeval.play.engines import Engine, Workers
+from tomeval.play.engines import Engine
 from tomeval.play.filling import Filler
 from tomeval.play.live import Live, Progress
 from tomeval.play.schedule import Shard, without
@@ -91,7 +91,7 @@ def run_experiment(
     identity = experiment.identity()
     live = live or Live()
     with ExitStack() as stack:
-        engine = engine or Workers(workers)
+        engine = engine or Engine(workers)
         stack.callback(engine.close)
         engine.prepare(experiment, concurrency)
         make_folder(folder)

@@ -22,7 +22,7 @@ from tomeval.core.parts import loaded_plugins
 from tomeval.extensions.cluster.replicas import Ended, Lost, RayCluster, Setting
 from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
-from tomeval.play.engines import Workers, run_loop
+from tomeval.play.engines import Engine, run_loop
 from tomeval.play.filling import Filler
 from tomeval.play.schedule import Job, Schedule
 from tomeval.runs.experiment import Experiment
@@ -60,7 +60,7 @@ def make_engine(address: str, replicas: int = 1, gpus_per_replica: float = 0.0) 
     return Replicated(RayCluster(address, replicas, gpus), replicas)
 
 
-class Replicated(Workers):
+class Replicated(Engine):
     """An engine of so many replicas at a time."""
 
     def __init__(self, cluster: RayCluster, count: int) -> None:
