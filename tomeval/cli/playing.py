@@ -261,10 +261,7 @@ def plan(
     if form in DATA:
         show_table(rows, form)
     else:
-        shared, shown = for_reading(rows)
-        if shared:
-            show(in_line(shared))
-        show_table(shown, form)
+        show_table(for_reading(rows), form)
     if form == "text":
         lines = plan_totals(rows)
         blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)
