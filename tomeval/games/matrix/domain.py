@@ -184,10 +184,7 @@ MATRIX = Domain(
             "tom": "tomeval.games.matrix.curves:tom_curves",
         },
         first_figures=("plane", "forest"),
-        heeds={  # a share has no sum
-            "regret": ("by", "window", "running", "cumulative"),
-            "tom": ("by", "window", "running"),
-        },
+        heeds={"regret": ("by", "window"), "tom": ("by", "window")},
         rates=_rates,
         facts=run_facts,
         notes=notes,
