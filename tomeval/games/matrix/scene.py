@@ -93,7 +93,7 @@ class MatrixScene:
     """Rules and history; the history grows by one line per round and is never rendered again.
 
     `words` decides whether payoffs and rewards are shown; `earlier` stands before every prompt and
-    `before` before the rules; `examples` is the kind of `worked_examples`.
+    `before` before the rules.
     """
 
     def __init__(
@@ -102,12 +102,10 @@ class MatrixScene:
         words: Words,
         strategy: Strategy,
         earlier: tuple[Message, ...] = (),
-        examples: str = "reciprocal",
         before: str = "",
     ) -> None:
         self.prompts, self.words, self.strategy = prompts, words, strategy
         self.earlier = earlier
-        self._examples_kind = examples
         self._examples: list[dict[str, Any]] = []
         self.step = 1
         rules = prompts.render("context/rules", payoffs=words.payoff_lines(), **words.common)
@@ -163,28 +161,25 @@ class MatrixScene:
         if not style.shots:
             return Phrased((text,))
         shown = "act" if question.form == "functional" else "predict"
-        self._examples = self._examples or worked_examples(self.words, self._examples_kind)
+        self._examples = self._examples or worked_examples(self.words)
         values["examples"] = self._examples
         return Phrased((self.prompts.render(f"answer/examples_{shown}", **values), text))
 
 
-EXAMPLES = ("reciprocal", "myopic")
-
-
-def worked_examples(words: Words, kind: str) -> list[dict[str, Any]]:
+def worked_examples(words: Words) -> list[dict[str, Any]]:
     """Make three examples of ideal reasoning for the game at hand.
 
-    A ``myopic`` set shows two partners that repeat an action and one that alternates between two;
-    the answer is the best response to the expected action. In a ``reciprocal`` set the third
-    partner reacts to the subject's last action, as tit for tat does (as a best responder does where
-    the two sides have different numbers of actions), and the answer is the first action of what
-    pays most in the long run: to keep one action, or to respond to each expected action. Where
-    neither reaches the best stationary reward, the set is the myopic one.
+    The first partner repeats an action, the second alternates between two; the answer is the best
+    response to the expected action. The third reacts to the subject's last action, as tit for tat
+    does (as a best responder does where the two sides have different numbers of actions), and the
+    answer is the first action of what pays most in the long run: to keep one action, or to respond
+    to each expected action. Where neither reaches the best stationary reward, the third partner
+    repeats an action too.
     """
     last = words.game.m - 1
     alternating = _unmoved(words, "alternating", (0, last, 0), last)
     examples = [_unmoved(words, "constant", (0, 0, 0), 0)]
-    reacting = _reacting(words) if kind == "reciprocal" else None
+    reacting = _reacting(words)
     if reacting is None:
         return [*examples, _unmoved(words, "constant", (last, last, last), last), alternating]
     return [*examples, alternating, reacting]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LLM = "llm"
 LABELS = "labels"
-_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME, "literal_order", "examples")
+_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME)
 """Options of subjects that change what the model reads, and neither the game nor the strategy."""
 _WORDING = SHARED | {name: str(getattr(SubjectOptions, name)) for name in _OPTIONS}
 
