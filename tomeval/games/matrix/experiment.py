@@ -19,7 +19,7 @@ from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.steps import PARTNER, SEAT
+from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.subject_specs import (
     LLM,
     PartnerPlayer,

@@ -18,7 +18,7 @@ from tomeval.games.matrix.bounds import given, opened
 from tomeval.games.matrix.games import Labels, MatrixGame, get_game, mirrored
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.rules import NONE
 
 REQUIRED = ("episode", "step", "own_action", "partner_action")
 WHO_PLAYED = ("participant", "seed")

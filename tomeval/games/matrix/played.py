@@ -14,7 +14,7 @@ from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.optima import reference_rewards
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.responses import misjudgement_cost, stepwise_regret
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.rules import NONE
 from tomeval.runs.measures import Totals
 
 FloatArray = NDArray[np.float64]

@@ -20,7 +20,7 @@ from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.log_fields import UNKNOWN, WHO_PLAYED, Reading, Rows
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.storing import RECORDED
 from tomeval.report.facts import counted
 from tomeval.runs.domain import get_domain

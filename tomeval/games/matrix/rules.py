@@ -25,8 +25,32 @@ from tomeval.games.game import (
 )
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.partners import Partner
-from tomeval.games.matrix.steps import ACT, PREDICT, REACT, SEATS
 from tomeval.games.policy import Choices, Memory, Policy
+
+NONE = -1
+"""Index that stands for 'no action' in the arrays; NULL on disk."""
+
+SEAT = "subject"
+"""The seat that is measured in tables of cells."""
+
+PARTNER = "partner"
+"""The other seat, where a player sits in it and no table. Its answers are among ``answers``: to
+``act`` and ``predict`` an object with ``action`` and, where they are known, ``probs`` and
+``details``; to other questions as for the subject. The steps hold its action too."""
+
+SEATS = (SEAT, PARTNER)
+
+ACT, PREDICT = "act", "predict"
+"""The questions of every step."""
+
+REACT = "react"
+"""The question of the conditional probe; a number follows it, the index of an own action."""
+
+DRAW = "draw"
+"""The literal question once more, to see how often each answer comes; a number follows it."""
+
+BELIEF = "belief"
+"""The key of what was stated to a subject among the facts about its action, see `subjects.base`."""
 
 
 class Standing(NamedTuple):

@@ -19,7 +19,7 @@ from tomeval.games import seats
 from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.observation import Joint, Observation
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.steps import BELIEF
+from tomeval.games.matrix.rules import BELIEF
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
 
