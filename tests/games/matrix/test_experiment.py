@@ -57,7 +57,7 @@ def test_python_objects_serve_as_well() -> None:
         ({"games": {"game": "RPS", "labels": []}}, "labels is an empty list"),
         ({"partners": ["grim_trigger"]}, "does not fit game RPS"),
         ({"subjects": {"name": "x"}}, "missing key 'kind'"),
-        ({"subjects": ["rmax", "rmax"]}, "subjects[1]: the same subject as subjects[0]: 'rmax'"),
+        ({"subjects": ["rmax", "rmax"]}, "the same cell appears twice: rmax, RPS"),
         ({"partners": ["cycler", "cycler"]}, "the same cell appears twice"),
         # two players at one table
         ({"partners": [{"subject": "simulated"}]}, "in the subject's seat only"),

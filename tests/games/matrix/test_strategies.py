@@ -418,7 +418,7 @@ def test_a_system_message_stands_first_in_every_request():
     ],
 )
 def test_amounts_are_never_rounded(value, wording, text):
-    from tomeval.games.matrix.observation import Order, Words
+    from tomeval.games.matrix.scene import Order, Words
 
     payoffs = np.zeros((2, 2, 2))
     payoffs[0, 0, 0] = value

@@ -19,7 +19,6 @@ from tomeval.core.outcomes import VALID, Decision, Invalid, InvalidAnswerError
 from tomeval.core.streams import Stream
 from tomeval.games.game import Ask, Probe
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
-from tomeval.games.matrix.observation import Joint, Observation
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.rules import (
     DRAW,
@@ -27,6 +26,8 @@ from tomeval.games.matrix.rules import (
     PREDICT,
     REACT,
     SEAT,
+    Joint,
+    Observation,
     RepeatedGame,
     RoundView,
     TablePolicy,

@@ -23,7 +23,7 @@ from tomeval.games.game import (
     View,
     What,
 )
-from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.policy import Choices, Memory, Policy
 
@@ -51,6 +51,26 @@ DRAW = "draw"
 
 BELIEF = "belief"
 """The key of what was stated to a subject among the facts about its action, see `subjects.base`."""
+
+
+class Joint(NamedTuple):
+    """One past step: both actions (indices) and both rewards."""
+
+    own: int
+    partner: int
+    own_reward: float
+    partner_reward: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What the subject knows when asked: the rules and the past, never the partner's table."""
+
+    game: MatrixGame  # payoffs of both sides, title and wording
+    labels: Labels  # what the actions are called in this episode
+    round: int  # the current step, from 1
+    horizon: int  # the number of steps of the episode
+    past: tuple[Joint, ...]  # the steps played so far, ``round - 1`` of them
 
 
 class Standing(NamedTuple):

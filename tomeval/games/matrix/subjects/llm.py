@@ -11,10 +11,17 @@ from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision, Invalid, Said
-from tomeval.games.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
-from tomeval.games.matrix.observation import option_order as option_order_of
-from tomeval.games.matrix.rules import DRAW
-from tomeval.games.matrix.scene import NONE, MatrixScene, framed, prompts_of
+from tomeval.games.matrix.rules import DRAW, Joint, Observation
+from tomeval.games.matrix.scene import (
+    GOALS,
+    NONE,
+    OPTION_ORDERS,
+    MatrixScene,
+    Words,
+    framed,
+    prompts_of,
+)
+from tomeval.games.matrix.scene import option_order as option_order_of
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject, stated
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
