@@ -176,7 +176,6 @@ class Run(results.Run):
         column: str = "screen",
         interval: str = AUTO,
         reference: str | None = None,
-        curve: str = "window",
         window: int = 5,
     ) -> Figures:
         """Draw figures; a notebook shows them with their captions.
@@ -192,7 +191,7 @@ class Run(results.Run):
             Draw all that the run supports.
         metrics : str or sequence of str
             Draw these measures, in figures that can choose.
-        by, column, interval, reference, curve, window
+        by, column, interval, reference, window
             See `tomeval.plots.Options`.
 
         Returns
@@ -207,7 +206,7 @@ class Run(results.Run):
             if out in figures_of(run):
                 raise TomevalError(f"{out!r} names a figure, not a folder: plot(only={out!r})")
             names = tuple(choose_measures(run.measures, listed(metrics)))
-            options = Options(column, interval, reference, by, names, curve, window)
+            options = Options(column, interval, reference, by, names, window)
             drawings = draw(run, listed(only), options, every)
             if out is not None:
                 save(drawings, Path(out))

@@ -8,7 +8,8 @@ from typing import ClassVar, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision
-from tomeval.games.matrix.observation import Joint, Observation, Words, option_order
+from tomeval.games.matrix.rules import Joint, Observation
+from tomeval.games.matrix.scene import Words, option_order
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject
 from tomeval.strategies.templates import load_prompts
 
