@@ -7,6 +7,7 @@ import io
 import re
 import sys
 import types
+
 import every_domain
 import pandas
 import pytest

@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from asking import query
-from hostile import NASTY, PLANTED, model_run, says
+from hostile import NASTY, PLANTED, model_run
 from support import scripts
 from toy_domain import TOY
 
