@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import CODES, hint_fault
-from tomeval.lexicon.embedding_files import open_embedding, read_embedding_file
-from tomeval.lexicon.embeddings import SHIPPED, Embedding, on_score_grid, shipped_embedding, unit
+from tomeval.lexicon.embeddings import (
+    SHIPPED,
+    Embedding,
+    on_score_grid,
+    open_embedding,
+    read_embedding_file,
+    shipped_embedding,
+    unit,
+)
 from tomeval.lexicon.words import (
     DATA,
     WordLists,

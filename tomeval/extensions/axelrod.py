@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, did_you_mean, need
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.partner_specs import PartnerLibrary
 from tomeval.games.matrix.partners import Partner

@@ -17,7 +17,7 @@ from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import FROM_ZERO
-from tomeval.statistics.shares import Share, clustered_share
+from tomeval.statistics.estimates import Share, clustered_share
 
 NAME = "probabilistic"
 

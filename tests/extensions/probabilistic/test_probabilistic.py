@@ -19,7 +19,7 @@ from tomeval.extensions.probabilistic import BINS, brier_scores, curve, log_loss
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.subjects import Subject
 from tomeval.report.transcripts import transcript_lines
-from tomeval.statistics.shares import clustered_share
+from tomeval.statistics.estimates import clustered_share
 
 IPD = GAMES["IPD"]
 TRUE = (Fraction(6, 10), Fraction(3, 10), Fraction(1, 10))

@@ -17,7 +17,7 @@ from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.results import Run
 from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds
-from tomeval.statistics.shares import clustered_share
+from tomeval.statistics.estimates import clustered_share
 
 MARGIN = 3
 """By how many right answers must outnumber wrong ones, from the turn on, to count as a turn."""

@@ -12,8 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.credentials import check_code, nested
-from tomeval.core.errors import TomevalError
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, need
 from tomeval.models import Backend, check_options
 from tomeval.models.base import (
     BackendError,

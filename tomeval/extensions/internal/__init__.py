@@ -22,7 +22,7 @@ from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
-from tomeval.statistics.shares import Share, clustered_share
+from tomeval.statistics.estimates import Share, clustered_share
 from tomeval.strategies import parse_strategy
 
 NAME = "internal"

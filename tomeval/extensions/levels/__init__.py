@@ -32,8 +32,7 @@ from tomeval.games.decrypto.seats import ALICE
 from tomeval.games.game import Ask, Probe
 from tomeval.games.seats import Answer, Chair, Seat
 from tomeval.lexicon.embeddings import Embedding
-from tomeval.lexicon.forms import hint_letters
-from tomeval.lexicon.words import WordLists
+from tomeval.lexicon.words import WordLists, hint_letters
 
 DEFAULTS: dict[str, Any] = {"embedding": "minilm", "level": 1, "alpha": 4.0}
 """The options of a player of kind ``rsa``."""

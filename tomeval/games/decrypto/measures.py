@@ -22,7 +22,7 @@ from tomeval.games.measures import Items as Parts
 from tomeval.games.scores import Items, Scores, Terms, score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
-from tomeval.statistics.shares import Share, clustered_share
+from tomeval.statistics.estimates import Share, clustered_share
 
 CHANCE = 1 / 24
 """How often Eve is right in the first turn, when she knows nothing."""

@@ -29,8 +29,7 @@ from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics import AUTO, Estimate, estimate
 from tomeval.statistics.bounded import FEWEST
-from tomeval.statistics.estimates import SEQUENCE, kind_of
-from tomeval.statistics.shares import Share, clustered_sums
+from tomeval.statistics.estimates import SEQUENCE, Share, clustered_sums, kind_of
 
 Row = dict[str, Any]
 

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from jinja2 import TemplateError
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extras import LOCAL, need
+from tomeval.core.errors import LOCAL, TomevalError, need, unknown
 from tomeval.models.base import Message, Prompt, ScoreRequest, plain_text
 from tomeval.models.local.control import ControlTokens
 from tomeval.models.local.load import why_not_loaded

@@ -17,7 +17,7 @@ from tomeval.games.codenames.probes import (
     overlap,
 )
 from tomeval.games.codenames.state import Board
-from tomeval.lexicon.embedding_files import open_embedding
+from tomeval.lexicon.embeddings import open_embedding
 
 
 def worths(game, path, board, covered, risk, caution):
