@@ -132,8 +132,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)?")
 class WordLists:
     """Keywords and hint words of a game.
 
-    At least four keywords, each once (ignoring case and accents); games draw from them by position,
-    so their order matters. The hint bank has each word once.
+    At least four keywords; games draw from them by position, so their order matters. Each word
+    stands once in its list (ignoring case and accents), see `read_words`.
 
     Examples
     --------
@@ -152,12 +152,6 @@ class WordLists:
             )
         if not self.hints:
             raise TomevalError("the hint bank is empty")
-        for what, words in (("keywords", self.keywords), ("hints", self.hints)):
-            seen: set[str] = set()
-            for word in words:
-                if fold(word) in seen:
-                    raise TomevalError(f"{what}: {word!r} is listed twice")
-                seen.add(fold(word))
 
 
 @cache
