@@ -5,12 +5,12 @@ The person is told what models are told, and asked until the answer is legal.
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -32,19 +32,10 @@ from tomeval.runs.folder import add_session, locked, make_folder
 from tomeval.runs.writing import WritableStore
 from tomeval.strategies.templates import load_prompts
 
-ACT, PREDICT = "act", "predict"
+_QUESTIONS = {"act": "answer/lm_act", "predict": "answer/lm_predict_partner_first"}
+"""As models read them where nothing is said of the form of the answer."""
 
-_TEMPLATES = {ACT: "answer/lm_act", PREDICT: "answer/lm_predict_partner_first"}
-"""The questions as models read them where nothing is said of the form of the answer."""
-
-
-class Asked(NamedTuple):
-    """A question of one round: its words, and the options by action in the order shown."""
-
-    form: str  # "act" or "predict"
-    round: int
-    text: str
-    options: dict[int, str]
+_WORDS = "history: all rounds so far; rules: the rules again; quit: stop (the game is not kept)"
 
 
 class Person(Subject):
@@ -56,44 +47,20 @@ class Person(Subject):
 
     by_run: ClassVar[bool] = False
     reads_templates: ClassVar[bool] = True
+    console: Console | None = None
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
-        self.source: Callable[[Asked], Decision] | None = None
-        self.past: list[Joint] = []
-        self.right = 0
+        self._past: list[Joint] = []
+        self._right, self._shown = 0, 0
         self._prompts = load_prompts("matrix", "", seat.base)
         self._order = option_order("fixed", seat.game.n, seat.game.m, seat.rng)
         self._words = Words(seat.game, seat.labels, seat.horizon, self._order, goal="win")
         self._predicted: Decision | None = None
 
-    def rules(self) -> str:
-        """Return the rules in words."""
-        payoffs = self._words.payoff_lines()
-        return self._prompts.render("context/rules", payoffs=payoffs, **self._words.common)
-
-    def history(self) -> list[str]:
-        """Return the past rounds in words; a heading stands above the first one."""
-        values = (self._words.round_values(n, joint) for n, joint in enumerate(self.past, 1))
-        return [self._prompts.render("context/history", **one) for one in values]
-
-    def asked(self, form: str, number: int) -> Asked:
-        """Return a question of a round, from 1."""
-        values = {**self._words.common, "round": number, "given": ""}
-        labels = self.seat.labels.own if form == ACT else self.seat.labels.partner
-        order = self._order.own if form == ACT else self._order.partner
-        text = self._prompts.render(_TEMPLATES[form], **values)
-        return Asked(form, number, text, {action: labels[action] for action in order})
-
     def act(self, observation: Observation) -> Answer:
         """Put both questions of the round; return the action."""
-        if self.source is None:
-            raise TomevalError("a person plays with tomeval play, not here")
-        details = {"own_order": self._order.own, "partner_order": self._order.partner}
-        chosen, self._predicted = (
-            dataclasses.replace(self.source(self.asked(form, observation.round)), details=details)
-            for form in (ACT, PREDICT)
-        )
+        chosen, self._predicted = (self._answer(form, observation.round) for form in _QUESTIONS)
         return chosen
 
     def predict(self, observation: Observation, own_action: int | None) -> Answer | None:
@@ -102,12 +69,72 @@ class Person(Subject):
 
     def observe(self, joint: Joint) -> None:
         """Remember the round, and whether the prediction was right."""
-        self.past.append(joint)
+        self._past.append(joint)
         assert self._predicted is not None
-        self.right += self._predicted.action == joint.partner
+        self._right += self._predicted.action == joint.partner
+
+    def ending(self) -> str:
+        """Return how the game ended, in words."""
+        total = sum(joint.own_reward for joint in self._past)
+        return (
+            f"\n{self._history()[-1]}\n\nThe game is over. Your rewards add up to {total:g}; "
+            f"{self._right} of your {len(self._past)} predictions were right."
+        )
+
+    def _history(self) -> list[str]:
+        """Return the past rounds in words; a heading stands above the first one."""
+        values = (self._words.round_values(n, joint) for n, joint in enumerate(self._past, 1))
+        return [self._prompts.render("context/history", **one) for one in values]
+
+    def _answer(self, form: str, number: int) -> Decision:
+        """Tell what is new, and ask until a line names an option."""
+        console, words, lines = self.console, self._words, self._history()
+        if console is None:
+            raise TomevalError("a person plays with tomeval play, not here")
+        rules = self._prompts.render("context/rules", payoffs=words.payoff_lines(), **words.common)
+        own = form == "act"
+        if number == 1 and own:
+            console.say(f"\n{rules}")
+        if self._shown < len(lines):
+            console.say("\n" + "\n".join(lines[self._shown :]))
+        self._shown, attempts = len(lines), itertools.count(1)
+        labels = self.seat.labels.own if own else self.seat.labels.partner
+        order = self._order.own if own else self._order.partner
+        options = {action: labels[action] for action in order}
+        help_ = f"  Type one of: {', '.join(options.values())}; or its number in this list, from 1"
+        pages = dict.fromkeys(("?", "help"), f"{help_}\n  {_WORDS}") | {"rules": rules}
+        pages["history"] = "\n".join(f"  {line}" for line in lines) or "  nothing has happened yet"
+        for label in labels:
+            pages.pop(label.casefold(), None)
+        values = {**words.common, "round": number, "given": ""}
+        console.say(f"\n{self._prompts.render(_QUESTIONS[form], **values)}")
+        action, asked = console.question(
+            "> ", lambda line: chosen(line, options, next(attempts)), pages
+        )
+        details = {"own_order": self._order.own, "partner_order": self._order.partner}
+        return Decision(action, attempts=asked, details=details)
 
 
-_WORDS = "history: all rounds so far; rules: the rules again; quit: stop (the game is not kept)"
+def chosen(line: str, options: Mapping[int, str], attempt: int = 1) -> tuple[int, int] | str:
+    """Return the action that a person named and the attempt, or what is wrong with the line.
+
+    An option is its label, or its place in the list; the case does not matter. A label goes first.
+
+    Examples
+    --------
+    >>> options = {1: "Defect", 0: "Cooperate"}
+    >>> chosen("defect", options), chosen("2", options)
+    ((1, 1), (0, 1))
+    >>> chosen("d", options)
+    "'d' is not one of: Defect, Cooperate"
+    """
+    said = ascii_signs(line).casefold()
+    places = {str(place): action for place, action in enumerate(options, 1)}
+    named = {ascii_signs(label).casefold(): action for action, label in options.items()}
+    action = named.get(said, places.get(said))
+    if action is None:
+        return f"{line!r} is not one of: {', '.join(options.values())}"
+    return action, attempt
 
 
 def session(
@@ -168,89 +195,24 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
             episode = len(store.episodes(0))
             store.begin(experiment.identity(), episode + 1)
             add_session(store, 0)
-            match = _Match(console)
+            people: list[Person] = []
+
+            def sit(subject: Subject) -> None:
+                assert isinstance(subject, Person), "not a cell played by people"
+                subject.console = console
+                people.append(subject)
+
             console.say("Type ? for help at any time.")
             try:
-                record = run_now(play_episode_async(cell.setup, episode, on_seated=match.sit))
+                record = run_now(play_episode_async(cell.setup, episode, on_seated=sit))
             except (QuitGame, KeyboardInterrupt):
                 console.say("\nThe game was not finished, and is not kept.")
                 return False
             store.add(0, [record])
-            match.end()
+            console.say(people[0].ending())
             return True
         finally:
             store.close()
-
-
-class _Match:
-    """One person's episode at the terminal."""
-
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self.shown = -1  # how many rounds were told
-
-    def sit(self, subject: Subject) -> None:
-        """Put the questions to a person."""
-        assert isinstance(subject, Person), "not a cell played by people"
-        self.person, subject.source = subject, self._answer
-
-    def end(self) -> None:
-        """Print how the game ended."""
-        person = self.person
-        total = sum(joint.own_reward for joint in person.past)
-        self.console.say(
-            f"\n{person.history()[-1]}\n\nThe game is over. Your rewards add up to {total:g}; "
-            f"{person.right} of your {len(person.past)} predictions were right."
-        )
-
-    def _answer(self, asked: Asked) -> Decision:
-        """Ask until a line names an option."""
-        console, person = self.console, self.person
-        lines = person.history()
-        if self.shown < 0:
-            console.say(f"\n{person.rules()}")
-        if max(0, self.shown) < len(lines):
-            console.say("\n" + "\n".join(lines[max(0, self.shown) :]))
-        self.shown = len(lines)
-        attempts = 0
-
-        def parse(line: str) -> tuple[int] | str:
-            nonlocal attempts
-            attempts += 1
-            return chosen(line, asked.options)
-
-        listed = ", ".join(asked.options.values())
-        help_ = f"  Type one of: {listed}; or its number in this list, from 1\n  {_WORDS}"
-        history = "\n".join(f"  {line}" for line in lines) or "  nothing has happened yet"
-        pages = {"?": help_, "help": help_, "history": history, "rules": person.rules()}
-        labels = {label.casefold() for label in asked.options.values()}
-        pages = {word: page for word, page in pages.items() if word not in labels}
-        console.say(f"\n{asked.text}")
-        (action,) = console.question("> ", parse, pages)
-        return Decision(action, attempts=attempts)
-
-
-def chosen(line: str, options: Mapping[int, str]) -> tuple[int] | str:
-    """Return the action that a person named, or what is wrong with the line.
-
-    An option is its label, or its place in the list; the case does not matter. A label goes first.
-
-    Examples
-    --------
-    >>> options = {1: "Defect", 0: "Cooperate"}
-    >>> chosen("defect", options), chosen("2", options)
-    ((1,), (0,))
-    >>> chosen("d", options)
-    "'d' is not one of: Defect, Cooperate"
-    """
-    said = ascii_signs(line).casefold()
-    for action, label in options.items():
-        if said == ascii_signs(label).casefold():
-            return (action,)
-    places = [str(place) for place, _ in enumerate(options, 1)]
-    if line in places:
-        return ([*options][places.index(line)],)
-    return f"{line!r} is not one of: {', '.join(options.values())}"
 
 
 def play(
