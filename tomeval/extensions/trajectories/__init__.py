@@ -79,7 +79,7 @@ def recorded_games(path: Path, subject: str = "") -> Recorded:
     source = {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     lineups: dict[str, tuple[dict[str, Any], list[PlayedGame]]] = {}
     for deal, match in enumerate(matches):
-        rules = match.kind.rules(**match.wording.parameters(match.game, match.seats))
+        rules = match.kind.rules(**match.wording.parameters(match.game, len(match.players)))
         game = match.kind.make(rules)
         played, dealt = judged(match, game)
         played.deal, played.seats = deal, _slots(match, game.sides, subject)
@@ -116,14 +116,14 @@ def _slots(match: Match, sides: Sequence[tuple[int, ...]], subject: str) -> tupl
     players = match.players
     first = players.index(subject) if subject in players else 0
     mates = next((team for team in sides if first in team), ())
-    rest = [seat for seat in range(match.seats) if seat != first]
+    rest = [seat for seat in range(len(match.players)) if seat != first]
     return (first, *sorted(rest, key=lambda seat: (seat not in mates, players[seat], seat)))
 
 
 def _definition(match: Match, rules: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return what a line-up is, still without games."""
     several = len(match.wording.seats) > 1
-    name = f"{match.game}, {match.seats} players" if several else match.game
+    name = f"{match.game}, {len(match.players)} players" if several else match.game
     known = {"kind": "recorded", "options": {}, "model": "", "strategy": ""}
     return {
         "game": {"name": name, "kind": match.kind.name, "rules": rules},
