@@ -45,7 +45,7 @@ def test_what_people_write_stays():
     ("char", "shown"),
     [
         ("\x1b", "\\x1b"),
-        ("\r", "\\x0d"),
+        ("\r", "\\r"),
         ("\u202e", "\\u202e"),
         ("\ud800", "\\ud800"),
         ("\U000e0041", "\\U000e0041"),

@@ -144,15 +144,7 @@ def check_text(value: Any, where: str) -> None:
 
 
 def _escape(found: re.Match[str]) -> str:
-    char, code = found[0], ord(found[0])
-    if char in _SHORT:
-        return _SHORT[char]
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-_SHORT = {"\t": "\\t", "\n": "\\n"}
+    return found[0].encode("unicode_escape", "surrogatepass").decode()
 
 
 APOSTROPHES, QUOTES, DASHES = "‘’‚‛‹›´′‵ʹʻʼʽꞌ＇", "“”„‟«»″‶〝〞〟＂", "–—―"
