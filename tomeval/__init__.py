@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tomeval.core.errors import TomevalError as TomevalError
     from tomeval.core.outcomes import Decision as Decision
     from tomeval.core.outcomes import Invalid as Invalid
-    from tomeval.extensions.environments.environment import TextEnvironment as TextEnvironment
-    from tomeval.extensions.environments.environment import environment as environment
+    from tomeval.extensions.environments import TextEnvironment as TextEnvironment
+    from tomeval.extensions.environments import environment as environment
     from tomeval.games.matrix.bounds import bounds as bounds
     from tomeval.games.matrix.games import MatrixGame as MatrixGame
     from tomeval.games.matrix.games import get_game as get_game
@@ -57,7 +57,7 @@ _HOME = {
     "games.matrix.partners": ("Partner", "PartnerSet"),
     "games.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
     "games.matrix.recording": ("import_log", "score"),
-    "extensions.environments.environment": ("TextEnvironment", "environment"),
+    "extensions.environments": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),
     "runs.analyses": ("register_measure",),

@@ -32,8 +32,8 @@ from tomeval.cli.options import (
     tell_notes,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show, show_wrapped, tell
-from tomeval.core.text import in_line, wrap
+from tomeval.core.printing import show, show_wrapped, tell, wrap
+from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
     from tomeval.play.schedule import Shard

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tomeval.core.outcomes import FAILED, VALID, VOID
-from tomeval.core.text import both_ends, wrapped
+from tomeval.core.printing import wrapped
+from tomeval.core.text import both_ends
 from tomeval.models import is_served, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.served import Budget

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.credentials import trusting
-from tomeval.core.errors import TomevalError
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, need
 from tomeval.core.parts import use_plugin
 from tomeval.core.text import excerpt
 from tomeval.models import open_model

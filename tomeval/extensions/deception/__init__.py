@@ -25,8 +25,7 @@ from tomeval.games.mafia.talk import heard
 from tomeval.runs.columns import Table, flat, flat_share
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
-from tomeval.statistics.estimates import estimate
-from tomeval.statistics.shares import clustered_sums
+from tomeval.statistics.estimates import clustered_sums, estimate
 
 Row = dict[str, Any]
 Rows = list[Row]
