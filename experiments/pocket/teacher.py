@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from plays import Play
 
-from tomeval.games.matrix.observation import Joint
+from tomeval.games.matrix.rules import Joint
 from tomeval.models.base import (
     Capabilities,
     GenerateRequest,

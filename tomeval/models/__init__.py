@@ -11,8 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tomeval.core.credentials import credential_among
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.extras import LOCAL, MissingExtra, installed, missing
+from tomeval.core.errors import (
+    LOCAL,
+    MissingExtra,
+    TomevalError,
+    did_you_mean,
+    installed,
+    missing,
+    unknown,
+)
 from tomeval.core.parts import named, part, parts, register, resolved
 from tomeval.models.base import LocalModel, Model, Opening
 

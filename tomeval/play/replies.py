@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, EMPTY, REFUSAL, VALID
-from tomeval.core.text import both_ends, excerpt, in_line, wrapped
-from tomeval.core.thinking import without_thinking
+from tomeval.core.printing import wrapped
+from tomeval.core.text import both_ends, excerpt, in_line, without_thinking
 from tomeval.play.schedule import Job
 from tomeval.runs.store import Store
 from tomeval.strategies.asking import ALLOWANCES

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import ENFORCED, LENIENT, REFUSAL, VALID, Invalid, Said
-from tomeval.core.text import common_prefix
-from tomeval.core.thinking import without_thinking
+from tomeval.core.text import common_prefix, without_thinking
 from tomeval.models.base import (
     BackendError,
     Capabilities,

@@ -143,7 +143,7 @@ def test_a_run_that_is_to_stop_finishes_what_is_under_way(tmp_path, capfd, caplo
     with pytest.raises(KeyboardInterrupt):
         play(tmp_path / "run", engine, script=dawdling, episodes=60, options={"concurrency": 2})
     said = capfd.readouterr().err
-    assert re.search(r"finishing the episodes under way, .* minutes; a second signal stops", said)
+    assert re.search(r"finishing work in flight; a second signal stops", said)
     assert ("is lost (killed" in caplog.text) == lost
     mine = {row[1] for row in dump(tmp_path / "run")["episodes"] if row[0] == 0}
     assert len(mine) < 60

@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.inspect.model import InspectModel, open_inspect
-from tomeval.extensions.inspect.wire import InspectOptions
+from tomeval.extensions.inspect import InspectModel, InspectOptions, open_inspect
 from tomeval.models import is_served, open_model
 from tomeval.models.base import (
     BackendError,

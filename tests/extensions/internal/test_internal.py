@@ -14,10 +14,9 @@ from transformers import (
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.internal import reading
+from tomeval.extensions.internal import reading, share_of, why_not
 from tomeval.extensions.internal.reading import RANDOM, TWIN, found_of
 from tomeval.extensions.internal.states import Watched
-from tomeval.extensions.internal.tables import share_of, why_not
 from tomeval.models import BACKENDS, open_model
 from tomeval.models.base import Message, Prompt, ScoreRequest
 from tomeval.models.local import pocket_folder

@@ -24,10 +24,9 @@ from tomeval.core.parts import loaded_plugins
 from tomeval.extensions.cluster.replicas import Lost, RayCluster, Setting
 from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
-from tomeval.play.engines import Workers, run_loop
+from tomeval.play.engines import Engine, run_loop
 from tomeval.play.filling import Filler
 from tomeval.play.schedule import Schedule
-from tomeval.play.stopping import IN_FLIGHT
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.folder import versions
 from tomeval.runs.record import Record
@@ -54,7 +53,7 @@ def make_engine(address: str, replicas: int = 1, gpus_per_replica: float = 0.0) 
     return Replicated(RayCluster(address, replicas, gpus), replicas)
 
 
-class Replicated(Workers):
+class Replicated(Engine):
     """An engine of so many replicas at a time."""
 
     def __init__(self, cluster: RayCluster, count: int) -> None:
@@ -104,13 +103,12 @@ class Replicated(Workers):
             if not any(is_served(json.loads(key)) for key in models)
         }
         for models, schedule in groups.items():
-            stopping.what = "the episodes under way, up to some minutes"
             live.asking, live.replica_line = True, self._summary
             filler.schedules |= dict.fromkeys(schedule.cells, schedule)
             try:
                 run_loop(self._play(filler, schedule, models))
             finally:
-                stopping.what, stopping.on_request = IN_FLIGHT, lambda: None
+                stopping.on_request = lambda: None
             stopping.check()
         if groups:
             live.closing.append(self._summary())

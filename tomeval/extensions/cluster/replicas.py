@@ -20,15 +20,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tomeval.core.credentials import trusting
-from tomeval.core.errors import TomevalError
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, need
 from tomeval.core.parts import use_plugin
 from tomeval.core.text import excerpt
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded
-from tomeval.play.engine import Episode, Watch, spec_key, started
+from tomeval.play.engine import Episode, spec_key, started
 from tomeval.play.schedule import Job
-from tomeval.play.stopping import Stopping
 from tomeval.runs.domain import get_domain
 from tomeval.runs.folder import versions
 from tomeval.runs.record import Record
@@ -98,9 +96,7 @@ class Player:
         No reply is kept, as what is lost is played again.
         """
         cell = self._cells[job[0]]
-        kept: dict[str, dict[str, str]] = {seat: {} for seat in cell.models}
-        what = (self._domain, cell, job, self._lines)
-        episode = Episode(*what, Watch(), Stopping(), kept, lambda *_: None)
+        episode = Episode(self._domain, cell, job, self._lines)
         try:
             return await episode.play(), episode.unusable
         except ContextExceeded as error:

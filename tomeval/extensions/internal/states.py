@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
-from tomeval.games.matrix.observation import Joint, Observation
 from tomeval.games.matrix.play import generator_of
 from tomeval.games.matrix.played import IntArray, Played
 from tomeval.games.matrix.results import MatrixRunCell
+from tomeval.games.matrix.rules import Joint, Observation
 from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.engine import Engine

@@ -13,8 +13,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.credentials import check_code
-from tomeval.core.errors import TomevalError
-from tomeval.core.extras import LOCAL, installed, need
+from tomeval.core.errors import LOCAL, TomevalError, installed, need
 from tomeval.core.resources import read_text
 from tomeval.models import check_options
 from tomeval.models.base import LocalModel, Opening

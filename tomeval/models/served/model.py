@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.thinking import marks_thinking
+from tomeval.core.text import marks_thinking
 from tomeval.models import check_options
 from tomeval.models.base import (
     BackendError,
