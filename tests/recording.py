@@ -52,7 +52,8 @@ def request(asked: GenerateRequest | ScoreRequest) -> list[Any]:
         flatten(asked.prompt),
         getattr(asked, "seed", None),
         asked.group,
-        sorted(vars(sampling).items()) if sampling else None,
+        # Stop texts, which no request had, were part of what was recorded.
+        sorted({**vars(sampling), "stop": ()}.items()) if sampling else None,
         list(getattr(asked, "choices", ())),
         list(getattr(asked, "labels", ())),
     ]

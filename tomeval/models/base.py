@@ -86,7 +86,6 @@ class Sampling:
     top_k: int = 0
     min_p: float = 0.0
     max_tokens: int = 256  # longest reply
-    stop: tuple[str, ...] = ()  # texts that end the reply; they are not part of it
 
 
 @dataclass(frozen=True)

@@ -91,12 +91,12 @@ def generate(mock, *, prompt=PROMPT, seed=7, options=None, **sampling):
 
 def test_sampling_reaches_the_provider_and_is_recorded():
     mock = Mock(lambda *_: output("J"))
-    sampling = {"temperature": 0.7, "top_p": 0.9, "top_k": 5, "stop": ("\n",), "max_tokens": 9}
+    sampling = {"temperature": 0.7, "top_p": 0.9, "top_k": 5, "max_tokens": 9}
     reply = generate(mock, **sampling, options={"reasoning_effort": "low"})
     messages, config = mock.asked[-1]
     assert [(m.role, m.text) for m in messages] == [("system", "Be brief."), ("user", "Play.")]
     expected = {
-        **{"temperature": 0.7, "top_p": 0.9, "top_k": 5, "stop_seqs": ["\n"], "max_tokens": 9},
+        **{"temperature": 0.7, "top_p": 0.9, "top_k": 5, "max_tokens": 9},
         **{"seed": 7, "reasoning_effort": "low"},
     }
     assert {key: getattr(config, key) for key in expected} == expected

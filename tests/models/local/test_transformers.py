@@ -152,12 +152,6 @@ def test_a_draw_does_not_depend_on_its_batch(models, family):
     assert mixed[-1].text == together[1].text
 
 
-def test_stop_texts_are_refused(models):
-    request = GenerateRequest(prompts(1)[0], Sampling(stop=("never",)), seed=9)
-    with pytest.raises(TomevalError, match="local models take no stop texts"):
-        models().generate_batch([request])
-
-
 def test_all_end_tokens_of_the_model_end_a_reply(tmp_path):
     folder = make_model(tmp_path, "llama", "chatml")
     config = hf.GenerationConfig.from_pretrained(folder)

@@ -58,7 +58,7 @@ EFFORT = {"max_tokens": 509, "reasoning_effort": "low"}
     ("flavour", "options", "prompt", "fields"),
     [
         # What is not sent servers take from the model's generation_config.json, or their own.
-        ("vllm", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repetition_penalty": 1.0, "stop": ["\n"]}),
+        ("vllm", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repetition_penalty": 1.0}),
         ("sglang", {}, PROMPT, {**DRAWN, "repetition_penalty": 1.0}),
         ("llama.cpp", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repeat_penalty": 1.0}),
         ("llama_python", {}, PROMPT, {**DRAWN, **NO_PENALTY, "repeat_penalty": 1.0, "top_k": 0}),
@@ -75,7 +75,7 @@ EFFORT = {"max_tokens": 509, "reasoning_effort": "low"}
 )
 def test_requests_are_in_the_words_of_each_server_and_recorded(flavour, options, prompt, fields):
     with FakeServer(flavour) as server:
-        reply = generate(server, request(prompt, max_tokens=9, stop=("\n",)), **options)
+        reply = generate(server, request(prompt, max_tokens=9), **options)
     assert {name: sent(server).get(name) for name in fields} == fields
     kept = reply.details["sent"]
     assert all(kept[name] == sent(server)[name] for name in kept)
@@ -126,21 +126,6 @@ def test_reply_shapes(message, text, reasoning, finish):
     assert (reply.text, reply.reasoning, reply.finish) == (text, reasoning, finish)
     said = message.get("refusal") or ("No." if isinstance(message["content"], list) else None)
     assert reply.details.get("refusal") == (said if finish == "refusal" else None)
-
-
-@pytest.mark.parametrize(
-    ("said", "text", "finish"), [("length", "J", "stop"), ("content_filter", "J", "refusal")]
-)
-def test_stop_texts_cut_the_reply_where_the_server_cannot(said, text, finish):
-    def cut(model):
-        server.reply = {"content": "J\nand more", "finish_reason": said}
-        return model.generate(request(stop=("\n",)))
-
-    with FakeServer() as server:
-        server.reject = {"stop": "'stop' is not supported with this model"}
-        reply = with_model(server, cut)
-    assert (reply.text, reply.finish) == (text, finish)
-    assert reply.details["dropped"] == ["stop"]
 
 
 USED_UP = "Could not finish the message because max_tokens or model output limit was reached."

@@ -142,7 +142,7 @@ class InspectModel(Model):
         if room or self.options.thinking_budget is not None:
             fields["reasoning_tokens"] = room
         output, latency = await self._call(prompt, fields)
-        reply = read_output(output, request.sampling.stop, latency)
+        reply = read_output(output, latency)
         sent = {**fields, "reasoning_effort": self.options.reasoning_effort}
         reply.details["sent"] = {key: value for key, value in sent.items() if value is not None}
         if room:
@@ -276,7 +276,7 @@ class InspectOptions(BaseModel):
     )
     base_url: str | None = None
     model_args: dict[str, Any] = Field(default_factory=dict)  # given to inspect_ai's `get_model`
-    omit: tuple[Literal["temperature", "seed", "stop_seqs"], ...] = ()  # never sent
+    omit: tuple[Literal["temperature", "seed"], ...] = ()  # never sent
 
 
 def sampling_config(
@@ -290,13 +290,11 @@ def sampling_config(
         fields["top_p"] = sampling.top_p
     if sampling.top_k > 0:
         fields["top_k"] = sampling.top_k
-    if sampling.stop:
-        fields["stop_seqs"] = list(sampling.stop)
     return {key: value for key, value in fields.items() if key not in omit}
 
 
-def read_output(output: Any, stop: tuple[str, ...], latency: float) -> Reply:
-    """Read inspect_ai's output; the text is cut at the first of `stop`, as not all take them."""
+def read_output(output: Any, latency: float) -> Reply:
+    """Read inspect_ai's output."""
     choice = output.choices[0]
     content = choice.message.content
     parts = [] if isinstance(content, str) else content
@@ -306,9 +304,6 @@ def read_output(output: Any, stop: tuple[str, ...], latency: float) -> Reply:
         if part.type == "reasoning"
     ]
     text, finish = choice.message.text, _FINISHES.get(choice.stop_reason, "stop")
-    cut = min((text.find(mark) for mark in stop if mark in text), default=None)
-    if cut is not None:
-        text, finish = text[:cut], "stop"
     details = {
         "route": "inspect",
         "finish": choice.stop_reason,

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from tomeval.core.errors import TomevalError
 from tomeval.models import check_options
 from tomeval.models.base import (
     GenerateRequest,
@@ -116,8 +115,8 @@ class TransformersModel(LocalModel):
         A thinking block that the prompt itself opens is put back before the text, so that the text
         shows it like one that the model opened.
 
-        Raises `TomevalError` for stop texts, `ContextExceeded` for a prompt beyond the context,
-        `BackendError` when out of memory or if logits are not numbers.
+        Raises `ContextExceeded` for a prompt beyond the context, `BackendError` when out of memory
+        or if logits are not numbers.
         """
         start = time.perf_counter()
         encoded = [self.codec.encode(request.prompt) for request in requests]
@@ -130,8 +129,6 @@ class TransformersModel(LocalModel):
         return [self._reply(text, opened, start) for text, (_, opened) in pairs]
 
     def _text(self, request: GenerateRequest, ids: tuple[int, ...]) -> Text:
-        if request.sampling.stop:
-            raise TomevalError(f"{self.name}: local models take no stop texts")
         most = request.sampling.max_tokens + self.thinking_budget
         sampling = replace(request.sampling, max_tokens=most)
         context = self.engine.context

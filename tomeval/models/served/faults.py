@@ -29,7 +29,7 @@ _NEUTRAL = {
 }
 """Values that switch a field off, so that nothing is lost with it."""
 
-_EXTRA = ("seed", "stop", "chat_template_kwargs")
+_EXTRA = ("seed", "chat_template_kwargs")
 """Fields that a request can do without, whatever they say."""
 
 OPTIONAL = (*_NEUTRAL, *_EXTRA)

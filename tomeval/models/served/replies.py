@@ -32,9 +32,8 @@ _SHOWN = 5  # of the likeliest tokens, in messages
 def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Reply:
     """Read a reply of the chat or the completions API.
 
-    The text is cut at the first stop text: not every server takes them. `form` is how it was held
-    to a form, which is recorded if it has that form. Raises `Unusable` if no text can be found, or
-    the server says that it broke off.
+    `form` is how it was held to a form, which is recorded if it has that form. Raises `Unusable` if
+    no text can be found, or the server says that it broke off.
     """
     data, choice = answer.data, choice_of(answer)
     message = choice.get("message")
@@ -44,9 +43,6 @@ def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Repl
         raise Unusable(f"the reply has no message: {json.dumps(data)[:300]}")
     text, refusal = _content(message)
     finish = "refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "stop")
-    cut = min((text.find(mark) for mark in request.sampling.stop if mark in text), default=None)
-    if cut is not None:
-        text, finish = text[:cut], "stop" if finish == "length" else finish
     if form == SCHEMA and not request.schema:
         text = _unwrapped(text)
     thought = dig(data, "usage", "completion_tokens_details", "reasoning_tokens")

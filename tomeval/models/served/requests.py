@@ -159,7 +159,6 @@ class Requests:
             **self.server.penalties,
             "max_tokens": sampling.max_tokens,
             "seed": fold_seed(seed),
-            **({"stop": list(sampling.stop)} if sampling.stop else {}),
         }
 
 
