@@ -172,7 +172,7 @@ def test_generation_ends_at_the_context(models, monkeypatch):
     room = len(model.codec.encode(prompts(1)[0])[0]) + 3
     monkeypatch.setattr(model.engine, "context", room)
     reply = model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])[0]
-    assert (reply.finish, reply.details["ended"]) == ("length", "context")
+    assert (reply.finish, reply.usage.completion) == ("length", 3)
     monkeypatch.setattr(model.engine, "context", room - 3)
     with pytest.raises(ContextExceeded, match="context is"):
         model.generate_batch([GenerateRequest(prompts(1)[0], Sampling(), seed=2)])

@@ -13,7 +13,7 @@ SHARE_OF_FREE, LEAST, TIMES_MODEL = 0.4, 1 << 29, 8
 """Caches take at most this part of the free memory, and of a small model no more than the larger of
 so many bytes and so many times its weights."""
 
-_LEAST_PLACES = 256
+_STEP = 256  # places by which rows grow
 
 
 @dataclass
@@ -99,11 +99,7 @@ class Cache:
 
 
 def _rounded(places: int) -> int:
-    """Round up by a third to a half at a time: fewer, larger steps would leave more unused."""
-    step = _LEAST_PLACES
-    while step * 3 < places:
-        step *= 2
-    return -(-places // step) * step
+    return -(-places // _STEP) * _STEP
 
 
 def usual_memory(model: Any) -> int:

@@ -6,7 +6,6 @@ import inspect
 import itertools
 import math
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -91,7 +90,7 @@ class Engine:
             likeliest = logits.argmax(-1).tolist()
             for path in contexts:
                 one = scored[path.query]
-                one.argmax, one.finished = likeliest[path.rows[0]], time.perf_counter()
+                one.argmax = likeliest[path.rows[0]]
                 one.processed += path.fed
                 for label, sequence in path.labels:
                     one.logprobs[label] = sum(next(values) for _ in sequence)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -99,7 +98,6 @@ class Scored:
     logprobs: list[float]  # log P(sequence | prefix) in nats, one per sequence
     processed: int = 0  # tokens that went through the model for it
     argmax: int = 0  # the most probable token after the prefix
-    finished: float = 0.0  # `time.perf_counter` when it was ready
 
 
 class Path:
@@ -145,8 +143,10 @@ class Text(Path):
     """A prompt and what is written behind it, one token at a time.
 
     `ends` are tokens that end it, `context` is the longest sequence of the model. `ended` becomes
-    eos, length or context; an end token is not part of the text, but counted in `drawn`.
+    ``stop`` or ``length``; an end token is not part of the text, but counted in `drawn`.
     """
+
+    ended: Literal["", "stop", "length"] = ""
 
     def __init__(
         self,
@@ -163,8 +163,6 @@ class Text(Path):
         self.sampling, self.ends = sampling, ends
         self.uniforms = np.random.Generator(np.random.Philox(key=seed))  # one number a token
         self.prompt, self.drawn = len(ids), 0
-        self.full = "length" if sampling.max_tokens <= room else "context"
-        self.ended, self.finished = "", 0.0
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -175,12 +173,11 @@ class Text(Path):
         """Add a token; return whether the text has ended."""
         self.drawn += 1
         if token in self.ends:
-            self.ended = "eos"
+            self.ended = "stop"
         else:
             self.ids += (token,)
             self.first, self.new = self.first + 1, self.new - 1
-            self.ended = "" if self.new else self.full
-        self.finished = time.perf_counter()
+            self.ended = "" if self.new else "length"
         return bool(self.ended)
 
 

@@ -107,7 +107,8 @@ class TransformersModel(LocalModel):
         start = time.perf_counter()
         queries = [self.codec.label_query(request) for request in requests]
         results = self.engine.score(queries)
-        return [_scores(*pair, start) for pair in zip(queries, results, strict=True)]
+        seconds = time.perf_counter() - start
+        return [_scores(*pair, seconds) for pair in zip(queries, results, strict=True)]
 
     def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:
         """Generate replies; each draw depends on its own request alone.
@@ -125,8 +126,8 @@ class TransformersModel(LocalModel):
             for request, (ids, _) in zip(requests, encoded, strict=True)
         ]
         self.engine.write(texts)
-        pairs = zip(texts, encoded, strict=True)
-        return [self._reply(text, opened, start) for text, (_, opened) in pairs]
+        pairs, seconds = zip(texts, encoded, strict=True), time.perf_counter() - start
+        return [self._reply(text, opened, seconds) for text, (_, opened) in pairs]
 
     def _text(self, request: GenerateRequest, ids: tuple[int, ...]) -> Text:
         most = request.sampling.max_tokens + self.thinking_budget
@@ -134,15 +135,15 @@ class TransformersModel(LocalModel):
         context = self.engine.context
         return Text(ids, sampling, request.seed, self.ends, request.group, context)
 
-    def _reply(self, text: Text, opened: str, start: float) -> Reply:
-        details: dict[str, Any] = {"route": "transformers", "ended": text.ended}
+    def _reply(self, text: Text, opened: str, seconds: float) -> Reply:
+        details: dict[str, Any] = {"route": "transformers"}
         if self.thinking_budget:
             details["thinking_budget"] = self.thinking_budget
         return Reply(
             text=opened + self.codec.decode(text.tokens, text.ids[: text.prompt][-_BEFORE:]),
-            finish="stop" if text.ended == "eos" else "length",
+            finish=text.ended or "length",
             usage=Usage(text.prompt, text.drawn, max(0, text.prompt - text.fed)),
-            latency=text.finished - start,
+            latency=seconds,
             details=details,
         )
 
@@ -156,7 +157,7 @@ class TransformersModel(LocalModel):
         return frozenset(token for token in ends if isinstance(token, int))
 
 
-def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
+def _scores(query: LabelQuery, result: Scored, seconds: float) -> Scores:
     logprobs = tuple(exclusive(result.logprobs, query.sequences))
     details: dict[str, Any] = {"processed": result.processed}
     if query.backoff:  # what comes next is the prompt's own end, said once more
@@ -169,6 +170,6 @@ def _scores(query: LabelQuery, result: Scored, start: float) -> Scores:
         mass=math.fsum(map(math.exp, logprobs)),
         method="forward_backoff" if query.backoff else "forward",
         usage=Usage(read + query.backoff, cached=max(0, read - result.processed)),
-        latency=result.finished - start,
+        latency=seconds,
         details=details,
     )
