@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 
+import numpy as np
 import pytest
 from every_domain import EXPERIMENTS, episode_of, experiment, good
 from fake_engine import FakeEngine
@@ -236,3 +238,24 @@ def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog
     for folder, engine in (("run", FakeEngine([5])), ("whole", None)):
         play(tmp_path / folder, domain, script, engine, episodes=16)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_probabilities_of_a_local_model_do_not_depend_on_replicas(tmp_path) -> None:
+    """But for rounding, as other questions are in the batch."""
+    pytest.importorskip("transformers")
+    one = {
+        "games": "RPS",
+        "partners": ["single_action", "tit_for_tat"],
+        "horizon": 3,
+        "episodes": 2,
+    }
+    made = make_experiment({**one, "subjects": [{"strategy": "LM"}], "model": "pocket"})
+    found = []
+    for name, engine in (("one", None), ("many", FakeEngine())):
+        run_experiment(made, tmp_path / name, engine=engine)
+        calls = dump(tmp_path / name)["calls"]
+        found.append({call[:3]: json.loads(call[-1])["scores"]["logprobs"] for call in calls})
+    assert found[0].keys() == found[1].keys()
+    for place, logprobs in found[0].items():
+        assert np.allclose(np.exp(found[1][place]), np.exp(logprobs), atol=1e-5), place

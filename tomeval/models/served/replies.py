@@ -42,7 +42,7 @@ def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Repl
     if not isinstance(message, dict):
         raise Unusable(f"the reply has no message: {json.dumps(data)[:300]}")
     text, refusal = _content(message)
-    finish = "refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "stop")
+    finish = "refusal" if refusal else _FINISHES.get(str(choice.get("finish_reason")), "stop")
     if form == SCHEMA and not request.schema:
         text = _unwrapped(text)
     thought = dig(data, "usage", "completion_tokens_details", "reasoning_tokens")
