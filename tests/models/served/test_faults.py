@@ -163,6 +163,14 @@ def test_a_wait_is_as_long_as_the_server_asks_for(headers, wait, clock):
     assert clock.slept == [pytest.approx(wait)]
 
 
+@pytest.mark.parametrize("headers", [{"Retry-After": "864000"}, {"x-should-retry": "false"}])
+def test_what_is_not_to_be_asked_again_soon_is_not(headers, clock):
+    answers = iter([FINE, (429, headers, "slow down")])
+    with serving(lambda: next(answers)) as server, pytest.raises(BackendError, match="slow down"):
+        with_model(server, ask)
+    assert clock.slept == []
+
+
 def test_waits_grow_and_end_with_the_retry_budget(clock):
     answers = itertools.chain([FINE], itertools.repeat(status(503)))
     with (

@@ -186,14 +186,16 @@ class Client(openai.AsyncOpenAI):
 
     async def _wait_for(self, error: Unanswered | Unusable, tries: int, spent: float) -> None:
         """Wait before the next try; raise the error when there is no patience left."""
-        said, most, headers, status = str(error), _OF_UNUSABLE, None, 0
+        said, most, came = str(error), _OF_UNUSABLE, None
         if isinstance(error, Unanswered):
-            said, most, headers, status = error.reason, _TRIES, error.headers, error.status
+            said, most, came = error.reason, _TRIES, error.came
         patience = self.options.retry_budget
-        if self.starting and status != 429:
+        if self.starting and not (came and came.status_code == 429):
             patience = min(patience, _AT_START)
+        headers = came.headers if came else None
         wait = self._calculate_retry_timeout(_TRIES + 1 - tries, _WAITS, headers)
-        if spent + wait > patience or tries == most:
+        never = came and not self._should_retry(came)  # or not within two minutes
+        if never or spent + wait > patience or tries == most:
             raise error
         await self.wait(said, wait)
 
@@ -260,7 +262,7 @@ class Client(openai.AsyncOpenAI):
             note = f"the key in the environment variable {self._variable} was sent"
         fault = status_fault(url, came.status_code, text, note)
         if isinstance(fault, Unanswered):
-            fault.headers = came.headers
+            fault.came = came
         return fault
 
     def _clean(self, text: bytes) -> bytes:
