@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from tomeval.games.game import Action, Broken, Form
 from tomeval.games.seats import Answer
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.player import Asked
-from tomeval.strategies.readers import Read, Reader
+from tomeval.strategies.readers import MARKER, Read, Reader
 from tomeval.strategies.shapes import JsonShape
 
 ONE_LABEL: Asked[Any] = Asked(Said(0, (1.0,)))
@@ -54,8 +55,6 @@ class Judged:
     is all that may be said.
     """
 
-    choices: tuple[str, ...] = ()
-
     def __init__(self, form: Form, judge: Judge, scored: bool = False) -> None:
         self.form, self.tries = form, list[Broken]()
         self.reader: Reader[Any] = Labels(form.labels) if scored else self
@@ -63,6 +62,13 @@ class Judged:
         self._judge, self._scored, self._error = judge, scored, ""
         self._shape = JsonShape(form.key, form.kind, form.size, self._check)
         self.schema = self._shape.schema
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The marked line of everything that may be said; empty if that is too much to list."""
+        items = (self.form.items(label) for label in self.form.labels)
+        said = (json.dumps({self.form.key: some}, ensure_ascii=False) for some in items)
+        return tuple(f"{MARKER} {line}" for line in said)
 
     def read(self, text: str, finish: str, strict: bool = False) -> Read[Meant]:
         """Read a reply; what is wrong with it is kept."""
