@@ -113,9 +113,7 @@ class Filler:
             (number, first, count)
             for number, cell in enumerate(self.cells)
             if not cell.models
-            for first, count in _stretches(
-                self.missing[number], max(1, self.domain.play.together(cell))
-            )
+            for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
         ]
 
     def groups(self) -> dict[tuple[str, ...], dict[int, Sequence[int]]]:

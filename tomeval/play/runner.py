@@ -151,7 +151,7 @@ def wanted_of(
     wanted = [without(range(cell.wanted(count))) for cell, count in each]
     if shard is None:
         return wanted
-    together = get_domain(experiment.domain).play.together
+    together = get_domain(experiment.domain).together
     return [
         without(shard.among(number, episodes, together(cell)))
         for number, (cell, episodes) in enumerate(zip(experiment.cells, wanted, strict=True))

@@ -31,7 +31,7 @@ class ReportOptions:
         Whether a few games are shown with their prompts and replies, see
         `tomeval.report.transcripts.games`.
     figures : bool
-        Whether the first figures are drawn, `Show.first_figures`; ``tomeval plot`` draws others.
+        Whether the first figures are drawn; ``tomeval plot`` draws others.
     metrics : sequence of str
         The measures of the tables, as `tomeval.runs.selection.choose_measures` reads them; default:
         the headline ones. All others are in a table that opens on demand.
@@ -47,7 +47,7 @@ def comparisons(run: Run, names: Sequence[str], options: ReportOptions) -> list[
     """Return what the template shows of each comparison of measures `names`: a group, or a reason.
 
     Levels are compared within each group of cells that must share something besides the task, such
-    as a model (`Compare.held`): a mean over models hides what differs between them. Cells without a
+    as a model (`Domain.held`): a mean over models hides what differs between them. Cells without a
     group, such as those of a tabular learner, belong to each.
 
     Raises
@@ -77,16 +77,16 @@ def comparisons(run: Run, names: Sequence[str], options: ReportOptions) -> list[
 
 def _groups(run: Run, by: str) -> list[tuple[str, Run]]:
     """Return the parts of a run that are compared apart, with a title each."""
-    compare_ = run.domain.compare
-    if by not in compare_.by:
+    domain = run.domain
+    if by not in domain.by:
         return [("", run)]
-    held = {cell.number: compare_.held(cell, by) for cell in run.cells}
+    held = {cell.number: domain.held(cell, by) for cell in run.cells}
     values = list(dict.fromkeys(filter(None, held.values())))
     if not 1 < len(values) <= MOST_GROUPS:
         return [("", run)]
     return [
         (
-            f"{compare_.held_name(by)} {value}",
+            f"{domain.held_name(by)} {value}",
             run.part([cell for cell in run.cells if held[cell.number] in (value, "")]),
         )
         for value in values

@@ -107,7 +107,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),
-        "facts": whole.domain.show.facts(whole),
+        "facts": whole.domain.facts(whole),
         "meanings": facts.meanings(whole, measures),
     }
 
@@ -166,7 +166,7 @@ def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         for name in chosen(run):
-            # Of `Show.first_figures`, files that this run has not are left out.
+            # What this run has no data for is left out.
             for drawing in draw_one(run, name, how, asked=False):
                 drawn = picture(drawing, "svg", transparent=True).decode("utf-8")
                 start, end = drawn.index("<svg"), drawn.index(">", drawn.index("<svg")) + 1
@@ -214,7 +214,7 @@ def notices(run: Run, left_out: str = "") -> list[Notice]:
     """Return the warnings of a run, serious ones first; `left_out` says what the page lacks."""
     serious = [left_out] * bool(left_out) + [*_serious(run), *random_notes(run)]
     notes = [note for note in cells_notes(run, ()) if note not in serious]
-    notes += run.domain.show.notes(run)
+    notes += run.domain.notes(run)
     notes += [
         f"the revision of a model was not recorded: {name}"
         for name, revision in facts.revisions(run).items()

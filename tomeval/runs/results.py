@@ -107,7 +107,7 @@ class Run:
         """The cells, in the experiment's order."""
         try:
             cells = [
-                self.domain.read.cell(self.store, number, renamed(definition, self.public_names))
+                self.domain.run_cell(self.store, number, renamed(definition, self.public_names))
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where) if self._where else cells
@@ -172,7 +172,7 @@ class Run:
     @cached_property
     def tables(self) -> Mapping[str, Table]:
         """The tables besides that of cells that this run has data for, by name."""
-        known = dict(self.domain.show.tables)
+        known = dict(self.domain.tables)
         for analysis in analyses_of(self.domain, self.store).values():
             known |= analysis.tables
         return {name: table for name, table in known.items() if table.present(self)}
@@ -214,7 +214,7 @@ class Run:
     @cached_property
     def headline(self) -> tuple[str, ...]:
         """The domain's first measures that have a value in any cell; if none has, others."""
-        shown = tuple(name for name in self.domain.show.headline if self._has(name))
+        shown = tuple(name for name in self.domain.headline if self._has(name))
         return shown or tuple(islice(filter(self._has, self.measures), _FIRST))
 
     @cached_property
@@ -265,10 +265,10 @@ class Run:
         -------
         list of dict
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
-            share of all answers, or of `Show.own_seat`'s, that were invalid, those of voided
+            share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
             episodes included), ``reask_rate`` (the share for which the question was asked more
             than once), ``lenient_rate`` (the share that was read although it was not in the
-            exact form asked for), the rates of `Show.rates`, and the measures, each followed by
+            exact form asked for), the rates of `Domain.rates`, and the measures, each followed by
             half the width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``,
             ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
@@ -280,9 +280,9 @@ class Run:
             episodes) come last.
         """
         self.check_reference(reference)
-        own = self.domain.show.rates(self)
+        own = self.domain.rates(self)
         shown = [n for n in self.metric_names if names is None or n in names]
-        verdict = self.domain.show.verdict
+        verdict = self.domain.verdict
         answer = verdict.answer if verdict else None
         more = prompted_columns(self.cells)
         result, ends, limits = [], [], []
@@ -300,7 +300,7 @@ class Run:
             if names is None:
                 end |= {OF_CELLS[name]: cell.prompted[name] for name in more}
                 end |= {ANSWER: answer(cell, interval)} if answer and self.scores else {}
-            if len(self.domain.read.references) > 1:
+            if len(self.domain.references) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)
             end |= {key: cell.definition[key] for key in SETTINGS}
@@ -317,12 +317,12 @@ class Run:
 
     def check_reference(self, reference: str | None) -> None:
         """Raise if the domain does not know a reference of regret."""
-        if reference is not None and not any(self.domain.read.references):
+        if reference is not None and not any(self.domain.references):
             raise TomevalError(
                 f"--reference: the domain {self.domain.name!r} has no references to choose from"
             )
-        if reference is not None and reference not in self.domain.read.references:
-            raise unknown("reference", reference, filter(None, self.domain.read.references))
+        if reference is not None and reference not in self.domain.references:
+            raise unknown("reference", reference, filter(None, self.domain.references))
 
     def status(self) -> list[dict[str, Any]]:
         """Return per cell its number and the episodes that are complete, wanted, void and failed.
@@ -427,14 +427,14 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
     told: dict[str, dict[str, set[Any]]] = {}
     facts: dict[str, set[str]] = {key: set() for key in _FACTS}
     for cell in cells:
-        mine = told.setdefault(cell.player, {key: set() for key in cell.domain.compare.by})
+        mine = told.setdefault(cell.player, {key: set() for key in cell.domain.by})
         for key in mine:
             mine[key].add(cell.columns.get(key))
         known = cell.facts
         for key in _FACTS:
             facts[key].add(str(known.get(key, "")))
     for cell in cells:
-        said, names, known = {*cell.domain.compare.task, *_FACTS}, [cell.player], cell.facts
+        said, names, known = {*cell.domain.task, *_FACTS}, [cell.player], cell.facts
         for key, values in told[cell.player].items():
             if key not in said and len(values) > 1:
                 names.append(str(cell.columns[key]))
@@ -470,7 +470,7 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
 def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Return every step as it is stored, how its cell is asked, and its `RunCell.judged`."""
-    records = run.domain.read.step_records(run.store, numbers)
+    records = run.domain.step_records(run.store, numbers)
     first = next(records, None)
     columns = list(first or ("cell", "episode", "step", "status"))
     stored = (
@@ -522,7 +522,7 @@ def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
 
     Recorded ones have the name that their log gives them as ``match``.
     """
-    typed = list(run.domain.read.schema.episodes)
+    typed = list(run.domain.schema.episodes)
     names = run.metric_names
     asked = ("episode", *typed, "status", "steps")
     called = ["match"] if any(cell.episode_names for cell in run.cells) else []
