@@ -15,10 +15,9 @@ from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.served.options import Budget
 from tomeval.play.engine import play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
-from tomeval.play.live import Live
+from tomeval.play.live import Live, Stopping
 from tomeval.play.replies import FIRST, Unread, explained, last_unread, stopped_at_first
 from tomeval.play.schedule import Job, Schedule, without
-from tomeval.play.stopping import Stopping
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names
 from tomeval.runs.experiment import Experiment

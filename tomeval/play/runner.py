@@ -23,9 +23,8 @@ from tomeval.models.served.options import Budget, BudgetExceeded
 from tomeval.play.engine import spec_key
 from tomeval.play.engines import Engine
 from tomeval.play.filling import Filler
-from tomeval.play.live import Live, Progress
+from tomeval.play.live import Live, Progress, Stopping
 from tomeval.play.schedule import Shard, without
-from tomeval.play.stopping import Stopping
 from tomeval.play.until import Looks, check
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment

@@ -76,7 +76,7 @@ class Goal:
         """Return why it asks no more of its cells, by all that they hold now; empty: it does."""
         mine, name = [cells[number] for number in self.cells], self.measure.name
         if not all(np.isfinite(cell.totals(name).values).any() for cell in mine):
-            return f"it has no value for {self.measure.words}"
+            return f"it has no value for {self.measure.heading}"
         if len(mine) == 1:
             (cell,) = mine
             half = float(cell.estimate([name], SEQUENCE).half[0])
@@ -144,7 +144,7 @@ def goals(experiment: Experiment) -> list[Goal]:
         low, high = max(every, key=lambda ends: ends[1] - ends[0])
         if number > high - low:
             raise TomevalError(
-                f"{text}: always holds, as {measure.words} lies between {low:g} and {high:g}"
+                f"{text}: always holds, as {measure.heading} lies between {low:g} and {high:g}"
             )
         asked = [Goal(text, measure, (cell,), width=number) for cell in cells]
     else:
@@ -156,7 +156,7 @@ def goals(experiment: Experiment) -> list[Goal]:
         share = 1 - (1 - CONFIDENCE) / len(pairs)  # a union over all sequences
         asked = [Goal(text, measure, pair, (a, b), confidence=share) for pair in pairs]
     if not all(np.isfinite(cell.limits(measure.name)).all() for cell in cells.values()):
-        raise TomevalError(f"{text}: {measure.words} has no bounds, and so no sequence")
+        raise TomevalError(f"{text}: {measure.heading} has no bounds, and so no sequence")
     return asked
 
 

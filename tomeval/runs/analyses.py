@@ -64,7 +64,6 @@ def register_measure(
     unit: str,
     better: Literal[1, 0, -1],
     source: str,
-    spoken: str = "",
 ) -> Callable[[_Of], _Of]:
     """Register a measure of a domain; it decorates the function that computes it.
 
@@ -81,7 +80,7 @@ def register_measure(
     fields = {"heading": heading, "meaning": meaning, "unit": unit, "better": better}
 
     def add(of: _Of) -> _Of:
-        made = make_measure(name, of, **fields, source=source, spoken=spoken)
+        made = make_measure(name, of, **fields, source=source)
         if domain in LOADED:
             _with(LOADED[domain], {}, {name: Analysis(measures=[made])})
         register("analyses", f"{domain} {name}", Analysis(measures=[made]), of)

@@ -457,45 +457,12 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
     `what` is ``steps``, ``episodes``, ``answers`` or ``cells``.
     """
-    mine = [cell.number for cell in run.cells]
-    if what == "steps":
-        return _step_rows(run, mine)
-    if what == "answers":
-        return _asked_rows(run)
-    if what == "cells":
-        cells = run.rows()
-        return list(cells[0]), (tuple(row[name] for name in cells[0]) for row in cells)
-    return _episode_rows(run)
-
-
-def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return every step as it is stored, how its cell is asked, and its `RunCell.judged`."""
-    records = run.domain.step_records(run.store, numbers)
-    first = next(records, None)
-    columns = list(first or ("cell", "episode", "step", "status"))
-    stored = (
-        tuple(_plain(row[name]) for name in columns)
-        for row in itertools.chain(filter(None, [first]), records)
-    )
-    cell_at, status_at = columns.index("cell"), columns.index("status")
-    cells = {cell.number: cell for cell in run.cells}
-    judged = run.cells[0].judged() if run.cells else {}
-    names = [name for name in JUDGED if name in judged]
-    unknown_step = (None,) * len(names)
-    asked = prompted_columns(run.cells)
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        number, worth, how = -1, iter([unknown_step]), ("",) * len(asked)
-        for row in run.publicly(stored):
-            if row[cell_at] != number:
-                number = row[cell_at]
-                how = tuple(cells[number].prompted[name] for name in asked)
-                judged = cells[number].judged() if names else {}
-                worth = iter(list(zip(*(judged[name] for name in names), strict=True)))
-            own = next(worth) if names and row[status_at] == COMPLETE else unknown_step
-            yield *row, *how, *own
-
-    return [*columns, *asked, *names], rows() if names or asked else run.publicly(stored)
+    of = {"steps": _step_rows, "episodes": _episode_rows, "answers": _asked_rows, "cells": Run.rows}
+    rows = iter(of[what](run))
+    first = next(rows, None)
+    every = itertools.chain(filter(None, [first]), rows)
+    plain = (tuple(map(_plain, row.values())) for row in every)
+    return list(first or ("cell", "episode", "step", "status")), run.publicly(plain)
 
 
 def _plain(value: Any) -> Any:
@@ -505,47 +472,54 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def _asked_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return every question and what became of it."""
+def _step_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield every step as it is stored, how its cell is asked, and its `RunCell.judged`."""
+    cells = {cell.number: cell for cell in run.cells}
+    known = run.cells[0].judged() if cells else {}
+    names, asked = [name for name in JUDGED if name in known], prompted_columns(run.cells)
+    number, how, worth = -1, dict[str, str](), iter([()])
+    for row in run.domain.step_records(run.store, list(cells)):
+        if row["cell"] != number:
+            number = row["cell"]
+            how = {name: cells[number].prompted[name] for name in asked}
+            judged = cells[number].judged() if names else {}
+            worth = zip(*(judged[name] for name in names), strict=True)
+        over = names and row["status"] == COMPLETE
+        own = next(worth) if over else (None,) * len(names)
+        yield row | how | dict(zip(names, own, strict=True))
+
+
+def _asked_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield every question and what became of it."""
     names = ("episode", *ASKED)
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        for cell in run.cells:
-            for row in run.store.read("asked", names, cell.number):
-                yield cell.number, *row
-
-    return ["cell", *names], run.publicly(rows())
+    for cell in run.cells:
+        for row in run.store.read("asked", names, cell.number):
+            yield {"cell": cell.number, **dict(zip(names, row, strict=True))}
 
 
-def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return every episode with its measures, which are empty for void ones.
+def _episode_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield every episode with its measures, which are empty for void ones.
 
     Recorded ones have the name that their log gives them as ``match``.
     """
-    typed = list(run.domain.schema.episodes)
-    names = run.metric_names
-    asked = ("episode", *typed, "status", "steps")
-    called = ["match"] if any(cell.episode_names for cell in run.cells) else []
-    kept = [name not in names for name in typed]  # a measure says the same of complete episodes
-    columns = ["cell", *run.cells[0].columns, *SETTINGS, "episode", *called]
-    asked_of = prompted_columns(run.cells)
-    columns += [*itertools.compress(typed, kept), "status", "steps", *names, *asked_of]
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        for cell in run.cells:
-            values = {name: cell.totals(name).values for name in names}
-            index, how = 0, [cell.prompted[name] for name in asked_of]
-            for row in run.store.read("episodes", asked, cell.number):
-                episode, *own_number, status, steps = row
-                said: list[Any] = [None] * len(names)
-                if status == COMPLETE:
-                    said = [float(values[name][index]) for name in names]
-                    index += 1
-                shown = itertools.compress(cell.shown_episode(own_number), kept)
-                own_columns = map(_plain, shown)
-                match = (cell.episode_names[episode] if cell.episode_names else "",)
-                named = (*cell.columns.values(), *(cell.definition[key] for key in SETTINGS))
-                own = (cell.number, *named, episode, *match[: len(called)])
-                yield (*own, *own_columns, status, steps, *said, *how)
-
-    return columns, rows()
+    typed, names = list(run.domain.schema.episodes), run.metric_names
+    called = any(cell.episode_names for cell in run.cells)
+    asked = prompted_columns(run.cells)
+    for cell in run.cells:
+        values = {name: cell.totals(name).values.tolist() for name in names}
+        about = {"cell": cell.number, **cell.columns}
+        about |= {key: cell.definition[key] for key in SETTINGS}
+        how, done = {name: cell.prompted[name] for name in asked}, 0
+        columns = ("episode", *typed, "status", "steps")
+        for episode, *own, status, steps in run.store.read("episodes", columns, cell.number):
+            row = {**about, "episode": episode}
+            if called:
+                row["match"] = cell.episode_names[episode] if cell.episode_names else ""
+            shown = zip(typed, cell.shown_episode(own), strict=True)
+            # A measure says the same of complete episodes.
+            row |= {name: value for name, value in shown if name not in names}
+            row |= {"status": status, "steps": steps}
+            over = status == COMPLETE
+            row |= {name: values[name][done] if over else None for name in names}
+            done += over
+            yield row | how

@@ -297,8 +297,7 @@ class Store(Index):
         table : {"episodes", "steps", "answers", "asked"}
             ``asked`` holds every question, that for a move included, and what became of it.
         names : sequence of str
-            Columns; ``details/record/game`` is a value inside one, ``episodes.partner`` a column of
-            the row's episode, and ``steps.round`` one of the step that an answer is of.
+            Columns; ``details/record/game`` is a value inside one.
         episode : int, optional
             Of this one alone.
         complete : bool

@@ -10,7 +10,7 @@ from textarena_games import IDS, available, lines
 from tomeval.core.outcomes import COMPLETE
 from tomeval.extensions.trajectories.recording import recorded_games
 from tomeval.runs.domain import get_domain
-from tomeval.runs.recorded import import_games
+from tomeval.runs.folder import import_games
 from tomeval.runs.results import Run
 
 pytestmark = pytest.mark.skipif(bool(available()), reason=available() or "installed")

@@ -25,8 +25,8 @@ from tomeval.models.base import Model
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
+from tomeval.runs.folder import Recorded, import_games, write_games
 from tomeval.runs.record import Record
-from tomeval.runs.recorded import Recorded, import_games, write_games
 from tomeval.runs.results import Run
 
 INVALID = "invalid_percent"

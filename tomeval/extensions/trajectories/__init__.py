@@ -31,7 +31,7 @@ def import_(
     """Make a run folder from games played in TextArena."""
     from tomeval.extensions.trajectories.recording import recorded_games
     from tomeval.runs.domain import get_domain
-    from tomeval.runs.recorded import import_games
+    from tomeval.runs.folder import import_games
 
     folder = out or Path("runs") / games.stem
     recorded = import_games(get_domain("arena"), partial(recorded_games, games, subject), folder)

@@ -15,14 +15,14 @@ from tomeval.games.arena.cells import slot_name
 from tomeval.games.played import PlayedGame
 from tomeval.games.records import as_record
 from tomeval.report.facts import counted
-from tomeval.runs.recorded import Recorded
+from tomeval.runs.folder import Recorded
 
 SEED = 0
 """The seed of recorded line-ups: they have none, and it has to be the same in all of them."""
 
 
 def recorded_games(path: Path, subject: str = "") -> Recorded:
-    """Read a file of trajectories; see `tomeval.runs.recorded.Recorded`.
+    """Read a file of trajectories; see `tomeval.runs.folder.Recorded`.
 
     Parameters
     ----------
