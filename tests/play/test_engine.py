@@ -126,9 +126,6 @@ class Local(LocalModel):
         scores = [tuple(self.script(request)) for request in requests]
         return [Scores(s, sum(map(math.exp, s)), "local") for s in scores]
 
-    def count_tokens(self, prompt):
-        return None
-
 
 def run_local(monkeypatch, model, loaded, folder, **options):
     monkeypatch.setattr("tomeval.play.filling.open_model", lambda *args, **kwargs: model)

@@ -63,11 +63,11 @@ def compare(
         typer.Option("--margin", help="METRIC=VALUE: test equivalence within ± VALUE. Repeatable."),
     ] = None,
     scale: Annotated[
-        Literal["payoff", "range", "attainable"],
+        Literal["payoff", "attainable"],
         typer.Option(
             "--scale",
-            help="range: divide payoffs by the game's range of payoffs; attainable: by the "
-            "difference between the best and the worst response to the partners.",
+            help="attainable: divide payoffs by the difference between the best and the worst "
+            "response to the partners.",
         ),
     ] = "payoff",
     formula: Annotated[

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.core.text import both_ends, wrapped
+from tomeval.core.printing import wrapped
+from tomeval.core.text import both_ends
 from tomeval.play.replies import last_unread
 from tomeval.runs import tallies
 from tomeval.runs.notes import (

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tomeval.core.outcomes import FAILED, VALID, VOID
-from tomeval.core.text import both_ends, wrapped
+from tomeval.core.printing import wrapped
+from tomeval.core.text import both_ends
 from tomeval.models import is_served, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.models.served.options import Budget
+from tomeval.models.served import Budget
 from tomeval.play.engine import play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
 from tomeval.play.live import Live, Stopping

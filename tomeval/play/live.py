@@ -22,7 +22,7 @@ from tomeval.core.text import excerpt
 from tomeval.models import model_name
 from tomeval.models.base import Stopped
 from tomeval.models.naming import brief_names
-from tomeval.models.waiting import Waiting
+from tomeval.models.served import Waiting
 from tomeval.runs.record import Spent
 
 LONGEST = 300

@@ -16,7 +16,7 @@ import numpy as np
 from tomeval.core.text import common_prefix
 from tomeval.models import Ahead
 from tomeval.models.base import Prompt, Usage
-from tomeval.models.served.options import estimate_tokens
+from tomeval.models.served import estimate_tokens
 from tomeval.play.engine import spec_key
 from tomeval.play.runner import known_models
 from tomeval.play.until import check, most_episodes

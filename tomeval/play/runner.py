@@ -16,10 +16,9 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from tomeval.core.errors import TomevalError
-from tomeval.core.extras import MissingExtra
+from tomeval.core.errors import MissingExtra, TomevalError
 from tomeval.models import Ahead, lacking, look_ahead, model_name
-from tomeval.models.served.options import Budget, BudgetExceeded
+from tomeval.models.served import Budget, BudgetExceeded
 from tomeval.play.engine import spec_key
 from tomeval.play.engines import Engine
 from tomeval.play.filling import Filler

@@ -30,7 +30,7 @@ FIRST = ("plane", "forest")
 """Those that are drawn if none is asked for."""
 
 CHOOSE_BY = ("differences",)
-"""Those of `FIGURES` that use `Options.by`; a domain's own are in `Domain.heeds`."""
+"""Those of `FIGURES` that use `Options.by`; a domain's own are `Domain.curves`."""
 
 CHOOSE_METRICS = ("forest", "differences")
 """Those of `FIGURES` that use `Options.metrics`."""
@@ -65,11 +65,11 @@ def chosen(
     if options.by is not None:
         check_by(run, options.by)
     by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
-    can = run.domain.heeds
-    heeding = {by: (*CHOOSE_BY, *(n for n in can if "by" in can[n]))} if options.by else {}
+    curves = run.domain.curves
+    heeding = {by: (*CHOOSE_BY, *curves)} if options.by else {}
     heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
     if options.of_curves:
-        heeding[options.of_curves] = tuple(name for name in can if options.curve in can[name])
+        heeding[options.of_curves] = curves
     for name in only:
         figure = _figure(run, name)
         for option, heed in heeding.items():

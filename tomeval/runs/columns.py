@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tomeval.runs.measures import Measure
     from tomeval.runs.results import Run
     from tomeval.statistics import Estimate
-    from tomeval.statistics.shares import Share
+    from tomeval.statistics.estimates import Share
 
 
 class Rate(NamedTuple):

@@ -19,7 +19,7 @@ from tomeval.models import is_served, model_name
 from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs import capabilities as usual
 from tomeval.runs.analyses import LOADED
-from tomeval.runs.capabilities import Rows
+from tomeval.runs.capabilities import Rows as Rows
 from tomeval.runs.measures import Measure, guarded
 
 if TYPE_CHECKING:
@@ -167,8 +167,10 @@ class Domain:
     tables : mapping of str to Table
         Besides that of cells, in the order of a report. The first is printed if only ``--by`` is
         given.
-    figures, heeds : mapping
-        What draws its figures, ``module:function``, by name; and the options that each heeds.
+    figures : mapping
+        What draws its figures, ``module:function``, by name.
+    curves : tuple of str
+        Those of them that are lines over steps, which ``--by`` and ``--window`` choose.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
         `tomeval.runs.columns`, what tells of a seat and a question whether they count.
@@ -244,7 +246,7 @@ class Domain:
     lines: Callable[[Run, Any, int], Iterator[Line]] = usual.steps_as_lines
     tables: Mapping[str, Table] = field(default_factory=dict)
     figures: Mapping[str, str] = field(default_factory=dict)
-    heeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    curves: tuple[str, ...] = ()
     rates: Callable[[Run], Mapping[str, Callable[[str, str], bool]]] = usual.nothing
     own_seat: str = ""
     facts: Callable[[Run], list[Facts]] = usual.no_rows

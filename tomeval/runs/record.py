@@ -198,7 +198,8 @@ class Record:
         if table == "episodes":
             own = {"status": self.status, "steps": max(turns, default=0), **self.own}
             return {name: [value] for name, value in own.items()}, 1  # a value may be a list
-        rows, named = self.answers, ANSWER
+        rows: list[tuple[Any, ...]] = self.answers
+        named: tuple[str, ...] = ANSWER
         if table == "asked":
             said = self.asked(schema.asked)
             rows, named = sorted((turns[step - 1], *row) for step, *row in said), ASKED

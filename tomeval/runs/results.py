@@ -254,7 +254,7 @@ class Run:
             30 sampling units and the normal form from there on; both end at the measure's bounds,
             see `tomeval.statistics.bounded.score_ends`. Of a run that is `sequential` it is
             ``sequence``. Shares of items have Wilson's interval, but with ``sequence``, see
-            `tomeval.statistics.shares.share_of_sums`.
+            `tomeval.statistics.estimates.share_of_sums`.
         reference : str, optional
             What regret is measured from, if the domain knows several; overrides the cells' own.
         names : sequence of str, optional
@@ -457,8 +457,7 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
     `what` is ``steps``, ``episodes``, ``answers`` or ``cells``.
     """
-    of = {"steps": _step_rows, "episodes": _episode_rows, "answers": _asked_rows, "cells": Run.rows}
-    rows = iter(of[what](run))
+    rows = iter(run.rows()) if what == "cells" else _ROWS[what](run)
     first = next(rows, None)
     every = itertools.chain(filter(None, [first]), rows)
     plain = (tuple(map(_plain, row.values())) for row in every)
@@ -523,3 +522,6 @@ def _episode_rows(run: Run) -> Iterator[dict[str, Any]]:
             row |= {name: values[name][done] if over else None for name in names}
             done += over
             yield row | how
+
+
+_ROWS = {"steps": _step_rows, "episodes": _episode_rows, "answers": _asked_rows}

@@ -14,7 +14,7 @@ from fake_engine import FakeEngine
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster import engine as cluster_engine
+from tomeval.extensions import cluster as cluster_engine
 from tomeval.models.scripted import SCRIPTS
 from tomeval.play.live import Live
 from tomeval.play.runner import run_experiment
@@ -118,7 +118,7 @@ def test_an_error_of_the_program_stops_the_run_with_its_traceback(tmp_path) -> N
 
     engine = FakeEngine()
     with pytest.raises(
-        RuntimeError, match=r"(?s)a program error on replica .*Traceback.*what a script"
+        RuntimeError, match=r"(?s)a program error on a replica.*Traceback.*what a script"
     ):
         play(tmp_path / "run", engine, script=script, options={"concurrency": 1})
     assert engine.closed
