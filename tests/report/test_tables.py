@@ -29,7 +29,7 @@ ROWS = [
 
 def render(rows, form="text", width=None):
     """Render as the table of a matrix run."""
-    return tables.render(rows, form, MATRIX.measures, (*MATRIX.compare.task, "seed"), width)
+    return tables.render(rows, form, MATRIX.measures, (*MATRIX.task, "seed"), width)
 
 
 def test_json_round_trips_at_full_precision_and_is_strict() -> None:

@@ -52,7 +52,7 @@ def list_rows(what: str, holding: str = "") -> Rows:
 def _of_domains() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
     """Yield domain, name and maker of the lists that domains bring, each loaded when it is met."""
     for domain in domain_names():
-        for name, make in get_domain(domain).describe.lists.items():
+        for name, make in get_domain(domain).lists.items():
             yield domain, name, resolved(make)
 
 
@@ -91,7 +91,7 @@ def domains() -> Rows:
             "domain": domain.name,
             "title": domain.title,
             "measures": len(known_measures(domain)),
-            "lists": ", ".join(domain.describe.lists),
+            "lists": ", ".join(domain.lists),
         }
         for domain in map(get_domain, domain_names())
     ]
@@ -226,7 +226,7 @@ def tables() -> Rows:
     """Return the tables that ``tomeval table --what`` can name."""
     rows = [{"table": "cells", "domain": "all", "about": "a row per cell, with every measure"}]
     for domain in map(get_domain, domain_names()):
-        first = domain.show.first_table or next(iter(domain.show.tables), "")
+        first = next(iter(domain.tables), "cells")
         rows += [
             {
                 "table": name,

@@ -139,7 +139,7 @@ def shared_draws(sides: Sequence[Side]) -> list[str]:
         for name in several[0]:
             if len({str(task[name]) for task in several}) > 1:
                 differing[name] = None
-    own = sides[0].cell.domain.compare.shares_draws
+    own = sides[0].cell.domain.shares_draws
     words = [name for name in differing if name not in own]
     return [" or ".join(words)] if words else []
 

@@ -12,15 +12,16 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.game import Action, ArenaGame, Ask, Stage
 from tomeval.games.seats import Answer
 from tomeval.models.base import Model, Stopped
-from tomeval.runs.capabilities import Play
 from tomeval.runs.record import Record
 
 GAMES_PER_CHUNK = 50
 """Games without a language model that are played and stored together."""
 
 
-def play_of(as_record: Callable[[Any, Any], Record]) -> Play:
-    """Return how a domain of `GameCell` plays; `as_record` is given a cell and a game.
+def play_of(as_record: Callable[[Any, Any], Record]) -> dict[str, Any]:
+    """Return how a domain of `GameCell` plays, by the names of `Domain`.
+
+    `as_record` is given a cell and a game.
 
     Games without a model are played in chunks, without event loop.
     """
@@ -34,7 +35,8 @@ def play_of(as_record: Callable[[Any, Any], Record]) -> Play:
         played = (cell.play(first + number, {}, lambda: None) for number in range(count))
         return [as_record(cell, run_now(game)) for game in played]
 
-    return Play(one, lambda cell: 0 if cell.models else GAMES_PER_CHUNK, many)
+    chunk = lambda cell: 0 if cell.models else GAMES_PER_CHUNK  # noqa: E731
+    return {"play": one, "together": chunk, "play_many": many}
 
 
 async def together(*tasks: Coroutine[Any, Any, Any], at_once: bool = True) -> list[Any]:

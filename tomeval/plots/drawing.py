@@ -34,9 +34,9 @@ class Options:
     interval : {"auto", "normal", "t", "sequence"}
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
     reference : str, optional
-        What regret is measured from, see `Read.references`. Default: as the run says.
+        What regret is measured from, see `Domain.references`. Default: as the run says.
     by : str, optional
-        The column of `Compare.by` whose values are laid over each other or compared, in figures
+        The column of `Domain.by` whose values are laid over each other or compared, in figures
         that can choose; see `registry.draw`.
     metrics : tuple of str
         Names of the measures that figures show which can choose. Default: the run's first ones.

@@ -80,8 +80,8 @@ def tasks(cells: Iterable[RunCell]) -> dict[Task, list[RunCell]]:
 def families(cells: Iterable[RunCell]) -> list[Family]:
     """Return the run's tasks in groups that fit a figure each.
 
-    The first column of `Compare.panel` tells the panels of a figure apart; tasks that differ in
-    other columns are groups of their own. The rest of `Compare.panel`, such as label sets, makes
+    The first column of `Domain.panel` tells the panels of a figure apart; tasks that differ in
+    other columns are groups of their own. The rest of `Domain.panel`, such as label sets, makes
     groups only if one panel has several values of it.
     """
     cells_of = tasks(cells)
@@ -123,7 +123,7 @@ def sheets(cells: Iterable[RunCell], most_rows: float = math.inf) -> list[Family
     order = [members for group in groups for _, members in group.panels]
     columns = {name for task in cells_of for name, _ in task.columns}
     common = {c for c in columns if len({dict(task.columns).get(c) for task in cells_of}) == 1}
-    told = cell.domain.compare.panel[:1] or tuple(task_of(cell).columns[0][:1])
+    told = cell.domain.panel[:1] or tuple(task_of(cell).columns[0][:1])
     panels = []
     for members in order:
         own = task_of(members[0])
@@ -157,7 +157,7 @@ def all_words(cells: Sequence[RunCell]) -> str:
 
 
 def _groups(found: dict[Task, list[RunCell]]) -> dict[tuple[Columns, Columns], list[Task]]:
-    """Return tasks by what sets groups apart: parts of `Compare.panel`, and all other columns."""
+    """Return tasks by what sets groups apart: parts of `Domain.panel`, and all other columns."""
     variants: dict[Columns, set[Columns]] = {}
     for task, cells in found.items():
         _, more = _panel(cells[0])
@@ -173,13 +173,13 @@ def _groups(found: dict[Task, list[RunCell]]) -> dict[tuple[Columns, Columns], l
 
 def _panel(cell: RunCell) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the column that names panels, and those that are added to it where needed."""
-    names = cell.domain.compare.panel or tuple(name for name, _ in task_of(cell).columns[:1])
+    names = cell.domain.panel or tuple(name for name, _ in task_of(cell).columns[:1])
     return names[:1], names[1:]
 
 
 def _words(cell: RunCell, columns: Columns) -> str:
     """Return columns of a task in words; a domain whose cells all share one task is its name."""
-    return cell.domain.compare.words(dict(columns)) or cell.domain.name
+    return cell.domain.task_words(dict(columns)) or cell.domain.name
 
 
 def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

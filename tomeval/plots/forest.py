@@ -64,7 +64,7 @@ def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
     """Describe what is drawn: of how many episodes, with which intervals."""
     cells = [cell for _, members in page.family.panels for cell in members]
     shares = any(cell.totals(measure.name).share for cell in cells)
-    intervals = interval_words(options, shares).replace("episodes", f"{run.domain.compare.unit}s")
+    intervals = interval_words(options, shares).replace("episodes", f"{run.domain.unit}s")
     better = {-1: "Further left is better.", 0: "", 1: "Further right is better."}[measure.better]
     based = any(cell.is_baseline for cell in cells)
     line = "Dashed: the tabular baseline, its interval shaded." if based else ""

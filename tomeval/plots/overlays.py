@@ -31,8 +31,8 @@ def check_by(run: Run, by: str) -> None:
 
     An unknown name, or a column that is empty in every cell.
     """
-    if by not in run.domain.compare.by:  # a comparison also knows `run`, which is one value here
-        raise unknown("--by", by, run.domain.compare.by)
+    if by not in run.domain.by:  # a comparison also knows `run`, which is one value here
+        raise unknown("--by", by, run.domain.by)
     sides.check_by([run], by)
 
 
@@ -41,7 +41,7 @@ def overlays(run: Run, by: str) -> list[Overlay]:
 
     A group in which no cell has a complete episode is left out. The baseline joins every group of
     its task, as the cell of its first value of `by`: label sets, for example, mean nothing to it.
-    So do other players with which nothing needs to be held fixed, see `Compare.held`. Groups stand
+    So do other players with which nothing needs to be held fixed, see `Domain.held`. Groups stand
     in the order of the run.
     """
     check_by(run, by)
@@ -51,8 +51,8 @@ def overlays(run: Run, by: str) -> list[Overlay]:
     anybody: dict[tuple[Hashable, ...], list[RunCell]] = {}
     for cell in run.cells:
         # Paired cells always share the task and the seed.
-        where = (*cell.domain.compare.task_of(cell, by).values(), cell.seed)
-        held = run.domain.compare.held(cell, by)
+        where = (*cell.domain.task_of(cell, by).values(), cell.seed)
+        held = run.domain.held(cell, by)
         if cell.is_baseline:
             if len(cell.episodes):
                 base.setdefault(where, cell)
@@ -80,17 +80,17 @@ def _overlay(
 ) -> Overlay:
     """Name one group and its lines."""
     cells = [cell for cell in members if len(cell.episodes)]
-    names = [cell.domain.compare.level(cell, by) for cell in cells]
-    empty = [cell.domain.compare.level(cell, by) for cell in members if not len(cell.episodes)]
+    names = [cell.domain.level(cell, by) for cell in cells]
+    empty = [cell.domain.level(cell, by) for cell in members if not len(cell.episodes)]
     missing = f"; no complete episode: {', '.join(empty)}" if empty else ""
     if base is not None:
         cells.append(base)
         names.append(f"{base.player} (tabular baseline)")
     first = cells[0]
-    task = first.domain.compare.task_of(first, by)
+    task = first.domain.task_of(first, by)
     columns = {name: task[name] for name in task if name in first.columns}
     settings = [f"{name} {first.facts[name]}" for name in told]
-    words = [held, first.domain.compare.words(columns), *settings]
+    words = [held, first.domain.task_words(columns), *settings]
     stem = [held, *map(str, columns.values()), *settings]
     return Overlay(
         (", ".join(filter(None, words)) or first.domain.name) + missing,

@@ -26,8 +26,11 @@ FIGURES: dict[str, str] = {
 }
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
+FIRST = ("plane", "forest")
+"""Those that are drawn if none is asked for."""
+
 CHOOSE_BY = ("differences",)
-"""Those of `FIGURES` that use `Options.by`; a domain's own are in `Show.heeds`."""
+"""Those of `FIGURES` that use `Options.by`; a domain's own are `Domain.curves`."""
 
 CHOOSE_METRICS = ("forest", "differences")
 """Those of `FIGURES` that use `Options.metrics`."""
@@ -35,13 +38,12 @@ CHOOSE_METRICS = ("forest", "differences")
 
 def figures_of(run: Run) -> dict[str, Any]:
     """Return what draws each figure of a run: every domain's, its domain's own, extensions'."""
-    return {**FIGURES, **run.domain.show.figures, **run.added_figures}
+    return {**FIGURES, **run.domain.figures, **run.added_figures}
 
 
 def drawable(run: Run) -> list[str]:
     """Return the names of the figures that a run can have data for."""
-    own = run.domain.show
-    return [*FIGURES, *own.figures, *run.added_figures]
+    return list(figures_of(run))
 
 
 def chosen(
@@ -50,7 +52,7 @@ def chosen(
     """Return the names of the figures to draw, see `draw_one`.
 
     Those of `only`; else, with `every` or options that some figures heed alone (`by`, those of
-    curves), all that heed the options; else those of `Show.first_figures` that do.
+    curves), all that heed the options; else those of `FIRST` that do.
 
     Raises
     ------
@@ -63,11 +65,11 @@ def chosen(
     if options.by is not None:
         check_by(run, options.by)
     by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
-    can = run.domain.show.heeds
-    heeding = {by: (*CHOOSE_BY, *(n for n in can if "by" in can[n]))} if options.by else {}
+    curves = run.domain.curves
+    heeding = {by: (*CHOOSE_BY, *curves)} if options.by else {}
     heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
     if options.of_curves:
-        heeding[options.of_curves] = tuple(n for n in can if "window" in can[n])
+        heeding[options.of_curves] = curves
     for name in only:
         figure = _figure(run, name)
         for option, heed in heeding.items():
@@ -78,7 +80,7 @@ def chosen(
                 )
     if only:
         return list(dict.fromkeys(only))
-    first = [name for name in run.domain.show.first_figures if _figure(run, name) in drawable(run)]
+    first = [name for name in FIRST if name in drawable(run)]
     names = drawable(run) if every or options.by or options.of_curves else first
     names = [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
     if not names:
@@ -150,7 +152,7 @@ def draw(
         raise TomevalError(f"{run.folder}: no complete episode to plot yet")
     drawings: list[Drawing] = []
     for name in names:
-        # Of `Show.first_figures`, files that this run has not are left out.
+        # Of `FIRST`, what this run has no data for is left out.
         some = draw_one(run, name, options, asked=name in only)
         if not some and name in only:
             raise _unsupported(run, name)

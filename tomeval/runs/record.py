@@ -188,38 +188,28 @@ class Record:
 
     def rows(self, table: str, names: Sequence[str], schema: Schema) -> Iterator[tuple[Any, ...]]:
         """Yield columns of a table, see `tomeval.runs.store.Store.read`."""
-        columns = self._table(table, schema)
-        count = 1 if table == "episodes" else len(columns["step"])
-        each = (spread(self._named(columns, name, count), count) for name in names)
-        return zip(*each, strict=True)
+        columns, count = self._table(table, schema)
+        each = []
+        for whole in names:
+            name, *path = whole.split("/")
+            values = spread(self.episode if name == "episode" else columns.get(name), count)
+            each.append([_inside(value, path) for value in values] if path else values)
+        return zip(*each, strict=True) if count else iter(())
 
-    def _table(self, table: str, schema: Schema) -> dict[str, Column]:
-        if table == "episodes":
-            turns = self._turns(schema)
-            own = {"status": self.status, "steps": max(turns, default=0), **self.own}
-            return {name: [value] for name, value in own.items()}  # a value may be a list
+    def _table(self, table: str, schema: Schema) -> tuple[Mapping[str, Column], int]:
+        """Return the columns of a table, and how many rows it has."""
         if table == "steps":
-            return {"step": range(1, self.steps + 1), **self.columns}
-        if table == "answers":
-            known: Iterable[Sequence[Any]] = zip(*self.answers, strict=True) if self.answers else ()
-            return dict(zip(ANSWER, map(list, known), strict=False)) or {"step": []}
+            return {"step": range(1, self.steps + 1), **self.columns}, self.steps
         turns = self._turns(schema)
-        rows = sorted((turns[step - 1], *row) for step, *row in self.asked(schema.asked))
-        return {name: [row[place] for row in rows] for place, name in enumerate(ASKED)}
-
-    def _named(self, columns: Mapping[str, Column], name: str, count: int) -> Column:
-        if name == "episode":
-            return self.episode
-        name, *path = name.split("/")
-        source, _, column = name.rpartition(".")
-        if source == "episodes":
-            values: Column = self._table(source, Schema())[column] * count
-        elif source == "steps":
-            of_steps = range(1, self.steps + 1) if column == "step" else self.column(column)
-            values = [of_steps[step - 1] for step in columns["step"]]
-        else:
-            values = columns.get(name)
-        return [_inside(value, path) for value in spread(values, count)] if path else values
+        if table == "episodes":
+            own = {"status": self.status, "steps": max(turns, default=0), **self.own}
+            return {name: [value] for name, value in own.items()}, 1  # a value may be a list
+        rows: list[tuple[Any, ...]] = self.answers
+        named: tuple[str, ...] = ANSWER
+        if table == "asked":
+            said = self.asked(schema.asked)
+            rows, named = sorted((turns[step - 1], *row) for step, *row in said), ASKED
+        return {name: [row[at] for row in rows] for at, name in enumerate(named)}, len(rows)
 
     def _turns(self, schema: Schema) -> Sequence[int]:
         """Return by step what exports call a step, see `Schema.turn`."""

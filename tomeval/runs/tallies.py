@@ -144,8 +144,8 @@ def _lenient(store: Store, cell: int) -> int:
 
 
 def _own(store: Store, seat: str) -> bool:
-    """Return whether answers of a seat are those of who is measured, see `Show.own_seat`."""
-    return store.domain.show.own_seat in ("", seat)
+    """Return whether answers of a seat are those of who is measured, see `Domain.own_seat`."""
+    return store.domain.own_seat in ("", seat)
 
 
 def enforced_cells(store: Store) -> dict[int, Spent]:

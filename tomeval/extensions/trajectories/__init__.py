@@ -21,7 +21,7 @@ from tomeval.games.arena.cells import slot_name
 from tomeval.games.played import PlayedGame
 from tomeval.games.records import as_record
 from tomeval.report.facts import counted
-from tomeval.runs.recorded import Recorded
+from tomeval.runs.folder import Recorded
 
 
 def import_(
@@ -42,7 +42,7 @@ def import_(
     """Make a run folder from games played in TextArena."""
     from tomeval.extensions.trajectories import recorded_games
     from tomeval.runs.domain import get_domain
-    from tomeval.runs.recorded import import_games
+    from tomeval.runs.folder import import_games
 
     folder = out or Path("runs") / games.stem
     recorded = import_games(get_domain("arena"), partial(recorded_games, games, subject), folder)
@@ -64,7 +64,7 @@ SEED = 0
 
 
 def recorded_games(path: Path, subject: str = "") -> Recorded:
-    """Read a file of trajectories; see `tomeval.runs.recorded.Recorded`.
+    """Read a file of trajectories; see `tomeval.runs.folder.Recorded`.
 
     Parameters
     ----------

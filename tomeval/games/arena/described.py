@@ -91,7 +91,7 @@ GAMES_TRIED = 12
 
 
 def episodes(cell: ArenaCell, slot: str, note: str = "") -> list[list[Overheard]]:
-    """Return what a slot is asked in games of random actions, see `Describe.episodes`.
+    """Return what a slot is asked in games of random actions, see `Domain.episodes`.
 
     It takes the seats in turn, so there are questions of all roles.
     """

@@ -231,7 +231,7 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
     for number, definition in store.cells():
         if number not in cells:
             continue
-        told, players = store.domain.read.columns(definition), definition["players"]
+        told, players = store.domain.columns(definition), definition["players"]
         about: dict[str, Any] = {name: told[name] for name in ("game", "player", "others")}
         about |= {name: definition[name] for name in ("seed", "on_invalid")}
         about |= {name: players[0].get(name) for name in ("model", "strategy")}

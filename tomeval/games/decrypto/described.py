@@ -79,7 +79,7 @@ NAMED = ("one", "two", "three", "four")
 
 
 def episodes(cell: DecryptoCell, seat: str, note: str = "") -> list[list[Overheard]]:
-    """Return what a seat is asked in a game of all turns, see `Describe.episodes`."""
+    """Return what a seat is asked in a game of all turns, see `Domain.episodes`."""
     return [record(partial(_play, cell, seat), run_loop, note)]
 
 

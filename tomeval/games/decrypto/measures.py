@@ -415,7 +415,6 @@ MEASURES = registry(
         "Functional theory of mind, as regret: how much less value per turn Alice's hints had than "
         "the best that the searched bank holds against these partners. Lower is better; it can be "
         "negative, because she may give hints that the bank lacks.",
-        spoken="regret per turn",
     ),
     _per_turn(
         ("delta_tom", "ΔToM/T", -1),

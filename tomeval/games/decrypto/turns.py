@@ -142,7 +142,7 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
     for number, definition in store.cells():
         if number not in cells:
             continue
-        told, players = store.domain.read.columns(definition), definition["players"]
+        told, players = store.domain.columns(definition), definition["players"]
         about = {role: told[role] for role in ROLES} | {"records": definition.get("records")}
         about |= {name: definition[name] for name in ("seed", "on_invalid")}
         about |= {f"{role}_model": players[role].get("model") for role in ROLES}
