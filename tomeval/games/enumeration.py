@@ -14,11 +14,19 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from tomeval.games.beliefs import Belief, Next, Search, TooManyError, belief_of
 from tomeval.games.game import TIE, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.games.policy import Choices, Policy
-from tomeval.games.positions import Positions, Seen, Unlisted, Way
-from tomeval.games.solver import Bound, Follower, Solver, Values
+from tomeval.games.positions import (
+    Belief,
+    Next,
+    Positions,
+    Search,
+    Seen,
+    TooManyError,
+    Unlisted,
+    Way,
+    belief_of,
+)
+from tomeval.games.solver import Bound, Choices, Follower, Policy, Solver, Values
 
 MOST = 500_000
 """Ways between positions that are looked at, in some ten seconds; games with more have no

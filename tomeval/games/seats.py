@@ -12,8 +12,7 @@ import numpy as np
 
 from tomeval.core.outcomes import BACKEND_ERROR, EMPTY, REFUSAL, VALID
 from tomeval.games.game import Action, Ask, Broken, Probe, View
-from tomeval.games.policy import Memory, Policy
-from tomeval.games.solver import Values
+from tomeval.games.solver import Memory, Policy, Values
 from tomeval.models.base import Model
 
 Beliefs = Callable[..., tuple[float, float]]

@@ -30,7 +30,7 @@ from tomeval.games.game import (
     View,
     What,
 )
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.solver import Choices, Memory, Policy
 
 
 class Rules(BaseModel):

@@ -17,7 +17,7 @@ from tomeval.games.blotto.rules import Blotto, BlottoRules
 from tomeval.games.enumeration import enumeration
 from tomeval.games.game import UNDECIDED, ArenaGame, Ask, Event, Probe, View
 from tomeval.games.played import frozen
-from tomeval.games.policy import Policy
+from tomeval.games.solver import Policy
 
 
 class Listed(Blotto):

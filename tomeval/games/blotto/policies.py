@@ -20,7 +20,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.blotto.allocations import Allocation, Mix, best_reply, listed
 from tomeval.games.blotto.rules import Blotto, BlottoView
 from tomeval.games.game import Ask
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.solver import Choices, Memory, Policy
 
 
 class Commander(Policy):

@@ -19,7 +19,7 @@ from tomeval.games.codenames.clues import Words
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.state import CodenamesView, State, members
 from tomeval.games.game import Action, Ask, Probe
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.solver import Choices, Memory, Policy
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.game import Ask
 from tomeval.games.ipd3.rules import Ipd3
-from tomeval.games.ipd3.states import MOVES, OPPONENTS, Ipd3View
-from tomeval.games.ipd3.talk import ACTS, acts_of, sentence_of
-from tomeval.games.policy import Choices, Policy
+from tomeval.games.ipd3.states import ACTS, MOVES, OPPONENTS, Ipd3View, acts_of, sentence_of
+from tomeval.games.solver import Choices, Policy
 from tomeval.runs.experiment import read_table
 
 Draws = tuple[tuple[float, str], ...]

@@ -27,17 +27,21 @@ from tomeval.games.game import (
     What,
 )
 from tomeval.games.ipd3.states import (
+    ACT_PAIRS,
     DECIDE,
     MOVES,
     OPPONENTS,
     PAIRS,
     PLACE,
+    SILENT,
     Ipd3View,
     Rules,
     State,
+    acts_of,
+    kept,
+    sentence_of,
 )
-from tomeval.games.ipd3.talk import ACT_PAIRS, SILENT, acts_of, kept, sentence_of
-from tomeval.games.ipd3.talk import NOTHING as NO_WORDS
+from tomeval.games.ipd3.states import NOTHING as NO_WORDS
 
 _MOST_UNITS = 2**40
 

@@ -12,8 +12,7 @@ import numpy as np
 from tomeval.core.outcomes import Invalid
 from tomeval.core.streams import Stream
 from tomeval.games.game import Action, Ask, Broken, Probe, What
-from tomeval.games.llm.reading import ONE_LABEL, Judged, Meant
-from tomeval.games.llm.scene import SeatScene
+from tomeval.games.llm.scene import ONE_LABEL, Judged, Meant, SeatScene
 from tomeval.games.sampled import scorable
 from tomeval.games.seats import Answer, Chair, Seat
 from tomeval.strategies.asking import Asker

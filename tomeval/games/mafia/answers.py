@@ -27,8 +27,10 @@ from tomeval.games.mafia.state import (
     NOBODY,
     MafiaView,
     State,
+    acts,
+    label,
+    parse,
 )
-from tomeval.games.mafia.talk import acts, label, parse
 
 if TYPE_CHECKING:
     from tomeval.games.mafia.rules import MafiaRules

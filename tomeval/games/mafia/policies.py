@@ -21,7 +21,7 @@ from tomeval.games.mafia.scripts import (
     strangers,
 )
 from tomeval.games.mafia.state import DETECTIVE, MAFIA, MafiaView
-from tomeval.games.policy import Policy
+from tomeval.games.solver import Policy
 
 Seats = tuple[int, ...]
 

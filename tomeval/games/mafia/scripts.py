@@ -12,9 +12,8 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.game import Action, Ask, Probe
-from tomeval.games.mafia.state import NOBODY, MafiaView
-from tomeval.games.mafia.talk import SILENT, Act, say
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.mafia.state import NOBODY, SILENT, Act, MafiaView, say
+from tomeval.games.solver import Choices, Memory, Policy
 
 Pick = Literal["lowest", "next", "random"]
 Said = tuple[tuple[float, Act], ...]

@@ -26,7 +26,7 @@ from tomeval.games.game import (
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.steps import ACT, PREDICT, REACT, SEATS
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.solver import Choices, Memory, Policy
 
 
 class Standing(NamedTuple):

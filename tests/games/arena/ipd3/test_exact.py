@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tomeval.games.enumeration import enumeration as solver
 from tomeval.games.game import Ask, Probe
 from tomeval.games.ipd3.machine import Automaton
-from tomeval.games.ipd3.states import OPPONENTS, PAIRS, PLACE
-from tomeval.games.ipd3.talk import sentence_of
+from tomeval.games.ipd3.states import OPPONENTS, PAIRS, PLACE, sentence_of
 
 C, D = "cooperate", "defect"
 

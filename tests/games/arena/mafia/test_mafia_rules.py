@@ -11,7 +11,7 @@ from tomeval.games.game import Ask, Event, Probe, Stage
 from tomeval.games.mafia import KIND
 from tomeval.games.mafia.answers import PROBES
 from tomeval.games.mafia.policies import POLICIES
-from tomeval.games.mafia.talk import SILENT, acts, heard, label, parse, say
+from tomeval.games.mafia.state import SILENT, acts, heard, label, parse, say
 
 ROLES = ("mafia", "mafia", "doctor", "detective", "villager", "villager")
 
