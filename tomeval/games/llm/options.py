@@ -13,14 +13,14 @@ from tomeval.games.llm.seat import LLMSeat
 from tomeval.games.sampled import forms_met, scorable
 from tomeval.games.seats import Chair
 from tomeval.strategies.compose import Strategy, parse_strategy
-from tomeval.strategies.options import ModelOptions, ScoredOptions
+from tomeval.strategies.options import ModelOptions
 from tomeval.strategies.templates import Prompts
 
 MEMORIES = ("restated", "conversation")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMOptions(ScoredOptions):
+class LLMOptions(ModelOptions):
     """How language models play at a table, beside the options that all games share.
 
     With the memory ``restated``, every step is one question that tells the rules and all that the

@@ -26,11 +26,9 @@ from tomeval.play.engine import spec_key, started
 from tomeval.play.engines import run_loop
 from tomeval.strategies.templates import load_prompts
 
-_WHOLE = re.compile(r"-?\d{1,9}")
 _PLAYER = re.compile(r"player\s+(?=-?\d+$)", re.IGNORECASE)
-_BETWEEN = re.compile(r"[,;\s]+")
-_DIGITS = re.compile(r"\d(?:-?\d)+")
-_COMMAS = re.compile(r"\s*[,;]\s*")
+_NUMBERS = re.compile(r"(?<!\d)-?\d+|[^\s,;-]\S*")
+_PARTS = re.compile(r"\s*[,;]\s*")
 
 
 class HumanSeat(Seat):
@@ -62,17 +60,16 @@ class HumanSeat(Seat):
         form = view.game.form(view, ask)
 
         def parse(line: str) -> tuple[Action] | str:
-            items = typed(line, form)
-            read = items if isinstance(items, Broken) else view.game.read(view, ask, items)
+            read = view.game.read(view, ask, typed(line, form))
             if isinstance(read, Broken):
                 return read.text[:1].upper() + read.text[1:]
             return (read,)
 
         self.console.say(f"\n{self.scene.render(f'ask/{ask.kind}', view=view, ask=ask, given='')}")
         text = form.kind is str and form.size == 1 and not form.labels
-        help_ = f"  {how_to_type(form)}\n  {_WORDS}"
-        pages = {"?": help_, "help": help_, "history": self.scene.past}
-        pages["rules"] = self.scene.rules_text
+        help_ = f"  Type {how_to_type(form)}\n  {_WORDS}"
+        told = {"history": self.scene.past, "rules": self.scene.rules_text}
+        pages = {"?": help_, "help": help_, **told}
         (action,) = self.console.question("> ", parse, pages, may_be_empty=text)
         return Answer(action)
 
@@ -86,22 +83,20 @@ def how_to_type(form: Form) -> str:
     Examples
     --------
     >>> how_to_type(Form("vote", str, labels=("Ann", "Bob")))
-    'Type one of: Ann, Bob'
+    'one of: Ann, Bob'
     >>> how_to_type(Form("allocation", int, 3))
-    'Type 3 whole numbers, such as: 1, 2, 3'
+    '3 numbers, with commas between'
     """
     if form.labels and form.size == 1:
-        return f"Type one of: {', '.join(form.labels)}"
-    what = "text" if form.kind is str else "whole number"
-    if form.size == 1:
-        return f"Type a {what}"
-    example = ["one", "two", "three"] if form.kind is str else ["1", "2", "3"]
-    count = f"{form.size} {what}s" if form.size else f"{what}s, as many as are asked for"
-    return f"Type {count}, such as: {', '.join(example[: form.size or 2])}"
+        return f"one of: {', '.join(form.labels)}"
+    what = "text" if form.kind is str else "number"
+    return (
+        f"a {what}" if form.size == 1 else f"{form.size or ''} {what}s, with commas between".strip()
+    )
 
 
-def typed(line: str, form: Form) -> list[Any] | Broken:
-    """Return the items that a person typed, or what is wrong with them.
+def typed(line: str, form: Form) -> list[Any]:
+    """Return the items that a person typed.
 
     A text alone is the whole line; several are separated by commas, or else by spaces; numbers by
     either, digits also by nothing or a dash. The case of labels does not matter, nor the word
@@ -111,27 +106,16 @@ def typed(line: str, form: Form) -> list[Any] | Broken:
     --------
     >>> typed("5 10,5", Form("allocation", int, 3)), typed("ann", Form("vote", str, 1, ("Ann",)))
     ([5, 10, 5], ['Ann'])
-    >>> typed("5 ten 5", Form("allocation", int, 3))
-    Broken(error='format', text="'ten' is not a whole number")
     """
-    if form.labels:
-        said = {ascii_signs(label).casefold(): label for label in form.labels}.get(
-            ascii_signs(line).casefold()
-        )
-        if said is not None:
-            return form.items(said)
-    if form.kind is str and form.size == 1:
-        return [line]
-    inner = _PLAYER.sub("", line.strip("[](){} \t"))
-    if form.kind is int and form.size > 1 and _DIGITS.fullmatch(inner):
-        inner = " ".join(inner.replace("-", ""))
-    parts: list[str] = (_COMMAS if form.kind is str and "," in inner else _BETWEEN).split(inner)
-    if form.size and len(parts) != form.size:
-        return Broken("format", f"{form.size} were expected, {len(parts)} were typed")
-    if form.kind is int:
-        bad = [part for part in parts if not _WHOLE.fullmatch(part)]
-        return Broken("format", f"{bad[0]!r} is not a whole number") if bad else [*map(int, parts)]
-    return list(parts)
+    folded = {ascii_signs(label).casefold(): label for label in form.labels}
+    if (said := folded.get(ascii_signs(line).casefold())) is not None:
+        return form.items(said)
+    if form.kind is str:
+        return [line] if form.size == 1 else (_PARTS.split(line) if "," in line else line.split())
+    parts = _NUMBERS.findall(_PLAYER.sub("", line.strip("[](){} \t")))
+    if len(parts) == 1 < form.size and parts[0].isdecimal():
+        parts = [*parts[0]]
+    return [int(one) if re.fullmatch(r"-?\d{1,9}", one) else one for one in parts]
 
 
 @dataclass
