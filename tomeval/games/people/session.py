@@ -90,9 +90,9 @@ def how_to_type(form: Form) -> str:
     if form.labels and form.size == 1:
         return f"one of: {', '.join(form.labels)}"
     what = "text" if form.kind is str else "number"
-    return (
-        f"a {what}" if form.size == 1 else f"{form.size or ''} {what}s, with commas between".strip()
-    )
+    if form.size == 1:
+        return f"a {what}"
+    return f"{form.size or 'all'} {what}s, with commas between"
 
 
 def typed(line: str, form: Form) -> list[Any]:
@@ -110,9 +110,12 @@ def typed(line: str, form: Form) -> list[Any]:
     folded = {ascii_signs(label).casefold(): label for label in form.labels}
     if (said := folded.get(ascii_signs(line).casefold())) is not None:
         return form.items(said)
+    if form.kind is str and form.size == 1:
+        return [line]
+    inner = line.strip("[](){} \t")
     if form.kind is str:
-        return [line] if form.size == 1 else (_PARTS.split(line) if "," in line else line.split())
-    parts = _NUMBERS.findall(_PLAYER.sub("", line.strip("[](){} \t")))
+        return _PARTS.split(inner) if "," in inner else inner.split()
+    parts = _NUMBERS.findall(_PLAYER.sub("", inner))
     if len(parts) == 1 < form.size and parts[0].isdecimal():
         parts = [*parts[0]]
     return [int(one) if re.fullmatch(r"-?\d{1,9}", one) else one for one in parts]
@@ -152,10 +155,8 @@ class Sitting:
 
     async def play(self, models: Mapping[str, Model], console: Console) -> None:
         """Play, given the models of the other slots."""
-        table, experiment = (
-            self.cell.new_table(self.episode, models, lambda: None),
-            self.cell.experiment,
-        )
+        table = self.cell.new_table(self.episode, models, lambda: None)
+        experiment = self.cell.experiment
         prompts = load_prompts(experiment.domain, experiment.prompts, experiment.base)
         place, self.game = self.cell.slots.index(self.slot), table.game
         scene = self.scenes(prompts, table.game, table.seats[place])
