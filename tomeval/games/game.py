@@ -456,10 +456,6 @@ class ArenaGame(ABC, Generic[S]):
         line = {**_LINES, **self.lines}[event.kind]
         return line.format(who=who, what=words(event.data) or "(nothing)", data=event.data)
 
-    def acted(self, kind: str, action: Action) -> str:
-        """Return what a decision of a kind came to in words for readers."""
-        return words(action)
-
     def asked(self, probe: Probe) -> str:
         """Return what a probe asks for in words for readers, such as ``move of Player 2``."""
         plain = probe.name.replace("_", " ")
@@ -467,8 +463,8 @@ class ArenaGame(ABC, Generic[S]):
             return self.questions.get(probe.name, plain)
         return self.questions.get(probe.name, plain + " of {}").format(self.seat_name(probe.about))
 
-    def told(self, probe: Probe, answer: Action) -> str:
-        """Return an answer to a probe, said or true, in words for readers."""
+    def told(self, kind: str, answer: Action) -> str:
+        """Return a decision of a kind, or an answer to a probe of a name, in words for readers."""
         return words(answer)
 
     # Questions and answers

@@ -293,11 +293,7 @@ class Blotto(ArenaGame[State]):
         """Return the items as an allocation, if it is legal."""
         return self.broken(items) or tuple(items)
 
-    def acted(self, kind: str, action: Action) -> str:
-        """Return an allocation with the names of the fields."""
-        return self.shown(action)
-
-    def told(self, probe: Probe, answer: Action) -> str:
+    def told(self, kind: str, answer: Action) -> str:
         """Return an allocation with the names of the fields."""
         return "nothing" if answer is None else self.shown(answer)
 

@@ -160,14 +160,10 @@ class MafiaAnswers(ArenaGame[State]):
             winner=_WINNERS.get(str(data), "the village wins"),
         )
 
-    def acted(self, kind: str, action: Action) -> str:
-        """Return the player whom a decision names, an act or a message."""
-        if kind == "act":
-            return label(action)
-        return _named(action) if kind in SEATS else str(action)
-
-    def told(self, probe: Probe, answer: Action) -> str:
-        """Return the players whom an answer names."""
+    def told(self, kind: str, answer: Action) -> str:
+        """Return the players who are named, an act or a message."""
+        if kind in ("act", "talk"):
+            return label(answer) if kind == "act" else str(answer)
         return _named(answer)
 
     # Literal questions

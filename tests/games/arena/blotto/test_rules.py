@@ -124,7 +124,7 @@ def test_the_probe_asks_for_the_other_seats_allocation():
     assert game.truth(probe, 0, trail, 2, after) is None
     assert game.truth(probe, 0, [Stage(State(), {0: WIN})], 0, after) is None
     assert game.asked(probe) == "allocation of Player 1"
-    assert (game.told(probe, WIN), game.told(probe, None)) == ("A 0, B 3, C 3", "nothing")
+    assert (game.told(probe.name, WIN), game.told(probe.name, None)) == ("A 0, B 3, C 3", "nothing")
     assert game.hit(probe, LOSE, LOSE) == 1
     assert game.hit(probe, (2, 1, 3), LOSE) == 0
 
