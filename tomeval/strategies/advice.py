@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
-from tomeval.core.thinking import without_thinking
+from tomeval.core.text import without_thinking
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import Strategy

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from tomeval.core.outcomes import BACKEND_ERROR, EMPTY, REFUSAL, Invalid, Said
-from tomeval.core.thinking import without_thinking
+from tomeval.core.text import without_thinking
 from tomeval.games.game import Action, ArenaGame, Ask, Broken, Form, Probe
 from tomeval.games.seats import Answer
 from tomeval.models.base import Message

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.probes import best_set, overlap
 from tomeval.games.codenames.state import Board
-from tomeval.lexicon.embedding_files import open_embedding
+from tomeval.lexicon.embeddings import open_embedding
 
 
 def worths(game, path, board, covered, risk, caution):
