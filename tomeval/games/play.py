@@ -12,7 +12,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
-from tomeval.games.game import COUNTED, UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
+from tomeval.games.game import COUNTED, Action, ArenaGame, Ask, Probe, Stage, View
 from tomeval.games.played import Decision, PlayedGame, Probed, judge
 from tomeval.games.running import RECORDED, Replay, together
 from tomeval.games.seats import Answer, Door, PlannerSeat, Seat
@@ -235,7 +235,7 @@ class _Play:
         try:
             true = {
                 probe: self.game.truth(probe, self.subject, self.trail, at, self.state)
-                for probe in self.game.probes(self.state, ask)
+                for probe in self.game.probes(self.state, ask, None, {})
             }
         finally:
             self.trail.pop()
@@ -293,7 +293,7 @@ class _Play:
             decision.answer = await answering
         return decision
 
-    async def _question(self, decision: Decision, ask: Ask, done: Action = UNDECIDED) -> None:
+    async def _question(self, decision: Decision, ask: Ask, done: Action = None) -> None:
         """Ask literal questions before a decision, or after what was `done`, until none is new."""
         player = self.table.players[decision.slot]
         assert player is not None
@@ -311,7 +311,7 @@ class _Play:
                 heard = zip(part, answers, strict=True)
                 some = [Probed(one, said) for one, said in heard if said is not None]
                 decision.probed += some
-                if done is not UNDECIDED:
+                if done is not None:
                     self._settle_probes(decision, some)
                 if decision.verdict == "invalid":
                     return
@@ -347,7 +347,8 @@ class _Play:
             done = decision.action
             if self.replay is not None:
                 done = self.replay.heard(len(self.trail), decision.seat, done)
-            await self._question(decision, Ask(decision.seat, decision.kind), done)
+            if done is not None:
+                await self._question(decision, Ask(decision.seat, decision.kind), done)
 
     def _settle(self, decision: Decision, ask: Ask) -> None:
         """Decide what counts as a seat's action."""

@@ -72,10 +72,8 @@ def all_probes(
     game: ArenaGame[Any], state: Any, ask: Ask, actions: Mapping[int, Action]
 ) -> tuple[Probe, ...]:
     """Return the probes beside a decision, and those on what follows from it, if it was made."""
-    beside = game.probes(state, ask)
-    if ask.seat not in actions:
-        return beside
-    return (*beside, *game.probes(state, ask, actions[ask.seat]))
+    beside, done = game.probes(state, ask, None, {}), actions.get(ask.seat)
+    return beside if done is None else (*beside, *game.probes(state, ask, done, {}))
 
 
 def _note(forms: dict[str, Form], name: str, form: Form) -> None:

@@ -28,8 +28,6 @@ from tomeval.games.blotto.allocations import (
     results,
 )
 from tomeval.games.game import (
-    NOTHING,
-    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
@@ -38,6 +36,7 @@ from tomeval.games.game import (
     Form,
     Probe,
     Public,
+    Said,
     Stepwise,
     View,
     What,
@@ -279,15 +278,9 @@ class Blotto(ArenaGame[State]):
         """Return an allocation with the names of the fields, such as ``A 7, B 7, C 6``."""
         return ", ".join(f"{n} {u}" for n, u in zip(self.field_names, allocation, strict=True))
 
-    def probes(
-        self,
-        state: State,
-        ask: Ask,
-        done: Action = UNDECIDED,
-        said: Mapping[Probe, Any] = NOTHING,
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: State, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Return the question for the other seat's allocation in the same round."""
-        return (Probe(PROBE, 1 - ask.seat),) if done is UNDECIDED else ()
+        return (Probe(PROBE, 1 - ask.seat),) if done is None else ()
 
     def meant(self, view: BlottoView, what: What, items: Sequence[Any]) -> Any:
         """Return the items as an allocation, if it is legal."""

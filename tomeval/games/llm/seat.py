@@ -198,12 +198,12 @@ class Others(Foresight):
         What is asked of what follows from a decision is asked of a draft.
         """
         seat, view, ask = self.seat, self.view, self.ask
-        probes = seat.game.probes(view._state, ask)
+        probes = seat.game.probes(view._state, ask, None, {})
         draft = await self._draft()
         if isinstance(draft, Invalid):
             return draft
-        if draft is not None:
-            probes += seat.game.probes(view._state, ask, draft.action)
+        if draft is not None and draft.action is not None:
+            probes += seat.game.probes(view._state, ask, draft.action, {})
         items_of: dict[Probe, list[Any]] = {}
         for probe in probes:
             meant = await self._predicted(probe, kind)
@@ -227,7 +227,8 @@ class Others(Foresight):
         """Ask for a draft of the decision if there are questions on what follows from it."""
         game, view, ask = self.seat.game, self.view, self.ask
         some = game.random(view, ask, np.random.default_rng(0))  # any decision will do to find out
-        return await self.draft() if game.probes(view._state, ask, some) else None
+        follow = some is not None and game.probes(view._state, ask, some, {})
+        return await self.draft() if follow else None
 
     async def draft(self) -> Meant | Invalid:
         """Ask for a draft of the decision."""

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tomeval.games.game import (
-    NOTHING,
-    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
     Broken,
     Event,
     Probe,
+    Said,
     Stage,
     What,
 )
@@ -168,16 +167,10 @@ class MafiaAnswers(ArenaGame[State]):
 
     # Literal questions
 
-    def probes(
-        self,
-        state: State,
-        ask: Ask,
-        done: Action = UNDECIDED,
-        said: Mapping[Probe, Any] = NOTHING,
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: State, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Return the questions before a decision, in the order of `PROBES`, or the one after it."""
         night = ask.kind in NIGHT.values()
-        if done is not UNDECIDED:
+        if done is not None:
             name = "voted_out" if ask.kind == "vote" else "dies" if night else ""
             return (Probe(name, given=done),) if name in self.rules.probes else ()
         role, asked = state.roles[ask.seat], set[str]()

@@ -109,14 +109,14 @@ def test_faults(items, broken):
     game = small()
     view = game.view(State(), 0)
     assert game.broken(items) == broken
-    probe = game.probes(view._state, ASK)[0]
+    probe = game.probes(view._state, ASK, None, {})[0]
     for read in (game.read(view, ASK, items), game.read(view, probe, items)):
         assert read == tuple(items) if broken is None else read.error == broken.error
 
 
 def test_the_probe_asks_for_the_other_seats_allocation():
     game = small()
-    (probe,) = game.probes(State(), ASK)
+    (probe,) = game.probes(State(), ASK, None, {})
     assert (probe, probe.question) == (Probe("allocation", 1), "allocation_1")
     after = played(game, [(WIN, LOSE)])
     trail = [Stage(State(), {0: WIN, 1: LOSE}), Stage(after, {0: LOSE, 1: WIN})]

@@ -43,7 +43,7 @@ def values_of(board, players, options, seat):
         if ask.seat == seat:
             drawn = game.random(view, ask, rng)
             values, tried = follower.values(view, ask), [action, drawn, None]
-            probes = [*game.probes(state, ask), *game.probes(state, ask, action)]
+            probes = [*game.probes(state, ask, None, {}), *game.probes(state, ask, action, {})]
             found.append(
                 {
                     "best": list(values.best),

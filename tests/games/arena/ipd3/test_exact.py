@@ -58,7 +58,7 @@ def check_observer(game, enumeration, belief, values, ask):
         (sum(w for w, _, _ in after) / total, after[0][1].log[-2].data)
         for after in enumeration.successors(belief, (C, C)).values()
     ]
-    for probe in game.probes(state, ask):
+    for probe in game.probes(state, ask, None, {}):
         chances = {}
         for p, moves in rounds:
             own = moves[probe.about]

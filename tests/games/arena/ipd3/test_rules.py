@@ -164,7 +164,7 @@ def test_who_is_eliminated_keeps_points_and_pays_no_more():
     assert game.due(state) == (Ask(1, "talk"),)
     state = after(game, after(game, state, {1: ""}), {2: ""})
     assert game.due(state) == (Ask(1, "moves"), Ask(2, "moves"))
-    assert [p.question for p in game.probes(state, Ask(1, "moves"))] == ["move_2"]
+    assert [p.question for p in game.probes(state, Ask(1, "moves"), None, {})] == ["move_2"]
     state = after(game, state, {1: (D, D), 2: (D, C)})
     # 1 against 2: D, C; nothing from 0.
     assert game.rewards(state) == (5, 8 + 5, 3)
@@ -208,11 +208,12 @@ def test_probes_and_their_truths():
     for seat, text in enumerate(messages):
         state = after(game, state, {seat: text})
     ask = Ask(1, "moves")
-    asked = [probe.question for probe in game.probes(state, ask)]
+    asked = [probe.question for probe in game.probes(state, ask, None, {})]
     assert asked == ["move_0", "other_0", "move_2", "other_2", "word_0", "word_2"]
     trail = [Stage(state, {0: (D, C), 1: (C, C), 2: (D, C)})]
     truths = {
-        probe.question: game.truth(probe, 1, trail, 0, state) for probe in game.probes(state, ask)
+        probe.question: game.truth(probe, 1, trail, 0, state)
+        for probe in game.probes(state, ask, None, {})
     }
     assert truths == {
         "move_0": D,
@@ -222,7 +223,7 @@ def test_probes_and_their_truths():
         "word_0": "yes",
         "word_2": "no",
     }
-    assert game.probes(state, Ask(1, "talk")) == ()
+    assert game.probes(state, Ask(1, "talk"), None, {}) == ()
     assert game.truth(Probe("move", 0), 1, [Stage(state, {1: (C, C)})], 0, state) is None
 
 
