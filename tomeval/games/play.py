@@ -24,53 +24,28 @@ SUBJECT_SLOT = 0
 
 @dataclass
 class Table:
-    """Who plays, and how.
-
-    Attributes
-    ----------
-    game : ArenaGame
-    players : sequence of Seat or None
-        By slot; the subject first. None answers as recorded.
-    seats : tuple of int
-        The seat of every slot.
-    door : Door
-        The subject's.
-    deal, chance, fallback, statements : numpy.random.Generator
-        For the deal, for chance moves, for actions in place of broken ones, and for random answers
-        to probes, that decisions are held to.
-    other_fallback : numpy.random.Generator, optional
-        Of the other slots, where it is another one than the subject's `fallback`.
-    on_invalid : str
-        See `experiment.POLICIES`.
-    solver : Solver or None
-        Of the subject's seat.
-    measured : tuple of int
-        The slots that are asked the literal questions.
-    side_by_side : bool
-        Ask seats of one stage, and probes, at once: worth its cost if models answer.
-    on_step : callable
-        Called after every decision, unless the game ends there without a result.
-    start
-        The state after the deal, where that is known already.
-    record : sequence of Stage
-        Of a game that is played again, see `replays.Replay`.
-    """
+    """Who plays, and how."""
 
     game: ArenaGame[Any]
-    players: Sequence[Seat | None]
-    seats: tuple[int, ...]
+    players: Sequence[Seat | None]  # by slot; the subject first. None answers as recorded
+    seats: tuple[int, ...]  # the seat of every slot
+    # For the deal, for chance moves, for actions in place of broken ones, and for random answers to
+    # probes, that decisions are held to.
     deal: np.random.Generator
     chance: np.random.Generator
     fallback: np.random.Generator
-    on_invalid: str = "ask_again"
-    door: Door = field(default_factory=Door)
-    solver: Solver | None = None
-    measured: tuple[int, ...] = (SUBJECT_SLOT,)
+    on_invalid: str = "ask_again"  # see `experiment.POLICIES`
+    door: Door = field(default_factory=Door)  # the subject's
+    solver: Solver | None = None  # of the subject's seat
+    measured: tuple[int, ...] = (SUBJECT_SLOT,)  # the slots that are asked the literal questions
+    # Ask seats of one stage, and probes, at once: worth its cost if models answer.
     side_by_side: bool = False
+    # Called after every decision, unless the game ends there without a result.
     on_step: Callable[[Decision], None] = lambda decision: None
-    start: Any = None
-    record: Sequence[Stage[Any]] = ()
+    start: Any = None  # the state after the deal, where that is known already
+    record: Sequence[Stage[Any]] = ()  # of a game that is played again, see `replays.Replay`
     statements: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    # Of the other slots, where it is another one than the subject's `fallback`.
     other_fallback: np.random.Generator | None = None
 
     def drawing(self, slot: int) -> np.random.Generator:

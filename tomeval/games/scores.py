@@ -113,35 +113,18 @@ class Items(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What the scores of a cell are made of.
-
-    Attributes
-    ----------
-    knows, replies, plans, plays : Terms
-    uses : Terms or None
-        None where no prediction can show.
-    more : mapping of str to Terms or Totals or None
-        Other scores by name, such as ``reads``.
-    asked : bool
-        Whether predictions were asked for.
-    lacks : str
-        The answer if there can be none; empty: there can be one.
-    remark : str
-        What must be known of these scores; empty: nothing.
-    floor : bool
-        Whether *uses* and *plays* are lower bounds.
-    """
+    """What the scores of a cell are made of."""
 
     knows: Terms
     replies: Terms
     plans: Terms
-    uses: Terms | None
+    uses: Terms | None  # None where no prediction can show
     plays: Terms
-    more: Mapping[str, Terms | Totals | None] = {}
-    asked: bool = True
-    lacks: str = ""
-    remark: str = ""
-    floor: bool = False
+    more: Mapping[str, Terms | Totals | None] = {}  # other scores by name, such as ``reads``
+    asked: bool = True  # whether predictions were asked for
+    lacks: str = ""  # the answer if there can be none; empty: there can be one
+    remark: str = ""  # what must be known of these scores; empty: nothing
+    floor: bool = False  # whether *uses* and *plays* are lower bounds
 
     def find(self, measure: str) -> Terms | Totals | None:
         """Return a score by the name of its measure."""

@@ -48,23 +48,14 @@ allowance of its own, see `tomeval.models.served.OpenAIOptions`.
 
 @dataclass(frozen=True)
 class Asking:
-    """How questions are asked.
+    """How questions are asked."""
 
-    Attributes
-    ----------
-    sampling : Sampling
-        With `max_tokens` 0, `allowances` decide; any other number holds for every kind of call.
-    max_attempts : int
-        How often a question is asked until it gets a readable, legal answer.
-    allowances : mapping of str to int
-        Longest replies in tokens, by the keys of `ALLOWANCES`.
-    strict : bool
-        Whether a lenient answer is asked for again, in place of being taken.
-    """
-
+    # With `max_tokens` 0, `allowances` decide; any other number holds for every kind of call.
     sampling: Sampling
-    max_attempts: int = 10
+    max_attempts: int = 10  # how often a question is asked until it gets a readable, legal answer
+    # Longest replies in tokens, by the keys of `ALLOWANCES`.
     allowances: Mapping[str, int] = field(default_factory=lambda: ALLOWANCES)
+    # Whether a lenient answer is asked for again, in place of being taken.
     strict: bool = field(default=False, repr=False)  # a question that is asked stays the same
 
     def allowance(self, kind: str, notes: bool = False) -> int:

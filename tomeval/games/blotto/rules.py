@@ -109,29 +109,15 @@ ENDINGS = {
 
 
 class State(NamedTuple):
-    """A match under way.
+    """A match under way."""
 
-    Attributes
-    ----------
-    past : tuple
-        Finished rounds: what seat 0 and seat 1 allocated.
-    taken : tuple of int
-        Rounds that each seat took.
-    round : int
-        The one that was begun last, from 1.
-    ending : str
-        See `ENDINGS`; empty while the match goes on.
-    lost : tuple of int
-        The seat that broke the rules for good.
-    log : tuple of Event
-        The rounds: number, both allocations, who took it, rounds taken by then; and a forfeit.
-    """
-
+    # Finished rounds: what seat 0 and seat 1 allocated.
     past: tuple[tuple[Allocation, Allocation], ...] = ()
-    taken: tuple[int, int] = (0, 0)
-    round: int = 1
-    ending: str = ""
-    lost: tuple[int, ...] = ()
+    taken: tuple[int, int] = (0, 0)  # rounds that each seat took
+    round: int = 1  # the one that was begun last, from 1
+    ending: str = ""  # see `ENDINGS`; empty while the match goes on
+    lost: tuple[int, ...] = ()  # the seat that broke the rules for good
+    # The rounds: number, both allocations, who took it, rounds taken by then; and a forfeit.
     log: tuple[Event, ...] = ()
 
 

@@ -31,19 +31,12 @@ Draws = tuple[tuple[float, str], ...]
 
 
 class Row(NamedTuple):
-    """One state of a table.
+    """One state of a table."""
 
-    Attributes
-    ----------
-    says, plays : tuple of Draws
-        Toward each opponent apart: letters of acts and of moves.
-    hears, moves : tuple
-        Rows of letters and the next state, of which the first that fits counts; without one the
-        state stays. The letters of `hears` follow the speaker.
-    """
-
-    says: tuple[Draws, ...]
+    says: tuple[Draws, ...]  # toward each opponent apart: letters of acts and of moves
     plays: tuple[Draws, ...]
+    # Rows of letters and the next state, of which the first that fits counts; without one the state
+    # stays. The letters of `hears` follow the speaker.
     hears: tuple[tuple[str, str, str], ...]
     moves: tuple[tuple[str, str], ...]
 

@@ -188,31 +188,15 @@ DECIDE = 3
 
 
 class State(NamedTuple):
-    """Where a game stands.
+    """Where a game stands."""
 
-    Attributes
-    ----------
-    log : tuple of Event
-        All that has happened; all of it is public.
-    round : int
-        The one that was begun last, from 1.
-    stage : int
-        Who is to talk (0 to 2), or `DECIDE`.
-    units : tuple of int
-        Points so far, in units of `Ipd3.parts`.
-    out, lost : tuple of int
-        Seats that were eliminated, and that forfeited.
-    ending : str
-        How the game ended; empty while it goes on.
-    """
-
-    log: tuple[Event, ...]
-    round: int
-    stage: int
-    units: tuple[int, ...]
-    out: tuple[int, ...] = ()
+    log: tuple[Event, ...]  # all that has happened; all of it is public
+    round: int  # the one that was begun last, from 1
+    stage: int  # who is to talk (0 to 2), or `DECIDE`
+    units: tuple[int, ...]  # points so far, in units of `Ipd3.parts`
+    out: tuple[int, ...] = ()  # seats that were eliminated, and that forfeited
     lost: tuple[int, ...] = ()
-    ending: str = ""
+    ending: str = ""  # how the game ended; empty while it goes on
 
 
 class Ipd3View(View[State]):

@@ -27,20 +27,14 @@ class Script(Policy):
     A script decides from the view's role, fellows, findings, alive and targets, and from those of
     ``against``, ``claims`` and ``votes`` that `reads` names; never from the log, nor from
     a memory. Solvers forget the rest, so a script that reads more makes wrong values.
-
-    Attributes
-    ----------
-    pick : str
-        Whom it takes among equals: ``lowest``; ``next``, the first seat after its own, going round;
-        ``random``, each with the same probability.
-    noise : float
-        Probability, from 0 to 1, with which it names any seat that may be named instead.
-    reads : frozenset of str
-        What it listens to, besides what goes with its role.
     """
 
+    # Whom it takes among equals: ``lowest``; ``next``, the first seat after its own, going round;
+    # ``random``, each with the same probability.
     pick: Pick = "lowest"
+    # Probability, from 0 to 1, with which it names any seat that may be named instead.
     noise: float = 0.0
+    # What it listens to, besides what goes with its role.
     reads: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:

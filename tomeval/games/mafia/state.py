@@ -24,47 +24,23 @@ NOBODY = -1
 
 
 class State(NamedTuple):
-    """A position and the log of how it came about; nothing but `log` grows with the game.
+    """A position and the log of how it came about; nothing but `log` grows with the game."""
 
-    Attributes
-    ----------
-    roles : tuple of str
-        By seat.
-    alive : tuple of int
-        Ascending.
-    phase : str
-        ``night``, ``talk``, ``vote`` or ``over``.
-    round : int
-        Counts nights, from 1.
-    queue : tuple of int
-        Who is still to speak today, in order.
-    against : tuple of int
-        Whom every seat's last act of the day was against: whom it accused, or claimed to be Mafia;
-        `NOBODY` if it defended or cleared a seat, or has been silent.
-    claims : tuple of (int, int, str)
-        Who claimed which result about whom, in the whole game; ascending.
-    findings : tuple of (int, bool)
-        What the detective learned: whom it investigated, and whether that is Mafia; ascending.
-    votes : tuple of (int, int)
-        Who voted for whom on the last day; ascending.
-    kills : bool
-        Whether the Mafia's vote of this night can kill.
-    ending : str
-        See `ENDINGS`; empty while the game goes on.
-    log : tuple of Event
-    """
-
-    roles: tuple[str, ...]
-    alive: tuple[int, ...]
-    phase: str
-    round: int
-    queue: tuple[int, ...]
+    roles: tuple[str, ...]  # by seat
+    alive: tuple[int, ...]  # ascending
+    phase: str  # ``night``, ``talk``, ``vote`` or ``over``
+    round: int  # counts nights, from 1
+    queue: tuple[int, ...]  # who is still to speak today, in order
+    # Whom every seat's last act of the day was against: whom it accused, or claimed to be Mafia;
+    # `NOBODY` if it defended or cleared a seat, or has been silent.
     against: tuple[int, ...]
+    # Who claimed which result about whom, in the whole game; ascending.
     claims: tuple[tuple[int, int, str], ...]
+    # What the detective learned: whom it investigated, and whether that is Mafia; ascending.
     findings: tuple[tuple[int, bool], ...]
-    votes: tuple[tuple[int, int], ...]
-    kills: bool
-    ending: str
+    votes: tuple[tuple[int, int], ...]  # who voted for whom on the last day; ascending
+    kills: bool  # whether the Mafia's vote of this night can kill
+    ending: str  # see `ENDINGS`; empty while the game goes on
     log: tuple[Event, ...]
 
 

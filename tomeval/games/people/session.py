@@ -123,31 +123,15 @@ def typed(line: str, form: Form) -> list[Any]:
 
 @dataclass
 class Sitting:
-    """A game that a person is to play.
+    """A game that a person is to play."""
 
-    Attributes
-    ----------
-    cell : GameCell
-        The player that it has in the person's slot stands in for the person.
-    slot : str
-    episode : int
-    names : sequence of str
-        Who plays, by slot.
-    endings : mapping of str to str
-        What the words of `ArenaGame.ending` mean.
-    scenes : type of SeatScene
-        What the person is told.
-    played : PlayedGame
-        Filled as the game goes.
-    """
-
-    cell: GameCell
+    cell: GameCell  # the player that it has in the person's slot stands in for the person
     slot: str
     episode: int
-    names: Sequence[str]
-    endings: Mapping[str, str]
-    scenes: type[SeatScene] = SeatScene
-    played: PlayedGame = field(init=False)
+    names: Sequence[str]  # who plays, by slot
+    endings: Mapping[str, str]  # what the words of `ArenaGame.ending` mean
+    scenes: type[SeatScene] = SeatScene  # what the person is told
+    played: PlayedGame = field(init=False)  # filled as the game goes
     game: ArenaGame[Any] = field(init=False)
 
     def __post_init__(self) -> None:
