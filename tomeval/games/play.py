@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -145,16 +145,22 @@ class _Play:
         first = len(self.played.decisions) + 1
         numbered = {ask: number for number, ask in enumerate(asks, first)}
         if self.table.side_by_side:
-            theirs = asyncio.ensure_future(
-                together(*(self._decide(ask, numbered[ask]) for ask in others))
+            theirs = asyncio.gather(
+                *(self._decide(ask, numbered[ask]) for ask in others), return_exceptions=True
             )
             self._set_door(mine, theirs)
-            answered, *own = await together(
-                theirs, *(self._decide(ask, numbered[ask]) for ask in mine)
+            rest = await asyncio.gather(
+                theirs,
+                *(self._decide(ask, numbered[ask]) for ask in mine),
+                return_exceptions=True,
             )
-            decisions = dict(zip((*others, *mine), (*answered, *own), strict=True))
-            for ask, decision in decisions.items():  # in one order, whoever answered first
-                self._settle(decision, ask)
+            results = [*(rest[0] if isinstance(rest[0], list) else [rest[0]]), *rest[1:]]
+            for result in results:  # only once all have ended, so that no paid reply is lost
+                if isinstance(result, BaseException):
+                    raise result
+            decisions = dict(zip([*others, *mine], results, strict=True))
+            for ask in (*others, *mine):  # in one order, whoever answered first
+                self._settle(decisions[ask], ask)
         else:
             decisions = dict[Ask, Decision]()
             self._set_door(mine, decisions)
@@ -184,7 +190,7 @@ class _Play:
                 self.table.on_step(decision)
 
     def _set_door(
-        self, mine: list[Ask], theirs: Awaitable[list[Decision]] | Mapping[Ask, Decision]
+        self, mine: list[Ask], theirs: asyncio.Future[list[Any]] | Mapping[Ask, Decision]
     ) -> None:
         """Put behind the subject's door what others decide: now, or after an action of its own."""
         if not mine:
@@ -198,11 +204,12 @@ class _Play:
 
         self.table.door.set(look)
 
-    def _now(self, ask: Ask, theirs: Iterable[Decision]) -> Mapping[Probe, Action]:
+    def _now(self, ask: Ask, theirs: Iterable[Any]) -> Mapping[Probe, Action]:
         """Return what is true of the probes of a decision, as far as this stage settles it."""
         actions = {
             d.seat: d.answer.action if d.answer.outcome == VALID else d.action
             for d in theirs
+            if isinstance(d, Decision)
             if d.answer.outcome == VALID or d.verdict == "default"
         }
         self.trail.append(Stage(self.state, actions))  # for the questions alone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,7 +37,7 @@ def play_of(as_record: Callable[[Any, Any], Record]) -> Play:
     return Play(one, lambda cell: 0 if cell.models else GAMES_PER_CHUNK, many)
 
 
-async def together(*tasks: Any, at_once: bool = True) -> list[Any]:
+async def together(*tasks: Coroutine[Any, Any, Any], at_once: bool = True) -> list[Any]:
     """Await all; an error is raised only once all have ended, so that no paid reply is lost.
 
     Unless `at_once`, one after the other, which needs no event loop.
