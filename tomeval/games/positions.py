@@ -236,21 +236,27 @@ class Search:
 
         `stated` is by position what others do for certain.
         """
-        weights: dict[Any, dict[int, float]] = {}
-        totals: dict[Any, tuple[float, float]] = {}
+        found: list[tuple[float, Way]] = []
         for at, weight in belief:
             ways = self._ways(at, action, stated.get(at, STATED))
-            self.left -= len(ways)
-            for p, seen, earned, following in ways:
-                key = (following, seen[0]) if self.apart else seen
-                chance = weight * p
-                total, got = totals.get(key, (0.0, 0.0))
-                totals[key] = total + chance, got + chance * earned
-                if following != OVER:
-                    after = weights.setdefault(key, {})
-                    after[following] = after.get(following, 0.0) + chance
+            found += [(weight, way) for way in ways]
+        self.left -= len(found)
         if self.left < 0:
             raise TooManyError
+        return self.seen(found)
+
+    def seen(self, ways: Iterable[tuple[float, Way]]) -> dict[Any, Next]:
+        """Return ways, each of a weight, by what the seat then sees."""
+        weights: dict[Any, dict[int, float]] = {}
+        totals: dict[Any, tuple[float, float]] = {}
+        for weight, (p, seen, earned, following) in ways:
+            key = (following, seen[0]) if self.apart else seen
+            chance = weight * p
+            total, got = totals.get(key, (0.0, 0.0))
+            totals[key] = total + chance, got + chance * earned
+            if following != OVER:
+                after = weights.setdefault(key, {})
+                after[following] = after.get(following, 0.0) + chance
         return {
             key: Next(total, got / total, belief_of(weights.get(key, {})))
             for key, (total, got) in totals.items()

@@ -77,10 +77,5 @@ def all_probes(
 
 
 def _note(forms: dict[str, Form], name: str, form: Form) -> None:
-    if name not in forms or not scorable(form):
+    if name not in forms or not form.labels:
         forms[name] = form
-
-
-def scorable(form: Form) -> bool:
-    """Return whether a model can score all that may be said."""
-    return bool(form.labels)

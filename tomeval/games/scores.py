@@ -134,17 +134,11 @@ class Scores(NamedTuple):
 
 
 class ScoredCell(RunCell):
-    """A cell of a game with scores.
+    """A cell of a game with scores."""
 
-    Attributes
-    ----------
-    deciding : mapping of str to str
-        The measures that decide the answer in place of scores, by name.
-    certain : bool
-        Whether replies are those to what is said as if certain, so that they can be bad play.
-    """
-
+    # The measures that decide the answer in place of scores, by name.
     deciding: ClassVar[Mapping[str, str]] = {}
+    # Whether replies are those to what is said as if certain, so that they can be bad play.
     certain: ClassVar[bool] = True
 
     @property

@@ -88,15 +88,9 @@ class Answer:
 
 
 class Seat(ABC):
-    """A player in one game; made anew for each.
+    """A player in one game; made anew for each."""
 
-    Attributes
-    ----------
-    asked_first : bool
-        Whether literal questions come before a decision, and not beside it.
-    """
-
-    asked_first: bool = False
+    asked_first: bool = False  # whether literal questions come before a decision, and not beside it
 
     def begin(self, view: Any) -> None:  # noqa: B027 (most learn it with the first decision)
         """Learn what the seat was dealt."""
@@ -185,7 +179,7 @@ class ScriptedSeat(Seat):
             return Answer(view.game.read(view, probe, form.items(drawn)))
         if self.policy is None:
             return None
-        said = self.policy.predict(view, ask, probe, self.memory, self.chair.rng)
+        said = self.policy.predict(view, ask, probe, self.memory)
         return None if said is None else Answer(said)
 
     async def observe(self, view: View[Any]) -> tuple[dict[str, Any], ...]:

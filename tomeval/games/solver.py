@@ -56,9 +56,7 @@ class Policy(ABC):
         """Return the memory after a stage; called once after every stage if it `remembers`."""
         return memory
 
-    def predict(
-        self, view: Any, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
-    ) -> Action | None:
+    def predict(self, view: Any, ask: Ask, probe: Probe, memory: Memory) -> Action:
         """Answer a literal question, as the measured player; None: it has nothing to say."""
         return None
 

@@ -136,13 +136,10 @@ class Asker:
         begin differently from the episode's others, so that both keep their cached prefix.
         """
         tell(Overheard(self.how, purpose, kind, prompt, step))
-        try:
-            most = self.how.allowance(kind)
-            reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
-        except ContextExceeded:
-            raise
-        except BackendError as error:
-            return Invalid("backend_error", self._said(error))
+        most = self.how.allowance(kind)
+        reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
+        if isinstance(reply, Invalid):
+            return reply
         shown = without_thinking(reply.text)
         if reply.finish != REFUSAL and shown is not None:
             return shown.strip()
@@ -175,12 +172,9 @@ class Asker:
         can = Capabilities() if self._model is None else self._model.capabilities
         form = form_of(reader, kind, explained, can.choices, can.schemas)
         for attempt in range(1, attempts + 1):
-            try:
-                reply = await self._generate(purpose, kind, prompt, step, attempt, most, form=form)
-            except ContextExceeded:
-                raise
-            except BackendError as error:
-                return Invalid("backend_error", self._said(error), attempt), ""
+            reply = await self._generate(purpose, kind, prompt, step, attempt, most, form=form)
+            if isinstance(reply, Invalid):
+                return reply, ""
             text = reply.text
             held = ENFORCED in reply.details  # then it has the form that was asked for
             read = reader.read(text, reply.finish, self.how.strict and not held)
@@ -236,7 +230,7 @@ class Asker:
         most: int,
         group: str = "",
         form: Form = Form(),  # noqa: B008 (a tuple)
-    ) -> Reply:
+    ) -> Reply | Invalid:
         """Send one request and log it."""
         sampling = replace(self.how.sampling, max_tokens=most)
         seed = request_seed(self.seed, purpose, step, attempt)
@@ -249,7 +243,9 @@ class Asker:
             reply = await self.model.generate(request)
         except BackendError as error:
             self._calls.append(record | {"error": self._said(error)})
-            raise
+            if isinstance(error, ContextExceeded):
+                raise
+            return Invalid("backend_error", self._said(error), attempt)
         self._calls.append(record | {"reply": as_dict(reply)})
         return reply
 

@@ -70,9 +70,7 @@ class EmbeddingPlayer(Policy):
             return None
         return view.words[max(members(view.mask), key=cosines.__getitem__)]
 
-    def predict(
-        self, view: CodenamesView, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
-    ) -> Action | None:
+    def predict(self, view: CodenamesView, ask: Ask, probe: Probe, memory: Memory) -> Action:
         """Expect others to be like itself: that they take, and mean, what is nearest to the clue.
 
         The assassin is taken to be the farthest word. None if it does not know the clue.

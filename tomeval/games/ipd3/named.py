@@ -27,24 +27,6 @@ class Machine(Automaton):
 
 
 @dataclass(frozen=True)
-class Coin(Automaton):
-    """Cooperates with each by chance."""
-
-    about: ClassVar[str] = "cooperates with each opponent with probability p"
-    first = "always"
-    each = True
-    p: float = 0.5  # the probability
-
-    def __post_init__(self) -> None:
-        self.rows  # noqa: B018
-
-    @property
-    def states(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """One state."""
-        return {"always": {"cooperates": self.p}}
-
-
-@dataclass(frozen=True)
 class Named(Automaton):
     """A known machine, which may err."""
 
@@ -94,7 +76,6 @@ POLICIES: dict[str, type[Automaton]] = {
         C={**NICE, "moves": [["??D???", "D"], ["???D??", "D"]]},
         D={**NASTY, "moves": [["??CC??", "C"]]},
     ),
-    "coin": Coin,
     "promise_keeper": _named(
         "PromiseKeeper",
         "promises cooperation to both and keeps its word",

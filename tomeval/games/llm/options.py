@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.game import ArenaGame
 from tomeval.games.llm.seat import LLMSeat
-from tomeval.games.sampled import forms_met, scorable
+from tomeval.games.sampled import forms_met
 from tomeval.games.seats import Chair
 from tomeval.strategies.compose import Strategy, parse_strategy
 from tomeval.strategies.options import ModelOptions
@@ -120,9 +120,9 @@ class ArenaOptions(LLMOptions):
         if strategy.scores:
             decisions, probes = forms_met(game)
             if strategy.scored:
-                free += [kind for kind, form in decisions.items() if not scorable(form)]
+                free += [kind for kind, form in decisions.items() if not form.labels]
             if strategy.advice == "social_lm":
-                free += [f"probe {name}" for name, form in probes.items() if not scorable(form)]
+                free += [f"probe {name}" for name, form in probes.items() if not form.labels]
         if free:
             raise TomevalError(
                 f"strategy {strategy.name!r} cannot play {name!r}: it scores labels, but the "

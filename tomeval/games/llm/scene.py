@@ -26,13 +26,9 @@ class SeatScene:
 
     Every event is put into words once, so that work per step stays the same and every prompt
     begins as the one before did.
-
-    Attributes
-    ----------
-    given_ahead : bool
-        Whether what advice gave stands before a question, and not inside it.
     """
 
+    # Whether what advice gave stands before a question, and not inside it.
     given_ahead: ClassVar[bool] = True
 
     def __init__(

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-import numpy as np
-
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.game import Action, Ask, Probe
 from tomeval.games.mafia.state import NOBODY, SILENT, Act, MafiaView, say
@@ -64,9 +62,7 @@ class Script(Policy):
         """Whether it takes the first among equals, and never strays from it."""
         return self.pick != "random" and not self.noise
 
-    def predict(
-        self, view: MafiaView, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
-    ) -> Action | None:
+    def predict(self, view: MafiaView, ask: Ask, probe: Probe, memory: Memory) -> Action:
         """Predict the Mafia as the seats it accuses, and the vote as its own."""
         if probe.name == "voted_out":
             return probe.given

@@ -52,7 +52,7 @@ def values_of(board, players, options, seat):
                     "attainable": [values.attainable(probe) for probe in probes],
                     "guess": [values.guess(probe) for probe in probes],
                     "reply": [
-                        values.reply({probe: own.predict(view, ask, probe, None, rng)})
+                        values.reply({probe: own.predict(view, ask, probe, None)})
                         for probe in probes
                     ],
                 }
