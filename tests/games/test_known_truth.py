@@ -60,7 +60,7 @@ class Known(PlannerSeat):
         return view.game.guess(view, probe, self.chair.rng) if said is None else said
 
     async def answer(self, view: Any, ask: Any) -> Answer:
-        self.said = {p: self.say(view, p) for p in view.game.probes(view._state, ask)}
+        self.said = {p: self.say(view, p) for p in view.game.probes(view._state, ask, None, {})}
         gone = view.game.consequences
         stated = {p: said for p, said in self.said.items() if p.name not in gone}
         if self.how.acts == "random":

@@ -58,23 +58,14 @@ allowance of its own, see `tomeval.models.served.OpenAIOptions`.
 
 @dataclass(frozen=True)
 class Asking:
-    """How questions are asked.
+    """How questions are asked."""
 
-    Attributes
-    ----------
-    sampling : Sampling
-        With `max_tokens` 0, `allowances` decide; any other number holds for every kind of call.
-    max_attempts : int
-        How often a question is asked until it gets a readable, legal answer.
-    allowances : mapping of str to int
-        Longest replies in tokens, by the keys of `ALLOWANCES`.
-    strict : bool
-        Whether a lenient answer is asked for again, in place of being taken.
-    """
-
+    # With `max_tokens` 0, `allowances` decide; any other number holds for every kind of call.
     sampling: Sampling
-    max_attempts: int = 10
+    max_attempts: int = 10  # how often a question is asked until it gets a readable, legal answer
+    # Longest replies in tokens, by the keys of `ALLOWANCES`.
     allowances: Mapping[str, int] = field(default_factory=lambda: ALLOWANCES)
+    # Whether a lenient answer is asked for again, in place of being taken.
     strict: bool = field(default=False, repr=False)  # a question that is asked stays the same
 
     def allowance(self, kind: str, notes: bool = False) -> int:
@@ -155,13 +146,10 @@ class Asker:
         begin differently from the episode's others, so that both keep their cached prefix.
         """
         tell(Overheard(self.how, purpose, kind, prompt, step))
-        try:
-            most = self.how.allowance(kind)
-            reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
-        except ContextExceeded:
-            raise
-        except BackendError as error:
-            return Invalid("backend_error", self._said(error))
+        most = self.how.allowance(kind)
+        reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
+        if isinstance(reply, Invalid):
+            return reply
         shown = without_thinking(reply.text)
         if reply.finish != REFUSAL and shown is not None:
             return shown.strip()
@@ -196,12 +184,9 @@ class Asker:
             return await self._compared(purpose, kind, prompt, step, reader, most, explained)
         form = form_of(reader, kind, explained, can.choices, can.schemas)
         for attempt in range(1, attempts + 1):
-            try:
-                reply = await self._generate(purpose, kind, prompt, step, attempt, most, form=form)
-            except ContextExceeded:
-                raise
-            except BackendError as error:
-                return Invalid("backend_error", self._said(error), attempt), ""
+            reply = await self._generate(purpose, kind, prompt, step, attempt, most, form=form)
+            if isinstance(reply, Invalid):
+                return reply, ""
             text = reply.text
             held = ENFORCED in reply.details  # then it has the form that was asked for
             read = reader.read(text, reply.finish, self.how.strict and not held)
@@ -303,7 +288,7 @@ class Asker:
         most: int,
         group: str = "",
         form: Form = Form(),  # noqa: B008 (a tuple)
-    ) -> Reply:
+    ) -> Reply | Invalid:
         """Send one request and log it."""
         sampling = replace(self.how.sampling, max_tokens=most)
         seed = request_seed(self.seed, purpose, step, attempt)
@@ -316,7 +301,9 @@ class Asker:
             reply = await self.model.generate(request)
         except BackendError as error:
             self._calls.append(record | {"error": self._said(error)})
-            raise
+            if isinstance(error, ContextExceeded):
+                raise
+            return Invalid("backend_error", self._said(error), attempt)
         self._calls.append(record | {"reply": as_dict(reply)})
         return reply
 

@@ -18,9 +18,8 @@ from tomeval.games.arena.players import PLANNER, RANDOM, SLIPS, ArenaPlayer
 from tomeval.games.cells import GameCell
 from tomeval.games.game import ArenaGame
 from tomeval.games.play import SUBJECT_SLOT
-from tomeval.games.policy import Policy
 from tomeval.games.seats import Chair, PlannerSeat, ScriptedSeat
-from tomeval.games.solver import Solver
+from tomeval.games.solver import Policy, Solver
 from tomeval.runs.experiment import located
 
 SUBJECT = "subject"

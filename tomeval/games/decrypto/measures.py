@@ -17,9 +17,7 @@ from tomeval.core.once import once_each
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.games.decrypto.played import NONE, Bools, Floats, Ints, Played
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS
-from tomeval.games.measures import Head, known, mean, percent
-from tomeval.games.measures import Items as Parts
-from tomeval.games.scores import Items, Scores, Terms, score
+from tomeval.games.scores import Counted, Head, Items, Scores, Terms, known, mean, percent, score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 
@@ -157,17 +155,17 @@ def turns_a_wrong(played: Played) -> int:
     return int((readable & ~right).sum())
 
 
-def _outcome(name: str, played: Played) -> Parts:
+def _outcome(name: str, played: Played) -> Counted:
     """Return which of all games ended in one way, or are undecided."""
     hits = np.array([(ending or UNDECIDED) == name for ending in played.outcomes])
     return np.arange(played.games), hits, np.ones(played.games, dtype=bool)
 
 
-def _share(name: str, played: Played) -> Parts:
+def _share(name: str, played: Played) -> Counted:
     return played.game, *turn_items(played).get(name, (_none(played), _none(played)))
 
 
-def _regret(name: str, played: Played) -> Parts:
+def _regret(name: str, played: Played) -> Counted:
     return known(played.game, regrets(played)[name])
 
 
@@ -232,16 +230,16 @@ def _predictions(question: str) -> Iterator[Measure]:
     return _percents(_PAPER, meanings)
 
 
-def _slope(played: Played) -> Parts:
+def _slope(played: Played) -> Counted:
     return known(played.game, np.where(played.own, played.planted.slope, np.nan))
 
 
-def _acting(played: Played) -> Parts:
+def _acting(played: Played) -> Counted:
     acting = played.planted.acting(played.best)
     return known(played.game, np.where(played.own, acting, np.nan))
 
 
-def _brier(question: str, played: Played) -> Parts:
+def _brier(question: str, played: Played) -> Counted:
     guessed = played.guessed["bob" if question == "bob" else "eve"]
     return known(played.game, np.where(guessed, played.brier[question], np.nan))
 

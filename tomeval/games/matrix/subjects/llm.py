@@ -27,13 +27,13 @@ from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.labels import Labels
-from tomeval.strategies.options import ModelOptions, ScoredOptions
-from tomeval.strategies.player import Beside, LabelAnswer, LLMPlayer
+from tomeval.strategies.options import ModelOptions
+from tomeval.strategies.player import LM, Beside, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubjectOptions(ScoredOptions):
+class SubjectOptions(ModelOptions):
     """The options of a subject of kind ``llm``, beside those that all games share.
 
     Attributes
@@ -140,7 +140,7 @@ class LLMSubject(Subject, Foresight):
         self._expected: Answer | None = None
         self._beside: Beside[int] | None = None
         # How the literal question is answered: as everything, or as advice that predicts asks.
-        self._literal_kind = "" if not strategy.scored else LabelAnswer.style.kind
+        self._literal_kind = "" if not strategy.scored else LM
         self._stated: dict[str, Any] = {}
 
     @classmethod
@@ -202,7 +202,7 @@ class LLMSubject(Subject, Foresight):
 
     async def aside(self, observation: Observation) -> Mapping[str, Answer]:
         """Ask the literal question again, as often as `SubjectOptions.draws` says."""
-        if self.settings.draws and self._literal_kind != LabelAnswer.style.kind:
+        if self.settings.draws and self._literal_kind != LM:
             return await self._draws()
         return {}
 
