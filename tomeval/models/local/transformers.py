@@ -21,8 +21,8 @@ from tomeval.models.base import (
     Usage,
     thinking_room,
 )
-from tomeval.models.local import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.engine import Engine
+from tomeval.models.local.load import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.local.tasks import LabelQuery, Scored, Text, exclusive
 from tomeval.models.local.trials import rope_switch, settle
@@ -44,7 +44,7 @@ class TransformersModel(LocalModel):
     given : Loaded, optional
         A model and tokenizer that are loaded already; `path_or_repo` is then their name only.
     **options
-        See `tomeval.models.local.LocalOptions`.
+        See `tomeval.models.local.load.LocalOptions`.
 
     Attributes
     ----------
