@@ -230,10 +230,8 @@ class MatrixRunCell(ScoredCell):
         What is attainable in the cell, and its measures by step, then hold for all episodes. Games
         recorded elsewhere need not be so, and a player in the partner's seat has no table.
         """
-        if self.partners and not self.recorded:
-            return True
-        even = bool((self.played.lengths == self.definition["horizon"]).all())
-        return even and bool(self.partners)
+        lengths = self.played.lengths if self.recorded else np.empty(0)
+        return bool(self.partners) and bool((lengths == self.definition["horizon"]).all())
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return the steps' worth: `best_action` as the best response over the horizon plays it.
