@@ -153,23 +153,20 @@ class StepFacts:
 
     def __init__(self, played: Played, reference: str) -> None:
         self.played, self.reference = played, reference
-        self.there = {
-            "": np.ones(played.own.shape, dtype=bool),
-            "partner": np.full(played.own.shape, len(played.partners) > 0),
-            "predictions": np.zeros(played.own.shape, dtype=bool)
-            if played.predicted is None
-            else played.predicted != NONE,
-        }
+        said = np.full(played.own.shape, NONE) if played.predicted is None else played.predicted
+        self._there = said != NONE
+        # The prediction; 0 on steps without one.
+        self.predicted: IntArray = np.where(self._there, said, 0)
 
-    @cached_property
-    def predicted(self) -> IntArray:
-        """The prediction; 0 on steps without one."""
-        assert self.played.predicted is not None
-        return np.where(self.there["predictions"], self.played.predicted, 0)
+    def if_said(self, values: FloatArray | BoolArray) -> FloatArray:
+        """Return what a step with a prediction adds; NaN on the others."""
+        return np.where(self._there, values, np.nan)
 
     @cached_property
     def regret(self) -> FloatArray:
-        """What the step earned less than the reference."""
+        """What the step earned less than the reference; NaN without a partner's table."""
+        if not self.played.partners:
+            return np.full(self.played.own.shape, np.nan)
         return _reference_by_step(self.played, self.reference) - self.played.own_reward
 
     @cached_property
@@ -180,10 +177,8 @@ class StepFacts:
 
     def cost(self, rule: Literal["best_response", "misprediction"]) -> FloatArray:
         """Return what a best response to the prediction earns less than the best action."""
-        cost: FloatArray = misjudgement_cost(self.played.game, rule)[
-            self.predicted, self.played.partner
-        ]
-        return cost
+        cost = misjudgement_cost(self.played.game, rule)
+        return self.if_said(cost[self.predicted, self.played.partner])
 
     @cached_property
     def belief(self) -> FloatArray:
