@@ -61,7 +61,7 @@ BELIEFS = (f"{_OF}/action", f"{_OF}/accuracy", f"{_OF}/right", "partner_action",
 """What a subject was told that the partner would do, and what it did; names for `Store.read`."""
 
 
-def _asked(record: Record) -> list[tuple[Column, ...]]:
+def _questions(record: Record) -> list[tuple[Column, ...]]:
     """Return what the subject was asked in every step."""
     columns = record.columns
     return [
@@ -73,7 +73,7 @@ def _asked(record: Record) -> list[tuple[Column, ...]]:
 SCHEMA = Schema(
     episodes={"partner": "INTEGER"},
     steps=COLUMNS,
-    asked=_asked,
+    asked=_questions,
     shown={
         "partner": "TEXT",
         **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),
