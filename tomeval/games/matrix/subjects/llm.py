@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -23,6 +22,7 @@ from tomeval.games.matrix.scene import (
 )
 from tomeval.games.matrix.scene import option_order as option_order_of
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject, stated
+from tomeval.games.running import together
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
@@ -201,27 +201,16 @@ class LLMSubject(Subject, Foresight):
         return tuple(answers)
 
     async def aside(self, observation: Observation) -> Mapping[str, Answer]:
-        """Ask the literal question again, as often as `SubjectOptions.draws` says."""
-        if self.settings.draws and self._literal_kind != LabelAnswer.style.kind:
-            return await self._draws()
-        return {}
-
-    async def _draws(self) -> Mapping[str, Answer]:
-        """Ask the literal question again and again.
+        """Ask the literal question again, as often as `SubjectOptions.draws` says.
 
         Every draw has request seeds of its own and the prompt of the prediction; a summary that it
         stands on is not written anew. Servers are asked for all of them at once.
         """
+        if self._literal_kind == LabelAnswer.style.kind:
+            return {}
         asking = [self._draw(number) for number in range(self.settings.draws)]
-        if self.player.line.model.capabilities.concurrent:
-            drawn = await asyncio.gather(*asking, return_exceptions=True)  # no paid reply is lost
-        else:
-            drawn = [await one for one in asking]
-        for one in drawn:
-            if isinstance(one, BaseException):
-                raise one
-        said = [one for one in drawn if not isinstance(one, BaseException)]
-        return {f"{DRAW} {number}": answer for number, answer in enumerate(said)}
+        at_once = self.player.line.model.capabilities.concurrent
+        return dict(zip(self.asides, await together(*asking, at_once=at_once), strict=True))
 
     async def _draw(self, number: int) -> Answer:
         """Ask the literal question once more, on a line of its own."""
