@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tomeval.core.errors import TomevalError as TomevalError
     from tomeval.core.outcomes import Decision as Decision
     from tomeval.core.outcomes import Invalid as Invalid
-    from tomeval.extensions.environments.environment import TextEnvironment as TextEnvironment
-    from tomeval.extensions.environments.environment import environment as environment
+    from tomeval.extensions.environments import TextEnvironment as TextEnvironment
+    from tomeval.extensions.environments import environment as environment
     from tomeval.games.matrix.bounds import bounds as bounds
     from tomeval.games.matrix.games import MatrixGame as MatrixGame
     from tomeval.games.matrix.games import get_game as get_game
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tomeval.strategies.compose import ADVICE as ADVICE
     from tomeval.strategies.compose import ANSWERS as ANSWERS
     from tomeval.strategies.compose import CONTEXTS as CONTEXTS
-    from tomeval.strategies.outside import register_advice as register_advice
+    from tomeval.strategies.parts import register_advice as register_advice
 
 _HOME = {
     "api.opened": ("Run",),
@@ -56,13 +56,13 @@ _HOME = {
     "games.matrix.partners": ("Partner", "PartnerSet"),
     "games.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
     "games.matrix.recording": ("import_log",),
-    "extensions.environments.environment": ("TextEnvironment", "environment"),
+    "extensions.environments": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),
     "runs.analyses": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
     "strategies.compose": ("ADVICE", "ANSWERS", "CONTEXTS"),
-    "strategies.outside": ("register_advice",),
+    "strategies.parts": ("register_advice",),
 }
 _MODULES = {name: f"tomeval.{module}" for module, names in _HOME.items() for name in names}
 __all__ = [*_MODULES, "__version__"]

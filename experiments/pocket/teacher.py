@@ -78,10 +78,6 @@ class Teacher(Model):
         logprobs = [0.0 if i == action else -math.inf for i in range(len(request.labels))]
         return Scores(tuple(logprobs), 1.0, "taught")
 
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Return None: a teacher has no tokens."""
-        return None
-
     @property
     def past(self) -> list[Joint]:
         """What has been played before the coming round."""

@@ -44,7 +44,7 @@ def opened(folders):
 
 def regret(run, subject: str) -> np.ndarray:
     """Return regret by episode and step, from the rewards of the step table alone."""
-    steps = run.steps(where=f"subject={subject}")
+    steps = run.select(f"subject={subject}").steps()
     return np.array(BEST) - steps["own_reward"].to_numpy(float).reshape(EPISODES, STEPS)
 
 

@@ -1,5 +1,7 @@
 """Prompt templates: front matter, folders of one's own, and what a template cannot do."""
 
+import os
+
 import numpy as np
 import pytest
 from known import Known, fixed, make_setup, play
@@ -187,3 +189,12 @@ def test_every_template_is_used_is_given_plain_values_and_leaves_nothing_open(mo
             assert text == text.strip()
     assert used == set(Prompts("matrix").names())
     assert {type(value) for value in plain(given)} <= {str, int, bool, float}
+
+
+def test_a_pipe_in_place_of_a_template_is_refused(tmp_path):
+    prompts = Prompts("matrix", write(tmp_path, "x"))
+    path = tmp_path / "matrix" / "answer" / "qa_act.j2"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(TomevalError, match="cannot be read"):
+        prompts.render("answer/qa_act")

@@ -9,7 +9,7 @@ import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.fresh.drawing import Drawn, affine_form, draw_games
+from tomeval.extensions.fresh import Drawn, affine_form, draw_games
 from tomeval.extensions.fresh.twins import Twins, twin, twin_partners
 from tomeval.games.matrix.games import GAMES, Labels, get_game
 from tomeval.games.matrix.optima import best_response, relevance, worst_response

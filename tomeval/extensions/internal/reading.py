@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tomeval.core.errors import TomevalError
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, need
 from tomeval.core.files import write_bytes, write_text
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import Stream
