@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tomeval.games.matrix.planned import planned_regret, reactions_right
-from tomeval.games.matrix.played import HINDSIGHT, FloatArray, Played, StepFacts, hindsight_metrics
+from tomeval.games.matrix.played import FloatArray, Played, StepFacts, hindsight_regret
 from tomeval.games.matrix.responses import best_responses
 from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.storing import has_reactions, partners_known, partners_react
@@ -123,9 +123,8 @@ def curves(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
     return {name: values.reshape(played.episodes, -1) for name, values in by_step.items()}
 
 
-# Each is worked out once for a cell, whichever of its measures is asked for first.
+# Worked out once for a cell, whichever of its measures is asked for first.
 _of_episodes = lru_cache(maxsize=4)(episode_metrics)
-_in_hindsight = lru_cache(maxsize=4)(hindsight_metrics)
 
 
 def _mean_of_steps(name: str, played: Played, reference: str) -> Totals:
@@ -276,24 +275,14 @@ _TABLE = (
         where="asked to react",
     ),
     _measure(
-        HINDSIGHT[0],
+        "hindsight_constant_regret_per_step",
         "hindsight regret (constant)",
         0,
         _OWN,
         "How much less per step the subject earned than the best single action, chosen after the "
         "episode against the partner's moves as recorded. In payoff units, any sign; used where "
         "the partner is unknown, and not equal to ΔFunctional.",
-        of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[0]]),
-        where="partner unknown",
-    ),
-    _measure(
-        HINDSIGHT[1],
-        "hindsight regret (memory-one)",
-        0,
-        _OWN,
-        "The same against the best reply to the previous joint move as recorded. In payoff units, "
-        "any sign.",
-        of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[1]]),
+        of=lambda played, reference: Totals(hindsight_regret(played)),
         where="partner unknown",
     ),
 )
