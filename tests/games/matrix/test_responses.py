@@ -5,10 +5,7 @@ import pytest
 from support import make_game
 
 from tomeval.games.matrix.games import GAMES
-from tomeval.games.matrix.responses import (
-    best_responses,
-    misjudgement_cost,
-)
+from tomeval.games.matrix.responses import best_responses, misjudgement_cost
 
 
 def test_best_responses_of_the_paper_games() -> None:

@@ -24,21 +24,10 @@ from tomeval.games.matrix.shown import (
     example_cell,
     experiment_bounds,
 )
-from tomeval.games.matrix.storing import (
-    SCHEMA,
-    has_reactions,
-    step_records,
-)
+from tomeval.games.matrix.storing import SCHEMA, has_reactions, step_records
 from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
 from tomeval.models.base import Model
-from tomeval.runs.capabilities import (
-    Compare,
-    Describe,
-    Play,
-    Read,
-    Show,
-    later,
-)
+from tomeval.runs.capabilities import Compare, Describe, Play, Read, Show, later
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REACTION_INVALID
 from tomeval.runs.domain import Domain

@@ -27,10 +27,7 @@ from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.storing import (
-    RECORDED,
-    read_played,
-)
+from tomeval.games.matrix.storing import RECORDED, read_played
 from tomeval.games.matrix.subject_specs import PartnerPlayer
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.runs.analyses import readers

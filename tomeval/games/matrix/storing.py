@@ -11,17 +11,7 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import LENIENT, NOT_ASKED, VALID
 from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.rules import (
-    ACT,
-    BELIEF,
-    DRAW,
-    NONE,
-    PARTNER,
-    PREDICT,
-    REACT,
-    SEAT,
-    SEATS,
-)
+from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT, REACT, SEAT, SEATS
 from tomeval.games.played import Decision, PlayedGame, Probed
 from tomeval.games.seats import Answer
 from tomeval.runs.record import Column, Record, Schema
