@@ -10,7 +10,7 @@ from itertools import zip_longest
 from rich.cells import cell_len
 
 from tomeval.core.numbers import MISSING
-from tomeval.core.text import longest_part, wrap
+from tomeval.core.printing import longest_part, wrap
 from tomeval.report.tables import Grid
 
 VALUE = re.compile(r"(-?\d+(\.\d+)?)(?:( ± |±| \[)(\S.*))?")

@@ -22,7 +22,7 @@ from tomeval.games.decrypto.measures import (
 from tomeval.games.decrypto.played import Planted, Played
 from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, comparable
 from tomeval.games.decrypto.tables import pooled
-from tomeval.statistics.shares import Share, clustered_share, wilson
+from tomeval.statistics.estimates import Share, clustered_share, wilson
 
 CODE, OTHER, THIRD = 241, 123, 312
 KEYS = ("river", "violin", "bread", "winter")

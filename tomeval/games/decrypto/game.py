@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.decrypto.seats import ALICE, EVE
-from tomeval.lexicon.forms import MAX_LENGTH, hint_letters, hint_words, is_form
+from tomeval.lexicon.words import MAX_LENGTH, hint_letters, hint_words, is_form
 
 Code = tuple[int, int, int]
 Hints = tuple[str, str, str]

@@ -31,8 +31,7 @@ from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
 from tomeval.statistics import AUTO, estimate
 from tomeval.statistics.bounded import FEWEST, UNBOUNDED, Bounds
-from tomeval.statistics.estimates import SEQUENCE, kind_of
-from tomeval.statistics.shares import clustered_sums
+from tomeval.statistics.estimates import SEQUENCE, clustered_sums, kind_of
 
 Row = dict[str, Any]
 Cells = Sequence[RunCell]
