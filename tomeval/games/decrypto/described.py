@@ -16,7 +16,7 @@ from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.games.decrypto.game import CODES, ENDINGS, Deal, Game, Hints, Rules, Turn
 from tomeval.games.decrypto.llm import DecryptoOptions, TableScene
-from tomeval.games.decrypto.players import kinds, table_from_spec
+from tomeval.games.decrypto.players import kinds, table_at_terminal
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.results import DecryptoRunCell
 from tomeval.games.decrypto.seats import (
@@ -169,7 +169,7 @@ def sit(
     seat : str
         The person's role.
     others : sequence of str
-        Who else plays, see `players.table_from_spec`: one for both seats, or one for each.
+        Who else plays, see `table_at_terminal`: one for both seats, or one for each.
     deal : int
         Which game of the seed, from 0: it decides keywords and codes.
     settings : mapping, optional
@@ -184,7 +184,7 @@ def sit(
         raise TomevalError(f"--other: give one or two other players, not {len(names)}")
     rest = [role for role in ROLES if role != seat]
     specs = dict(zip(rest, names * (2 // len(names)), strict=True))
-    tables = {NAMES[role]: table_from_spec(spec, strategy) for role, spec in specs.items()}
+    tables = {NAMES[role]: table_at_terminal(spec, strategy) for role, spec in specs.items()}
     tables[NAMES[seat]] = {"kind": "random"}
     data = {"domain": "decrypto", "players": tables, "pairings": [dict(NAMES)]}
     [cell] = make_experiment({**(settings or {}), **data}, base=Path(), where="play").cells
