@@ -22,7 +22,7 @@ from tomeval.games.matrix.scene import (
 )
 from tomeval.games.matrix.scene import option_order as option_order_of
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject, stated
-from tomeval.games.running import together
+from tomeval.games.played import together
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
