@@ -58,8 +58,7 @@ def plot(
         str | None,
         typer.Option(
             "--by",
-            help="What to overlay in one panel, or to compare: in matrix games strategy, subject, "
-            "model or labels. For regret, tom and differences.",
+            help="What differences compare, such as strategy, model or labels.",
         ),
     ] = None,
     curve: Annotated[

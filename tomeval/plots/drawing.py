@@ -37,8 +37,8 @@ class Options:
     reference : str, optional
         What regret is measured from, see `Read.references`. Default: as the run says.
     by : str, optional
-        The column of `Compare.by` whose values are laid over each other or compared, in figures
-        that can choose; see `registry.draw`.
+        The column whose values `differences` compares; default: see
+        `tomeval.comparing.sides.compared_by`.
     metrics : tuple of str
         Names of the measures that figures show which can choose. Default: the run's first ones.
     curve : {"window", "running", "cumulative"}

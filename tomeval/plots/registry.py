@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tomeval.comparing.sides import Incomparable
+from tomeval.comparing.sides import Incomparable, check_by
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import resolved
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.output import check_formats, safe_stems, save, write_captions
-from tomeval.plots.overlays import check_by
 from tomeval.runs.analyses import known_figures
 from tomeval.runs.results import Run
 from tomeval.runs.selection import first_part
@@ -26,12 +26,6 @@ FIGURES: dict[str, str] = {
 }
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
-CHOOSE_BY = ("differences",)
-"""Those of `FIGURES` that use `Options.by`; a domain's own are in `Show.heeds`."""
-
-CHOOSE_METRICS = ("forest", "differences")
-"""Those of `FIGURES` that use `Options.metrics`."""
-
 
 def figures_of(run: Run) -> dict[str, Any]:
     """Return what draws each figure of a run: every domain's, its domain's own, extensions'."""
@@ -40,8 +34,7 @@ def figures_of(run: Run) -> dict[str, Any]:
 
 def drawable(run: Run) -> list[str]:
     """Return the names of the figures that a run can have data for."""
-    own = run.domain.show
-    return [*FIGURES, *own.figures, *run.added_figures]
+    return list(figures_of(run))
 
 
 def chosen(
@@ -61,28 +54,27 @@ def chosen(
     if only and every:
         raise TomevalError("--only and --all cannot be combined")
     if options.by is not None:
-        check_by(run, options.by)
-    by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
-    can = run.domain.show.heeds
-    heeding = {by: (*CHOOSE_BY, *(n for n in can if "by" in can[n]))} if options.by else {}
-    heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
-    if options.of_curves:
-        heeding[options.of_curves] = tuple(name for name in can if options.curve in can[name])
-    for name in only:
-        figure = _figure(run, name)
-        for option, heed in heeding.items():
-            if figure not in heed:
-                raise TomevalError(
-                    f"{option} does not apply to the figure {figure!r}; it applies to "
-                    f"{', '.join(heed) or 'none of these runs'}"
-                )
+        check_by([run], options.by)
+    curves = run.domain.show.heeds
+    heeding = {
+        f"--by {options.by}": (options.by, ["differences"]),
+        f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
+        options.of_curves: (options.of_curves, [n for n in curves if options.curve in curves[n]]),
+    }
+    asked = {option: able for option, (given, able) in heeding.items() if given}
+    for name, (option, able) in itertools.product(only, asked.items()):
+        if _figure(run, name) not in able:
+            raise TomevalError(
+                f"{option} does not apply to the figure {_figure(run, name)!r}; it applies to "
+                f"{', '.join(able) or 'none of these runs'}"
+            )
     if only:
         return list(dict.fromkeys(only))
     first = [name for name in run.domain.show.first_figures if _figure(run, name) in drawable(run)]
     names = drawable(run) if every or options.by or options.of_curves else first
-    names = [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
+    names = [n for n in names if all(_figure(run, n) in able for able in asked.values())]
     if not names:
-        raise TomevalError(f"{run.folder}: no figure supports {' and '.join(heeding)}")
+        raise TomevalError(f"{run.folder}: no figure supports {' and '.join(asked)}")
     return names
 
 

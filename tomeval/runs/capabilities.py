@@ -220,8 +220,7 @@ class Show:
         The few that ``tomeval plot`` draws unless others are named, in order: names of figures, or
         of single files of theirs; those that the run's data does not support are left out.
     heeds : mapping of str to sequence of str
-        What those of them heed that heed anything: ``by``, if they can lay the values of a column
-        of `Compare.by` over each other, and the curves (`Options.curve`) that they can show.
+        The curves (`Options.curve`) that those of them can show which show curves.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
         `tomeval.runs.columns`, what tells of a seat and a question whether they count.

@@ -22,7 +22,6 @@ from tomeval.plots.drawing import (
 )
 from tomeval.plots.families import tasks
 from tomeval.plots.lines import Frame, Line, lines_figure
-from tomeval.plots.overlays import Overlay, overlays
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
@@ -42,30 +41,26 @@ def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 
 def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]:
-    """Draw one metric by step, for every task of a run or every overlay that has values of it."""
+    """Draw one metric by step, for every task of a run that has values of it."""
     if metric not in run.measures:
         return []
-    by, what = options.by, _what(metric, options)
-    if by is None:
-        shown = [
-            Overlay(str(task), task.stem, cells, [cell.title for cell in cells])
-            for task, cells in tasks(run.cells).items()
-        ]
-    else:
-        shown = overlays(run, by)
-    shown = [overlay for one in shown if (overlay := _with_curves(one, metric)).cells]
-    stem = name if by is None else f"{name}_by_{by}"
-    stem += "" if options.curve == "window" else f"_{options.curve}"
+    what = _what(metric, options)
+    shown = {
+        task: kept
+        for task, cells in tasks(run.cells).items()
+        if (kept := _with_curves(cells, metric))
+    }
+    stem = name if options.curve == "window" else f"{name}_{options.curve}"
     return [
         Drawing(
             name,
-            f"{stem}_{words}" if len(shown) > 1 else stem,
-            curve_figure(cells, metric, title, options, names),
-            f"{what} by step{'' if by is None else f', by {by}'}: {title}",
-            _caption(what, title, cells, options),
-            _describe(cells, names, metric, what, options),
+            f"{stem}_{task.stem}" if len(shown) > 1 else stem,
+            curve_figure(cells, metric, str(task), options),
+            f"{what} by step: {task}",
+            _caption(what, str(task), cells, options),
+            _describe(cells, metric, what, options),
         )
-        for title, words, cells, names in shown
+        for task, cells in shown.items()
     ]
 
 
@@ -77,11 +72,8 @@ def _what(metric: str, options: Options) -> str:
 
 def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) -> str:
     """Describe what is drawn: of how many episodes, with which intervals."""
-    by, width = options.by, options.window
-    several = "a line per subject" if by is None else f"a line per value of {by}"
-    which = "" if by is None else " (for the first one, if it was played for several)"
-    based = any(cell.is_baseline for cell in cells)
-    base = f" The dashed grey line is the tabular baseline{which}." if based else ""
+    width, based = options.window, any(cell.is_baseline for cell in cells)
+    base = " The dashed grey line is the tabular baseline." if based else ""
     over, kind, part = f", over {sample_words(cells)}", "mean", "all steps up to there"
     if options.curve == "window":
         part = "the step"
@@ -90,21 +82,16 @@ def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) 
     if options.curve == "cumulative":
         kind, over = "sum", f", averaged over {sample_words(cells)}"
     return (
-        f"{what} by step, {title}: {several}. Every point is the {kind} of {part}{over}; bands "
-        f"are {interval_words(options)}.{base}"
+        f"{what} by step, {title}: a line per subject. Every point is the {kind} of {part}{over}; "
+        f"bands are {interval_words(options)}.{base}"
     )
 
 
-def _with_curves(overlay: Overlay, metric: str) -> Overlay:
-    """Return an overlay without cells that have no value in every step; none if nobody has any."""
-    kept = [
-        (cell, name)
-        for cell, name in zip(overlay.cells, overlay.names, strict=True)
-        if matrix_cell(cell).has_curve(metric)
-    ]
-    if not any(np.isfinite(cell.totals(metric).values).any() for cell, _ in kept):
-        kept = []  # nobody was asked
-    return overlay._replace(cells=[cell for cell, _ in kept], names=[name for _, name in kept])
+def _with_curves(cells: Sequence[RunCell], metric: str) -> list[RunCell]:
+    """Return the cells that have a value in every step; none if nobody was asked."""
+    kept = [cell for cell in cells if matrix_cell(cell).has_curve(metric)]
+    asked = any(np.isfinite(cell.totals(metric).values).any() for cell in kept)
+    return kept if asked else []
 
 
 def curve_figure(
@@ -112,19 +99,18 @@ def curve_figure(
     metric: str,
     title: str,
     options: Options = DEFAULT,
-    names: Sequence[str] | None = None,
 ) -> Figure:
     """Draw one metric by step: a line per cell with a 95 % band.
 
     It is the mean over episodes of what `Options.curve` makes of each of them, so that the last
     point of a running mean is the cell's number in tables. With more than six lines each gets a
-    panel of its own. `names` are those of the lines; default: the cells' titles.
+    panel of its own.
     """
     lines, is_percent = [], metric == "tom_percent"
-    for name, cell in zip(names or [cell.title for cell in cells], cells, strict=True):
+    for cell in cells:
         x, drawn = _points(matrix_cell(cell), metric, options)
         if not np.isnan(drawn.mean).all():
-            lines.append(Line(name, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
+            lines.append(Line(cell.title, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
     unit = "" if options.curve != "cumulative" else " (payoff units)"
     part = {"window": f", mean of {options.window} steps", "running": ", running mean"}
     if options.window == 1:
@@ -193,10 +179,8 @@ def smooth(values: FloatArray, window: int = 5) -> FloatArray:
     return rolling.mean().to_numpy().T
 
 
-def _describe(
-    cells: Sequence[RunCell], names: Sequence[str], metric: str, what: str, options: Options
-) -> str:
+def _describe(cells: Sequence[RunCell], metric: str, what: str, options: Options) -> str:
     """Describe where every line ends."""
-    ends = (_points(matrix_cell(cell), metric, options)[1] for cell in cells)
-    said = [f"{name} {with_interval(drawn, -1)}" for name, drawn in zip(names, ends, strict=True)]
+    ends = [(cell.title, _points(matrix_cell(cell), metric, options)[1]) for cell in cells]
+    said = [f"{name} {with_interval(drawn, -1)}" for name, drawn in ends]
     return f"{what}, last step: {'; '.join(said)}."

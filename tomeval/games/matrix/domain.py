@@ -185,8 +185,8 @@ MATRIX = Domain(
         },
         first_figures=("plane", "forest"),
         heeds={  # a share has no sum
-            "regret": ("by", "window", "running", "cumulative"),
-            "tom": ("by", "window", "running"),
+            "regret": ("window", "running", "cumulative"),
+            "tom": ("window", "running"),
         },
         rates=_rates,
         facts=run_facts,
