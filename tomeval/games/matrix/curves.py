@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +20,8 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import tasks
-from tomeval.plots.lines import Frame, Line, lines_figure
+from tomeval.plots.families import pages, tasks
+from tomeval.plots.lines import TOGETHER, Line, lines_figure
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
@@ -45,23 +45,31 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
     if metric not in run.measures:
         return []
     what = _what(metric, options)
-    shown = {
-        task: kept
-        for task, cells in tasks(run.cells).items()
-        if (kept := _with_curves(cells, metric))
-    }
+    by_task = {task: _with_curves(cells, metric) for task, cells in tasks(run.cells).items()}
+    shown = [(task, page) for task, cells in by_task.items() for page in _pages(cells)]
     stem = name if options.curve == "window" else f"{name}_{options.curve}"
+    several = len({task for task, _ in shown}) > 1
     return [
         Drawing(
             name,
-            f"{stem}_{task.stem}" if len(shown) > 1 else stem,
+            (f"{stem}_{task.stem}" if several else stem) + suffix,
             curve_figure(cells, metric, str(task), options),
             f"{what} by step: {task}",
             _caption(what, str(task), cells, options),
             _describe(cells, metric, what, options),
         )
-        for task, cells in shown.items()
+        for task, (suffix, cells) in shown
     ]
+
+
+def _pages(cells: Sequence[RunCell]) -> Iterator[tuple[str, list[RunCell]]]:
+    """Yield the cells of each figure, baselines in all, with what tells its file from others."""
+    base = [cell for cell in cells if cell.is_baseline]
+    parts = list(pages([cell for cell in cells if not cell.is_baseline], TOGETHER)) or [[]]
+    for number, part in enumerate(parts, 1):
+        page = [cell for cell in cells if cell in base or cell in part]
+        if page:
+            yield (f"_{number}" if len(parts) > 1 else ""), page
 
 
 def _what(metric: str, options: Options) -> str:
@@ -103,8 +111,7 @@ def curve_figure(
     """Draw one metric by step: a line per cell with a 95 % band.
 
     It is the mean over episodes of what `Options.curve` makes of each of them, so that the last
-    point of a running mean is the cell's number in tables. With more than six lines each gets a
-    panel of its own.
+    point of a running mean is the cell's number in tables.
     """
     lines, is_percent = [], metric == "tom_percent"
     for cell in cells:
@@ -116,16 +123,8 @@ def curve_figure(
     if options.window == 1:
         part["window"] = ""
     axis = unit and f"{_what(metric, options)}{unit}"
-    frame = Frame(
-        title,
-        "step",
-        axis or f"{axis_name(MEASURES[metric])}{part[options.curve]}",
-        "tabular baseline",
-        limits=(-3, 103) if is_percent else None,
-        zero=not is_percent,
-        counts=True,
-    )
-    return lines_figure(lines, frame, options)
+    axis = axis or f"{axis_name(MEASURES[metric])}{part[options.curve]}"
+    return lines_figure(lines, title, axis, options, share=is_percent)
 
 
 def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
