@@ -157,7 +157,7 @@ def export(
         typer.Option(
             "--format",
             help="csv, jsonl, parquet; spreadsheet: csv in which no text is read as a formula; or "
-            "a format of the whole run, see tomeval list formats.",
+            "a format of the whole run, such as hub.",
         ),
     ] = "csv",
     out: Annotated[

@@ -24,7 +24,7 @@ from tomeval.runs.measures import FloatArray
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TOGETHER = 6
+TOGETHER = 8
 """Most lines in one figure, besides baselines."""
 
 
