@@ -48,7 +48,7 @@ def difference(match: Match, end: list[Any], rules: str | None = None) -> str:
     `rules` are TextArena's, unless others are given.
     """
     kind = match.kind
-    parameters = dict(match.wording.parameters(match.game, match.seats))
+    parameters = dict(match.wording.parameters(match.game, len(match.players)))
     if rules is not None:
         parameters["rules"] = rules
     try:

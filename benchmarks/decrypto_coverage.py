@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from counting import Row, count, percent
 
-from tomeval.statistics.shares import clustered_share, wilson
+from tomeval.statistics.estimates import clustered_share, wilson
 
 
 def shares(repetitions: int) -> Iterator[Row]:

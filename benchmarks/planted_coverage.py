@@ -15,7 +15,7 @@ import numpy as np
 from counting import Floats, Row, count, percent, setup_of
 from numpy.typing import NDArray
 
-from tomeval.extensions.planted.measures import Statements, contrast, use_slopes
+from tomeval.extensions.planted import Statements, contrast, use_slopes
 from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.play import play_episode
 from tomeval.games.matrix.played import Played

@@ -21,7 +21,7 @@ from tomeval.games.decrypto.embedding_players import MATCHINGS
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment
-from tomeval.statistics.shares import wilson
+from tomeval.statistics.estimates import wilson
 
 SEED = 1
 

@@ -20,7 +20,7 @@ from tomeval.games.played import PlayedGame
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure
 from tomeval.runs.experiment import make_experiment
-from tomeval.statistics.shares import wilson
+from tomeval.statistics.estimates import wilson
 
 KS = (4, 8, 16, 32, 64, 128, 256)
 SEED = 1

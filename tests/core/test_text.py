@@ -14,8 +14,9 @@ import pytest
 import tomeval
 from tomeval.core import printing
 from tomeval.core.errors import TomevalError
+from tomeval.core.printing import wrap
 from tomeval.core.resources import read_toml
-from tomeval.core.text import check_text, in_line, markdown, spreadsheet, visible, wrap
+from tomeval.core.text import check_text, in_line, markdown, spreadsheet, visible
 from tomeval.strategies.templates import Prompts
 
 # Signs of Arabic, Syriac, Kaithi and Egyptian writing that Unicode counts as format, and are seen.
@@ -45,7 +46,7 @@ def test_what_people_write_stays():
     ("char", "shown"),
     [
         ("\x1b", "\\x1b"),
-        ("\r", "\\x0d"),
+        ("\r", "\\r"),
         ("\u202e", "\\u202e"),
         ("\ud800", "\\ud800"),
         ("\U000e0041", "\\U000e0041"),

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import CODES, hint_fault
-from tomeval.lexicon.embedding_files import open_embedding, read_embedding_file
-from tomeval.lexicon.embeddings import SHIPPED, Embedding, on_score_grid, shipped_embedding, unit
+from tomeval.lexicon.embeddings import (
+    SHIPPED,
+    Embedding,
+    on_score_grid,
+    open_embedding,
+    read_embedding,
+    shipped_embedding,
+    unit,
+)
 from tomeval.lexicon.words import (
     DATA,
     WordLists,
@@ -106,8 +113,8 @@ def test_unit_vectors_of_any_length() -> None:
     [
         (["a", "b"], [[1, 2]], "2 words need as many rows"),
         (["a", "a"], [[1, 2], [2, 1]], "a word appears twice"),
-        (["a", "b"], [[1, 2], [np.nan, 1]], "vector of 'b' is not finite"),
-        (["a", "b"], [[1, 2], [0, 0]], "vector of 'b' is zero"),
+        (["a", "b"], [[1, 2], [np.nan, 1]], "vector of 'b' is zero or not finite"),
+        (["a", "b"], [[1, 2], [0, 0]], "vector of 'b' is zero or not finite"),
         ([], np.zeros((0, 2)), "0 words"),
     ],
 )
@@ -172,23 +179,20 @@ def test_missing_words_are_named(tmp_path) -> None:
     ("name", "data", "message"),
     [
         ("a.txt", b"river 1 2 3\nviolin 1 2\n", r"a.txt:2: a word and 3 numbers expected"),
-        ("a.txt", b"river 1 2 3\nviolin 1 x 3\n", r"a.txt:2: not a number after 'violin'"),
+        ("a.txt", b"river 1 2 3\nviolin 1 x 3\n", r"a.txt:2: no number after 'violin'"),
         ("a.txt", b"", r"a.txt: has none of"),
-        ("a.txt", b"river nan 1\n", r"'river' is not finite"),
+        ("a.txt", b"river nan 1\n", r"'river' is zero or not finite"),
         ("a.bin", b"", r"a.bin: not an embedding file by its suffix"),
-        ("a.txt", b"2 999999\n", r"a.txt: 999999 numbers per word"),
     ],
 )
 def test_faulty_files(tmp_path, name, data, message) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(TomevalError, match=message):
-        read_embedding_file(tmp_path / name, WORDS)
+        read_embedding(tmp_path / name, WORDS)
 
 
-def test_too_short_or_repeated_lists() -> None:
+def test_too_short_lists() -> None:
     with pytest.raises(TomevalError, match="needs 4 keywords, but the list has 3"):
         WordLists(("a", "b", "c"), ("d",))
     with pytest.raises(TomevalError, match="hint bank is empty"):
         WordLists(("a", "b", "c", "d"), ())
-    with pytest.raises(TomevalError, match="hints: 'D' is listed twice"):
-        WordLists(("a", "b", "c", "d"), ("d", "D"))

@@ -9,7 +9,7 @@ import scipy.stats
 import tomeval
 from tomeval.comparing import compare
 from tomeval.runs.cell import RunCell
-from tomeval.statistics.shares import share_of_sums
+from tomeval.statistics.estimates import share_of_sums
 
 EXPERIMENT = {
     "domain": "toy",

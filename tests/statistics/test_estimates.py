@@ -7,8 +7,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from tomeval.statistics.estimates import INTERVALS, estimate
-from tomeval.statistics.shares import clustered_sums, share_of_sums
+from tomeval.statistics.estimates import INTERVALS, clustered_sums, estimate, share_of_sums
 
 METHODS = list(INTERVALS)
 ONCE = [method for method in METHODS if method != "sequence"]  # which hold at one look

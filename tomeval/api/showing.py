@@ -15,7 +15,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tomeval.comparing.result import Comparison
-from tomeval.core.text import in_line, visible, wrap
+from tomeval.core.printing import wrap
+from tomeval.core.text import in_line, visible
 from tomeval.play.live import Live, Progress
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows

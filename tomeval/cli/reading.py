@@ -17,8 +17,7 @@ from tomeval.cli.options import (
     show_table,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show, tell
-from tomeval.core.text import wrap
+from tomeval.core.printing import show, tell, wrap
 
 
 def status(

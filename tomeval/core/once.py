@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, wraps
-from typing import Any, Self, TypeVar, overload
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 T = TypeVar("T")
@@ -97,19 +97,10 @@ class held(cached_property[T]):
     """
 
     def __init__(self, read: Callable[[Any], T]) -> None:
-        super().__init__(read)
+        @wraps(read)
+        def noted(cell: Any) -> T:
+            value = read(cell)
+            cell.holding.add(cell, read.__name__, cell.steps)
+            return value
 
-    @overload
-    def __get__(self, cell: None, owner: type[Any] | None = None) -> Self: ...
-
-    @overload
-    def __get__(self, cell: object, owner: type[Any] | None = None) -> T: ...
-
-    def __get__(self, cell: Any, owner: type[Any] | None = None) -> Any:
-        """Return the value; a cell that has it is not asked again."""
-        if cell is None:
-            return self
-        value = super().__get__(cell, owner)
-        assert self.attrname is not None, "set by __set_name__"
-        cell.holding.add(cell, self.attrname, cell.steps)
-        return value
+        super().__init__(noted)

@@ -7,12 +7,13 @@ can be read. Nothing else prints; a test holds it.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Callable, Mapping
 from shutil import get_terminal_size
 from typing import Protocol, TextIO, TypeVar
 
-from tomeval.core.text import visible, wrap
+from tomeval.core.text import visible
 
 T = TypeVar("T")
 
@@ -25,6 +26,58 @@ def show(text: object = "", *, to: TextIO | None = None, end: str = "\n") -> Non
 def tell(text: object = "") -> None:
     """Print a note, a warning or an error on standard error."""
     show(text, to=sys.stderr)
+
+
+_MARK = re.compile(r"(?<=[_=/:;,|])")
+"""After what a word that is too long is divided first."""
+
+
+def wrap(text: str, room: int, indent: str = "") -> list[str]:
+    """Return a text in lines at most `room` columns wide; all but the first begin with `indent`.
+
+    Lines end at blanks; a word that is too long is divided after its marks, else anywhere. A text
+    may begin with blanks.
+
+    Examples
+    --------
+    >>> wrap("CoT(labels=neutral), by itself", 18, "  ")
+    ['CoT(labels=', '  neutral), by', '  itself']
+    """
+    from rich.cells import cell_len, chop_cells
+
+    if cell_len(text) <= room:
+        return [text]
+    begin, blank = text[: len(text) - len(text.lstrip())], ""
+    left, lines = max(1, room - max(len(begin), len(indent))), [begin]
+    for word in text.split():
+        parts = [word] if cell_len(word) <= left else _MARK.split(word)
+        for part in (piece for one in parts for piece in chop_cells(one, left)):
+            if lines[-1].strip() and cell_len(lines[-1] + blank + part) > room:
+                lines.append(indent)
+            lines[-1] += blank * bool(lines[-1].strip()) + part
+            blank = ""
+        blank = " "
+    return lines
+
+
+def longest_part(text: str) -> int:
+    """Return the width of the longest part of a text that `wrap` leaves whole."""
+    from rich.cells import cell_len
+
+    parts = (part for word in text.split() for part in _MARK.split(word))
+    return max(map(cell_len, parts), default=0)
+
+
+def wrapped(text: str, indent: int = 0, most: int | None = None) -> str:
+    """Return a text in lines that fit the terminal, and one of 80 columns.
+
+    With `most`, that many lines of it at most, which then end in dots.
+    """
+    room, after = min(79, get_terminal_size().columns), " " * (indent + 2)
+    lines = wrap(" " * indent + text, room, after)
+    if most is not None and len(lines) > most:
+        lines = [*lines[: most - 1], wrap(lines[most - 1], room - 4)[0] + " ..."]
+    return "\n".join(lines)
 
 
 def show_wrapped(text: str, to: TextIO | None = None) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from shutil import get_terminal_size
 from typing import Any
 
 from tomeval.core.errors import TomevalError
@@ -144,15 +143,7 @@ def check_text(value: Any, where: str) -> None:
 
 
 def _escape(found: re.Match[str]) -> str:
-    char, code = found[0], ord(found[0])
-    if char in _SHORT:
-        return _SHORT[char]
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-_SHORT = {"\t": "\\t", "\n": "\\n"}
+    return found[0].encode("unicode_escape", "surrogatepass").decode()
 
 
 APOSTROPHES, QUOTES, DASHES = "‘’‚‛‹›´′‵ʹʻʼʽꞌ＇", "“”„‟«»″‶〝〞〟＂", "–—―"
@@ -192,58 +183,6 @@ def both_ends(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-_MARK = re.compile(r"(?<=[_=/:;,|])")
-"""After what a word that is too long is divided first."""
-
-
-def wrap(text: str, room: int, indent: str = "") -> list[str]:
-    """Return a text in lines at most `room` columns wide; all but the first begin with `indent`.
-
-    Lines end at blanks; a word that is too long is divided after its marks, else anywhere. A text
-    may begin with blanks.
-
-    Examples
-    --------
-    >>> wrap("CoT(labels=neutral), by itself", 18, "  ")
-    ['CoT(labels=', '  neutral), by', '  itself']
-    """
-    from rich.cells import cell_len, chop_cells
-
-    if cell_len(text) <= room:
-        return [text]
-    begin, blank = text[: len(text) - len(text.lstrip())], ""
-    left, lines = max(1, room - max(len(begin), len(indent))), [begin]
-    for word in text.split():
-        parts = [word] if cell_len(word) <= left else _MARK.split(word)
-        for part in (piece for one in parts for piece in chop_cells(one, left)):
-            if lines[-1].strip() and cell_len(lines[-1] + blank + part) > room:
-                lines.append(indent)
-            lines[-1] += blank * bool(lines[-1].strip()) + part
-            blank = ""
-        blank = " "
-    return lines
-
-
-def longest_part(text: str) -> int:
-    """Return the width of the longest part of a text that `wrap` leaves whole."""
-    from rich.cells import cell_len
-
-    parts = (part for word in text.split() for part in _MARK.split(word))
-    return max(map(cell_len, parts), default=0)
-
-
-def wrapped(text: str, indent: int = 0, most: int | None = None) -> str:
-    """Return a text in lines that fit the terminal, and one of 80 columns.
-
-    With `most`, that many lines of it at most, which then end in dots.
-    """
-    room, after = min(79, get_terminal_size().columns), " " * (indent + 2)
-    lines = wrap(" " * indent + text, room, after)
-    if most is not None and len(lines) > most:
-        lines = [*lines[: most - 1], wrap(lines[most - 1], room - 4)[0] + " ..."]
-    return "\n".join(lines)
-
-
 def common_prefix(a: Sequence[Any], b: Sequence[Any]) -> int:
     """Return how many leading items two sequences of one type share, by bisection over slices.
 
@@ -264,3 +203,69 @@ def common_prefix(a: Sequence[Any], b: Sequence[Any]) -> int:
         else:
             high = middle - 1
     return low
+
+
+# Tags around a word for thinking, with up to two words before it: <|begin_of_thought|>.
+_NAME = (
+    r"(?:[a-z]{2,7}[\s_:]?){0,2}(?:think(?:ing)?|thoughts?|reasoning|reflection|scratch[\s_]?pad"
+    r"|analysis|monologue|cot|思考)"
+)
+_LEFT = r"(?:<<?|&lt;|[＜◁])\s?\|?"
+_RIGHT = r"(?:\s\w+=[^<>\n]{0,99})?\s?\|?(?:(?<!/)>>?|&gt;|[＞▷])"
+# Mistral, gpt-oss, Gemma and MedGemma have marks of their own. Other words in square brackets, and
+# the line "Thinking...", are headings: they open nothing that must be closed.
+_OPEN = re.compile(
+    rf"{_LEFT}{_NAME}{_RIGHT}|(?-i:\[THINK\])|<\|channel\|?>|<unused94>|^\s*```{_NAME}\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CLOSE = re.compile(
+    rf"{_LEFT}(?:/|end[\s_]){_NAME}{_RIGHT}|(?-i:\[/THINK\])|<channel\|>|<unused95>"
+    r"|^(?:\.\.\.|…)\s?done thinking\.?\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Between fences, or between brackets of which the second has a stroke.
+_FENCED = re.compile(
+    rf"^\s*```{_NAME}\n[\s\S]*?^\s*```\s*$|\[{_NAME}\](?:(?!\[/?{_NAME}\])[\s\S])*\[/{_NAME}\]",
+    re.IGNORECASE | re.MULTILINE,
+)
+# gpt-oss writes into channels; servers that drop its control tokens leave the channels' names.
+_THROUGH_FINAL = re.compile(
+    r"^.*<\|channel\|>final\s*(?:<\|constrain\|>\w+)?\s*<\|message\|>|^\s*analysis.*assistantfinal",
+    re.DOTALL,
+)
+
+
+def marks_thinking(text: str) -> bool:
+    """Return whether a text holds a mark of thinking, one that opens or one that closes it.
+
+    Examples
+    --------
+    >>> marks_thinking("Hm.</think>J"), marks_thinking("I think J.")
+    (True, False)
+    """
+    return bool(_OPEN.search(text) or _CLOSE.search(text))
+
+
+def without_thinking(text: str) -> str | None:
+    r"""Return a reply without its thinking, or None if the thinking was never closed.
+
+    Everything up to the last closing mark is thinking, even if the prompt opened it; so are all
+    channels of gpt-oss but ``final``, and code fences named so. "[Analysis]" is no thinking.
+
+    Examples
+    --------
+    >>> without_thinking("<think>J or F?</think>Final answer: J")
+    'Final answer: J'
+    >>> without_thinking("<think>J.\nFinal answer: J") is None
+    True
+    >>> without_thinking("[Analysis]\nFinal answer: J")
+    '[Analysis]\nFinal answer: J'
+    >>> without_thinking(
+    ...     "<|channel|>analysis<|message|>J?<|end|><|channel|>final<|message|>Final answer: J"
+    ... )
+    'Final answer: J'
+    """
+    rest = _FENCED.sub("", text)
+    closed = max((mark.end() for mark in _CLOSE.finditer(rest)), default=0)
+    rest = _THROUGH_FINAL.sub("", rest[closed:].removeprefix("<|START_RESPONSE|>"), count=1)
+    return None if _OPEN.search(rest) else rest

@@ -1,6 +1,6 @@
 """What ships beyond the core: its parts by kind, as text, which is loaded when it is used.
 
-Each extension stands in the folder of its name; without the folder, the rest works.
+Each extension is the module or package of its name; without it, the rest works.
 """
 
 from typing import Any
@@ -19,29 +19,29 @@ _HERE = "tomeval.extensions"
 _DATA = "tomeval.games.matrix.storing"
 
 _ADAPTATION = Analysis(
-    measures=f"{_HERE}.adaptation.measures:MEASURES",
-    tables=f"{_HERE}.adaptation.measures:TABLES",
+    measures=f"{_HERE}.adaptation:MEASURES",
+    tables=f"{_HERE}.adaptation:TABLES",
     present=f"{_DATA}:has_changes",
 )
 _INTERNAL = Analysis(
-    measures=f"{_HERE}.internal.tables:MEASURES",
+    measures=f"{_HERE}.internal:MEASURES",
     present=f"{_DATA}:has_states",
-    read=f"{_HERE}.internal.tables:kept",
+    read=f"{_HERE}.internal:kept",
 )
 _STATES = Analysis(
-    tables=f"{_HERE}.internal.tables:TABLES", present="tomeval.runs.tallies:has_local_models"
+    tables=f"{_HERE}.internal:TABLES", present="tomeval.runs.tallies:has_local_models"
 )
 _PLANTED = Analysis(
-    measures=f"{_HERE}.planted.measures:MEASURES",
-    tables=f"{_HERE}.planted.tables:TABLES",
+    measures=f"{_HERE}.planted:MEASURES",
+    tables=f"{_HERE}.planted:TABLES",
     present=f"{_DATA}:cells_with_beliefs",
-    read=f"{_HERE}.planted.measures:read_statements",
+    read=f"{_HERE}.planted:read_statements",
 )
 _PROBABILISTIC = Analysis(
-    measures=f"{_HERE}.probabilistic.measures:MEASURES",
-    tables=f"{_HERE}.probabilistic.tables:TABLES",
+    measures=f"{_HERE}.probabilistic:MEASURES",
+    tables=f"{_HERE}.probabilistic:TABLES",
     present=f"{_DATA}:has_probabilities",
-    read=f"{_HERE}.probabilistic.measures:read_stated",
+    read=f"{_HERE}.probabilistic:read_stated",
 )
 _HUB = Exporter(f"{_HERE}.hub:export_hub", "a dataset for the Hugging Face Hub", ("repo", "upload"))
 _KNOWN = ("models", "reactive", "columns", "pairs", "people")
@@ -56,15 +56,23 @@ EXTENSIONS = {
         "players of the Axelrod library as partners of matrix games",
         partners={"axelrod": f"{_HERE}.axelrod:LIBRARY"},
     ),
+    "claims": Extension(
+        "what the sources claim in words, checked on runs of your own",
+        comparisons={"claims": f"{_HERE}.claims:CLAIMS"},
+    ),
     "cluster": Extension(
         "runs on many machines: replicas that Ray starts (run --engine ray)",
-        engines={"ray": f"{_HERE}.cluster.engine:make_engine"},
+        engines={"ray": f"{_HERE}.cluster:make_engine"},
+    ),
+    "deception": Extension(
+        "claims against better knowledge, promises broken, and who believes them",
+        analyses={"arena deception": Analysis(tables=f"{_HERE}.deception:TABLES")},
     ),
     "environments": Extension("games as environments to train in"),
     "fresh": Extension(
         "drawn games, disguised twins, the memory effect",
         game_sets={
-            "fresh": f"{_HERE}.fresh.drawing:FRESH",
+            "fresh": f"{_HERE}.fresh:FRESH",
             "twins": f"{_HERE}.fresh.twins:TWINS",
         },
         comparisons={"memory": f"{_HERE}.fresh.memory:MEMORY"},
@@ -74,7 +82,7 @@ EXTENSIONS = {
     ),
     "inspect": Extension(
         "inspect_ai: its providers' models, tasks for it, their logs as runs",
-        models={"inspect": f"{_HERE}.inspect.model:BACKEND"},
+        models={"inspect": f"{_HERE}.inspect:BACKEND"},
         commands={"import inspect": f"{_HERE}.inspect.episodes:IMPORT"},
     ),
     "internal": Extension(
@@ -87,7 +95,7 @@ EXTENSIONS = {
     ),
     "levels": Extension(
         "players of levels of recursion in Decrypto",
-        players={"decrypto rsa": f"{_HERE}.levels.seats:RSA"},
+        players={"decrypto rsa": f"{_HERE}.levels:RSA"},
     ),
     "loggers": Extension(
         "the curves and the table of a run in Weights & Biases or MLflow, when it was played",
@@ -95,8 +103,8 @@ EXTENSIONS = {
     ),
     "people": Extension(
         "people as players, at a terminal",
-        commands={"play matrix": f"{_HERE}.people.session:PLAY"},
-        subjects={"person": f"{_HERE}.people.person:Person"},
+        commands={"play matrix": f"{_HERE}.people:PLAY"},
+        subjects={"person": f"{_HERE}.people:Person"},
     ),
     "planted": Extension(
         "planted beliefs: what players make of predictions whose accuracy is set",
@@ -108,7 +116,7 @@ EXTENSIONS = {
     ),
     "ratings": Extension(
         "ratings of players from the games between them, and what errors did to them",
-        analyses={"arena ratings": Analysis(tables=f"{_HERE}.ratings.tables:TABLES")},
+        analyses={"arena ratings": Analysis(tables=f"{_HERE}.ratings:TABLES")},
     ),
     "regression": Extension(
         "regression on single steps: who learns faster, what regret depends on",

@@ -10,17 +10,26 @@ scores are thus exact as well, which the search for the best turn relies on.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.lexicon.forms import fold, hint_words, stems
-from tomeval.lexicon.words import DATA
+from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.files import check_readable
+from tomeval.lexicon.words import (
+    DATA,
+    WordLists,
+    fold,
+    hint_words,
+    shipped_lists,
+    shipped_vocabulary,
+    stems,
+)
 
 SHIPPED = {
     "minilm": "all-MiniLM-L6-v2, a sentence encoder, on single words; 128 principal components",
@@ -81,14 +90,10 @@ class Embedding:
         if len(set(words)) != len(words):
             raise TomevalError(f"embedding {name!r}: a word appears twice")
         finite = np.isfinite(values).all(axis=1)
-        if not finite.all():
-            word = words[int(np.argmin(finite))]
-            raise TomevalError(f"embedding {name!r}: the vector of {word!r} is not finite")
-        scaled = unit(values)
-        zero = ~scaled.any(axis=1)
-        if zero.any():
-            word = words[int(np.argmax(zero))]
-            raise TomevalError(f"embedding {name!r}: the vector of {word!r} is zero")
+        scaled = unit(np.where(finite[:, None], values, 0))
+        if not (some := scaled.any(axis=1)).all():
+            word = words[int(np.argmin(some))]
+            raise TomevalError(f"embedding {name!r}: the vector of {word!r} is zero or not finite")
         return cls(name, tuple(words), scaled)
 
     @cached_property
@@ -104,21 +109,13 @@ class Embedding:
 
     def rows(self, words: Sequence[str]) -> NDArray[np.intp]:
         """Return the rows of words, exactly as written; a `TomevalError` names missing ones."""
-        missing = [word for word in words if word not in self._row]
-        if missing:
-            raise self._lacks(missing, len(words))
+        if missing := [word for word in words if word not in self._row]:
+            more = f" and {len(missing) - 8:,} more" if len(missing) > 8 else ""
+            raise TomevalError(
+                f"embedding {self.name!r} has no vector for {len(missing):,} of {len(words):,} "
+                f"words: {', '.join(map(repr, missing[:8]))}{more}"
+            )
         return np.array([self._row[word] for word in words], np.intp)
-
-    def _lacks(self, missing: list[str], total: int) -> TomevalError:
-        shown = []
-        for word in missing[:8]:
-            near = difflib.get_close_matches(word, self._row, n=1, cutoff=0.75)
-            shown.append(f"{word!r}" + (f" (nearest: {near[0]!r})" if near else ""))
-        more = f" and {len(missing) - 8:,} more" if len(missing) > 8 else ""
-        return TomevalError(
-            f"embedding {self.name!r} has no vector for {len(missing):,} of {total:,} words: "
-            f"{', '.join(shown)}{more}"
-        )
 
     def hint_vector(self, hint: str) -> NDArray[np.float64] | None:
         """Return the vector of any hint, or None if it knows none of its words.
@@ -164,3 +161,80 @@ def shipped_embedding(name: str) -> Embedding:
     with np.load(DATA / f"{name}.npz", allow_pickle=False) as file:
         words = bytes(file["words"]).decode().split("\n")
         return Embedding.of(name, words, file["vectors"])
+
+
+def open_embedding(
+    name: str, lists: WordLists | None = None, *, base: Path | None = None
+) -> Embedding:
+    """Return an embedding that has a vector for every word of the lists.
+
+    Parameters
+    ----------
+    name : str
+        One of `SHIPPED`, or the path of a file in GloVe's text format (``.txt``).
+    lists : WordLists, optional
+        The words that must have a vector. Default: the shipped lists.
+    base : Path, optional
+        Folder that relative paths start from.
+
+    Returns
+    -------
+    Embedding
+        Of files, which can be huge, only the words of the lists and of `shipped_vocabulary` that
+        they have.
+
+    Raises
+    ------
+    TomevalError
+        Unknown name, unreadable file, or words without a vector, with near matches.
+    """
+    lists = lists or shipped_lists()
+    needed = list(dict.fromkeys((*lists.keywords, *lists.hints)))
+    path = Path(base or ".", name).expanduser()
+    if name in SHIPPED:
+        embedding = shipped_embedding(name)
+    elif path.exists():
+        embedding = read_embedding(path, [*needed, *shipped_vocabulary()], name)
+    else:
+        raise TomevalError(
+            f"embedding {name!r}: no such file, and not a shipped embedding "
+            f"({', '.join(SHIPPED)}){did_you_mean(name, SHIPPED)}"
+        )
+    try:
+        embedding.rows(needed)
+    except TomevalError as error:
+        raise TomevalError(f"{error}; leave them out of the lists, or add vectors") from None
+    return embedding
+
+
+def read_embedding(path: Path, wanted: Sequence[str], name: str = "") -> Embedding:
+    """Read a file in GloVe's text format, a word and its numbers a line; of `wanted`, what it has.
+
+    A first line of two whole numbers is a header. Tokens with blanks inside, as GloVe 840B has
+    them, are passed over; of a repeated token, the first counts. A line with too few fields or, for
+    a wanted word, a malformed number is a `TomevalError`.
+    """
+    if path.is_dir() or path.suffix != ".txt":
+        raise TomevalError(f"{path}: not an embedding file by its suffix; known: .txt, as GloVe's")
+    needed, vectors, size = frozenset(wanted), dict[str, Any](), 0
+    try:
+        check_readable(path)
+        with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+            for number, line in enumerate(file, start=1):
+                word, *numbers = line.rstrip("\r\n ").split(" ")
+                if number == 1 and word.isdigit() and len(numbers) == 1 and numbers[0].isdigit():
+                    continue
+                size = size or len(numbers)
+                if len(numbers) < max(2, size):
+                    raise TomevalError(f"{path}:{number}: a word and {size} numbers expected")
+                if word in needed and word not in vectors and len(numbers) == size:
+                    try:
+                        vectors[word] = np.array([float(one) for one in numbers])
+                    except ValueError:
+                        raise TomevalError(f"{path}:{number}: no number after {word!r}") from None
+    except OSError as error:
+        raise TomevalError(f"{path}: cannot be read ({error})") from None
+    if not vectors:
+        raise TomevalError(f"{path}: has none of the {len(needed):,} words needed")
+    words = [word for word in dict.fromkeys(wanted) if word in vectors]
+    return Embedding.of(name or str(path), words, np.stack([vectors[word] for word in words]))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extras import LOCAL, need
+from tomeval.core.errors import LOCAL, TomevalError, need, unknown
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
 from tomeval.models.base import Prompt

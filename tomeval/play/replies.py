@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, EMPTY, REFUSAL, VALID
-from tomeval.core.text import both_ends, excerpt, in_line, wrapped
-from tomeval.core.thinking import without_thinking
+from tomeval.core.printing import wrapped
+from tomeval.core.text import both_ends, excerpt, in_line, without_thinking
 from tomeval.play.schedule import Job
 from tomeval.runs.store import Store
 from tomeval.strategies.asking import ALLOWANCES
@@ -86,8 +86,8 @@ class Unread(NamedTuple):
             "unparsable": "there is no answer in the form asked for: "
             + held.format(", raise max_attempts"),
             "illegal": "the answer is not one of the options: " + held.format(""),
-            "unlisted": "a label is not among the most likely tokens: raise top_logprobs, name a "
-            "tokenizer so that labels are asked for by id, or have answers written (QA)",
+            "unlisted": "a label is not among the most likely tokens: raise top_logprobs, or "
+            "have answers written (QA)",
             EMPTY: "the reply is empty: look at the question (tomeval transcript), the model's "
             "chat template and stop texts",
             REFUSAL: "the model or its provider declined: reword the question (prompts), or take "

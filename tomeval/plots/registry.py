@@ -42,8 +42,8 @@ def chosen(
 ) -> list[str]:
     """Return the names of the figures to draw, see `draw_one`.
 
-    Those of `only`; else, with `every` or options that some figures heed alone (`by`, those of
-    curves), all that heed the options; else those of `Show.first_figures` that do.
+    Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
+    `Show.first_figures` that do.
 
     Raises
     ------
@@ -55,11 +55,9 @@ def chosen(
         raise TomevalError("--only and --all cannot be combined")
     if options.by is not None:
         check_by([run], options.by)
-    curves = run.domain.show.heeds
     heeding = {
         f"--by {options.by}": (options.by, ["differences"]),
         f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
-        options.of_curves: (options.of_curves, [n for n in curves if options.curve in curves[n]]),
     }
     asked = {option: able for option, (given, able) in heeding.items() if given}
     for name, (option, able) in itertools.product(only, asked.items()):
@@ -71,7 +69,7 @@ def chosen(
     if only:
         return list(dict.fromkeys(only))
     first = [name for name in run.domain.show.first_figures if _figure(run, name) in drawable(run)]
-    names = drawable(run) if every or options.by or options.of_curves else first
+    names = drawable(run) if every or options.by else first
     names = [n for n in names if all(_figure(run, n) in able for able in asked.values())]
     if not names:
         raise TomevalError(f"{run.folder}: no figure supports {' and '.join(asked)}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from tomeval.core.text import visible, wrap
+from tomeval.core.printing import wrap
+from tomeval.core.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

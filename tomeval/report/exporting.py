@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, need, unknown
 from tomeval.core.files import check_ending, replacing
 from tomeval.core.parts import named, part, resolved
 from tomeval.core.printing import Sink, data_stream

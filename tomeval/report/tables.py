@@ -16,7 +16,8 @@ from rich.cells import cell_len
 
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import MISSING
-from tomeval.core.text import in_line, longest_part, markdown, spreadsheet, visible, wrap
+from tomeval.core.printing import longest_part, wrap
+from tomeval.core.text import in_line, markdown, spreadsheet, visible
 from tomeval.runs.measures import Measure
 
 

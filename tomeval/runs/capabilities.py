@@ -219,8 +219,6 @@ class Show:
     first_figures : tuple of str
         The few that ``tomeval plot`` draws unless others are named, in order: names of figures, or
         of single files of theirs; those that the run's data does not support are left out.
-    heeds : mapping of str to sequence of str
-        The curves (`Options.curve`) that those of them can show which show curves.
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
         `tomeval.runs.columns`, what tells of a seat and a question whether they count.
@@ -248,7 +246,6 @@ class Show:
     first_table: str = ""
     figures: Mapping[str, str] = field(default_factory=dict)
     first_figures: tuple[str, ...] = ("forest",)
-    heeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rates: Callable[[Run], Mapping[str, Callable[[str, str], bool]]] = _empty
     own_seat: str = ""
     facts: Callable[[Run], list[Facts]] = _nothing

@@ -26,8 +26,7 @@ from tomeval.runs.measures import (
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, Estimate, estimate
 from tomeval.statistics.bounded import FEWEST, UNBOUNDED, ends_if_alike
-from tomeval.statistics.estimates import SEQUENCE, kind_of
-from tomeval.statistics.shares import clustered_sums
+from tomeval.statistics.estimates import SEQUENCE, clustered_sums, kind_of
 from tomeval.strategies.compose import recorded_strategy
 from tomeval.strategies.parts import KINDS
 

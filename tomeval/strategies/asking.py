@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import ENFORCED, LENIENT, REFUSAL, VALID, Invalid, Said
-from tomeval.core.text import common_prefix
-from tomeval.core.thinking import without_thinking
+from tomeval.core.text import common_prefix, without_thinking
 from tomeval.models.base import (
     BackendError,
     Capabilities,
@@ -43,7 +42,7 @@ ALLOWANCES: Mapping[str, int] = {
 """Longest replies in tokens by kind of call, if the experiment sets none.
 
 Many models explain themselves before they answer a question that asks for one line. Thinking has an
-allowance of its own, see `tomeval.models.served.options.OpenAIOptions`.
+allowance of its own, see `tomeval.models.served.OpenAIOptions`.
 """
 
 

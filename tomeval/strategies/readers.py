@@ -17,8 +17,7 @@ import unicodedata
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tomeval.core.outcomes import EMPTY, REFUSAL, VALID
-from tomeval.core.text import ascii_signs
-from tomeval.core.thinking import without_thinking
+from tomeval.core.text import ascii_signs, without_thinking
 
 MARKER = "Final answer:"
 

@@ -11,7 +11,7 @@ from support import episodes_of, play_against
 
 import tomeval
 from tomeval.core.outcomes import Decision
-from tomeval.extensions.adaptation.measures import MEASURES, around, lags, last_split
+from tomeval.extensions.adaptation import MEASURES, around, lags, last_split
 from tomeval.extensions.adaptation.partners import switching
 from tomeval.games.matrix.games import Labels, MatrixGame, get_game
 from tomeval.games.matrix.partner_specs import get_partner

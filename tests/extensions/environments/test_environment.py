@@ -195,7 +195,7 @@ def test_context_advice_and_answer_are_those_of_the_strategy() -> None:
     ("keys", "said"),
     [
         ({"game": "IPDD"}, "unknown game 'IPDD' .did you mean 'IPD'"),
-        ({"partner": {"subject": "rmax"}}, "has no table, so the optimal reward is unknown"),
+        ({"partner": {"kind": "rmax"}}, "has no table, so the optimal reward is unknown"),
         ({"reward": "regrets"}, "unknown reward 'regrets' .did you mean 'regret'"),
         ({"reward": {"regret": float("nan")}}, "must be finite, not nan"),
         ({"horizon": 0}, "horizon: must be from 1"),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.fresh.drawing import (
+from tomeval.extensions.fresh import (
     Drawn,
     affine_form,
     canonical,
@@ -103,7 +103,7 @@ def test_it_matters_how_they_are_played_and_against_whom(games) -> None:
 
 
 def test_too_many_games_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr("tomeval.extensions.fresh.drawing.TRIES", 0)
+    monkeypatch.setattr("tomeval.extensions.fresh.TRIES", 0)
     with pytest.raises(TomevalError, match="game 1: no new 2x2 game of interest 'zero_sum' in 0"):
         draw_games(Drawn(seed=1))
 

@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.inspect.model import InspectModel, open_inspect
-from tomeval.extensions.inspect.wire import InspectOptions
+from tomeval.extensions.inspect import InspectModel, InspectOptions, open_inspect
 from tomeval.models import is_served, open_model
 from tomeval.models.base import (
     BackendError,
@@ -19,7 +18,7 @@ from tomeval.models.base import (
     Sampling,
     Usage,
 )
-from tomeval.models.served.options import Budget, BudgetExceeded
+from tomeval.models.served import Budget, BudgetExceeded
 
 NAME = "inspect:mockllm/model"
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))

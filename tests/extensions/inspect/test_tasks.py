@@ -51,8 +51,7 @@ from inspect_ai.model import (  # noqa: E402
     get_model,
 )
 
-from tomeval.extensions.inspect import tasks  # noqa: E402
-from tomeval.extensions.inspect.model import InspectModel  # noqa: E402
+from tomeval.extensions.inspect import InspectModel, tasks  # noqa: E402
 
 # Of the package itself, on each call; older versions leave files open.
 pytestmark = [

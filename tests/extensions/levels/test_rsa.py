@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from tomeval.core.errors import TomevalError
+from tomeval.extensions.levels import spec_of
 from tomeval.extensions.levels.ladder import (
     COST,
     IMAGINED,
@@ -20,7 +21,6 @@ from tomeval.extensions.levels.ladder import (
     softmax,
     worths_of,
 )
-from tomeval.extensions.levels.seats import spec_of
 from tomeval.games.decrypto.game import (
     CODES,
     Rules,

@@ -14,7 +14,7 @@ from support import ROOT
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.extensions.people.session import play_session, session
+from tomeval.extensions.people import play_session, session
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run, iterate_export
 

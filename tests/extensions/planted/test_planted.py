@@ -15,8 +15,9 @@ from support import ALL_GAMES, ODD_GAMES, edit, episodes_of, make_game, scripts,
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.planted.measures import (
+from tomeval.extensions.planted import (
     Statements,
+    accuracy_rows,
     compliance,
     contrast,
     rational_regret,
@@ -25,7 +26,6 @@ from tomeval.extensions.planted.measures import (
     trust_threshold,
     use_slopes,
 )
-from tomeval.extensions.planted.tables import accuracy_rows
 from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.play import Setup, play_episode
 from tomeval.games.matrix.responses import best_responses, rational_responses

@@ -15,12 +15,11 @@ from support import scripts
 import tomeval
 from tomeval.core.outcomes import Decision
 from tomeval.core.parts import register
-from tomeval.extensions.probabilistic.measures import brier_scores, log_losses
-from tomeval.extensions.probabilistic.tables import BINS, curve
+from tomeval.extensions.probabilistic import BINS, brier_scores, curve, log_losses
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.subjects import Subject
 from tomeval.report.transcripts import transcript_lines
-from tomeval.statistics.shares import clustered_share
+from tomeval.statistics.estimates import clustered_share
 
 IPD = GAMES["IPD"]
 TRUE = (Fraction(6, 10), Fraction(3, 10), Fraction(1, 10))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tomeval import run
 from tomeval.core.errors import TomevalError
+from tomeval.extensions.ratings import error_notes, error_rows, pairs_of, rating_rows
 from tomeval.extensions.ratings.bradley_terry import ELO
-from tomeval.extensions.ratings.tables import error_notes, error_rows, pairs_of, rating_rows
 from tomeval.games.arena.records import ErrorRecord, GameRecord
 from tomeval.games.arena.tables import subject_errors
-from tomeval.statistics.shares import wilson
+from tomeval.statistics.estimates import wilson
 
 
 def game(number, wins, errors=(), rounds=5, status="complete", players=("A", "B", "C"), **more):

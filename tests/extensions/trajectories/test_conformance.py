@@ -8,7 +8,7 @@ from asking import query
 from textarena_games import IDS, available, lines
 
 from tomeval.core.outcomes import COMPLETE
-from tomeval.extensions.trajectories.recording import recorded_games
+from tomeval.extensions.trajectories import recorded_games
 from tomeval.runs.domain import get_domain
 from tomeval.runs.recorded import import_games
 from tomeval.runs.results import Run

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.trajectories.file import Fields
-from tomeval.extensions.trajectories.recording import recorded_games
+from tomeval.extensions.trajectories import recorded_games
+from tomeval.extensions.trajectories.file import Line
 from tomeval.games.arena.results import SCHEMA
 from tomeval.runs.results import Run
 
@@ -281,7 +281,7 @@ FIXTURE = [HealthCheck.function_scoped_fixture]  # every example writes the file
 def test_whatever_stands_in_a_field_is_read_or_one_line(tmp_path, data):
     lines = data.draw(st.sampled_from([ipd_lines(), blotto_lines(), mafia_lines()]))
     place = data.draw(st.integers(0, len(lines) - 1))
-    name = data.draw(st.sampled_from([*Fields.model_fields, "other"]))
+    name = data.draw(st.sampled_from([*Line.model_fields, "other"]))
     path = write(
         tmp_path / "t.jsonl",
         changed(lines, place, **{name: data.draw(st.none() | ANYTHING | st.sampled_from(TEXTS))}),

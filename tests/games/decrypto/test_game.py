@@ -21,7 +21,7 @@ from tomeval.games.decrypto.game import (
     read_code,
 )
 from tomeval.games.decrypto.seats import BOB, EVE
-from tomeval.lexicon.forms import is_form
+from tomeval.lexicon.words import is_form
 
 WORDS = ["river", "violin", "bread", "winter", "dance", "glove", "king", "forest", "stone"]
 KEYS = ("river", "violin", "bread", "winter")

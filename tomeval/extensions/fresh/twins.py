@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import read_toml
-from tomeval.extensions.fresh.drawing import MOST_SEED, Chance, Task
+from tomeval.extensions.fresh import MOST_SEED, Chance, Task
 from tomeval.games.matrix.games import NEUTRAL, Disguise, Labels, MatrixGame, get_game
 from tomeval.games.matrix.partner_specs import GameSets, Partners
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet

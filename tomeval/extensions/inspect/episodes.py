@@ -16,8 +16,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from tomeval import __version__
-from tomeval.core.errors import TomevalError
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, need
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.parts import CommandPart
 from tomeval.core.printing import show, tell

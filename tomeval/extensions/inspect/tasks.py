@@ -21,9 +21,9 @@ from tomeval import __version__
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import FAILED
 from tomeval.core.resources import experiment_path, read_toml
+from tomeval.extensions.inspect import EvalModel
 from tomeval.extensions.inspect import episodes as episodes_
 from tomeval.extensions.inspect.episodes import KEPT
-from tomeval.extensions.inspect.model import EvalModel
 from tomeval.models.base import BackendError
 from tomeval.runs.domain import cell_names, get_domain
 from tomeval.runs.experiment import Experiment

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tomeval.core.errors import TomevalError
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, need
 from tomeval.core.files import write_bytes, write_text
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.streams import Stream
@@ -28,7 +27,7 @@ from tomeval.extensions.internal.states import ACT, Watched, moves_of, rendered
 from tomeval.games.matrix.played import FloatArray, IntArray
 from tomeval.games.matrix.responses import stepwise_regret
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.games.matrix.steps import SEAT
+from tomeval.games.matrix.rules import SEAT
 from tomeval.models import open_model
 from tomeval.runs.store import Store
 

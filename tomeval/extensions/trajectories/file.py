@@ -25,8 +25,8 @@ def _printable(name: str) -> str:
 Name = Annotated[str, AfterValidator(_printable)]
 
 
-class Fields(BaseModel):
-    """The fields of a line; docs/arena/trajectories.md says what they mean."""
+class Line(BaseModel):
+    """One action of one seat; docs/arena/trajectories.md says what the fields mean."""
 
     model_config = ConfigDict(strict=True)
     game: str
@@ -38,56 +38,43 @@ class Fields(BaseModel):
     rewards: list[FiniteFloat] | None = None
     players: list[Name] | None = None
     deal: Any = None
-
-
-@dataclass(frozen=True)
-class Line:
-    """One action of one seat: where it stands in which file, and its fields."""
-
-    file: Path
-    number: int
-    data: Fields
+    _place: tuple[Path, int]  # file and line
 
     def wrong(self, name: str, what: str) -> TomevalError:
         """Return the error for a field."""
-        return TomevalError(f"{self.file}, line {self.number}, {name}: {what}")
+        return TomevalError(f"{self.where}, {name}: {what}")
+
+    @property
+    def where(self) -> str:
+        """File and line, for messages."""
+        return "{}, line {}".format(*self._place)
+
+    @property
+    def number(self) -> int:
+        """The line, from 1."""
+        return self._place[1]
 
 
 @dataclass(frozen=True)
 class Match:
-    """One game of the file.
+    """One game of the file: its lines, what it is played by, and who sits where."""
 
-    Attributes
-    ----------
-    name : str
-    game : str
-        TextArena's id without additions.
-    kind : Kind
-        Our game.
-    wording : Wording
-        How its players write.
-    raw : bool
-        Whether TextArena's wrappers were left out.
-    seats : int
-    players : tuple of str
-        By seat.
-    rewards : list of (Line, int, float)
-        What the file says of final rewards: where, of which seat, how much.
-    deal
-        As the file gives it, or None.
-    lines : list of Line
-    """
-
-    name: str
-    game: str
-    kind: Kind
-    wording: Wording
-    raw: bool
-    seats: int
-    players: tuple[str, ...]
-    rewards: list[tuple[Line, int, float]]
-    deal: Any
+    game: str  # TextArena's id without additions
+    kind: Kind  # our game
+    wording: Wording  # how its players write
+    raw: bool  # whether TextArena's wrappers were left out
+    players: tuple[str, ...]  # by seat
     lines: list[Line]
+
+    @property
+    def name(self) -> str:
+        """What the file calls it."""
+        return str(self.lines[0].episode)
+
+    @property
+    def deal(self) -> Any:
+        """As the file gives it, or None."""
+        return next((line.deal for line in self.lines if line.deal is not None), None)
 
 
 def read_trajectories(path: Path) -> list[Match]:
@@ -103,7 +90,7 @@ def read_trajectories(path: Path) -> list[Match]:
     for number, text in enumerate(read_text(path).split("\n"), 1):
         if text.strip():
             line = _line(path, number, text)
-            games.setdefault((line.data.game, str(line.data.episode)), []).append(line)
+            games.setdefault((line.game, str(line.episode)), []).append(line)
     if not games:
         raise TomevalError(f"{path}: the file is empty")
     return [_match(lines) for lines in games.values()]
@@ -119,38 +106,34 @@ def _line(path: Path, number: int, text: str) -> Line:
         raise TomevalError(f"{where}: not valid JSON ({why})") from None
     if not isinstance(data, dict):
         raise TomevalError(f"{where}: not a JSON object")
-    return Line(path, number, read_table(Fields, data, where))
+    line = read_table(Line, data, where)
+    line._place = path, number
+    return line
 
 
 def _match(lines: list[Line]) -> Match:
     """Return the lines of one game as a match, checked as far as that goes without its rules."""
-    first, start = lines[0], lines[0].data.step
-    name = str(first.data.episode)
-    kind, wording, game, raw = textarena_kind(first.data.game, f"{first.file}, line {first.number}")
+    first, start = lines[0], lines[0].step
+    kind, wording, game, raw = textarena_kind(first.game, first.where)
     for number, line in enumerate(lines, start):
-        if line.data.step != number or start > 1:
+        if line.step != number or start > 1:
             wanted = "0 or 1" if line is first else str(number)
-            text = f"{line.data.step} where {wanted} was expected in game {name!r}"
+            text = f"{line.step} where {wanted} was expected in game {str(first.episode)!r}"
             raise line.wrong("step", text)
-    said = [line for line in lines if line.data.rewards]
-    if not said:
+    said = next((line for line in lines if line.rewards), None)
+    if said is None:
         raise lines[-1].wrong("rewards", "no line of this game has them: did it end?")
-    seats, known = len(said[0].data.rewards or ()), wording.seats
+    seats, known = len(said.rewards or ()), wording.seats
     if seats not in known:
         text = f"of {seats} seats; {game} has {known[0]} to {known[-1]}"
-        raise said[0].wrong("rewards", text)
-    names = tuple(f"seat {seat}" for seat in range(seats))
+        raise said.wrong("rewards", text)
+    names = [f"seat {seat}" for seat in range(seats)]
     for line in lines:
-        if line.data.seat >= seats:
-            text = f"{line.data.seat} in a game with seats 0 to {seats - 1}"
-            raise line.wrong("seat", text)
+        if line.seat >= seats:
+            raise line.wrong("seat", f"{line.seat} in a game with seats 0 to {seats - 1}")
         for field, what in (("players", "names"), ("rewards", "numbers")):
-            listed = getattr(line.data, field)
+            listed = getattr(line, field)
             if listed is not None and len(listed) != seats:
                 raise line.wrong(field, f"{len(listed)} {what} in a game of {seats} seats")
-        names = tuple(line.data.players or names)
-    rewards = [
-        (line, seat, reward) for line in said for seat, reward in enumerate(line.data.rewards or ())
-    ]
-    deal = next((line.data.deal for line in lines if line.data.deal is not None), None)
-    return Match(name, game, kind, wording, raw, seats, names, rewards, deal, lines)
+        names = line.players or names
+    return Match(game, kind, wording, raw, tuple(names), lines)

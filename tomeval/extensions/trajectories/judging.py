@@ -68,7 +68,7 @@ def judged(
     """
     seen: dict[int, str] = {}
     for line in match.lines:
-        seen.setdefault(line.data.seat, line.data.observation or "")
+        seen.setdefault(line.seat, line.observation or "")
     wording = match.wording
     state = wording.dealt(game, seen, match.deal)
     if isinstance(state, str):
@@ -105,7 +105,7 @@ def _after(match: Match, game: ArenaGame[Any], stage: _Way) -> list[_Way]:
         if not pending:
             break
         line = _line(match, stage.at, pending)
-        seat = line.data.seat
+        seat = line.seat
         if seat not in pending:
             stage.state = match.wording.speaking(stage.state, seat)
             pending = {ask.seat: ask for ask in game.due(stage.state)}
@@ -139,10 +139,10 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
     stage.decisions.append(decision)
     while True:
         line = _line(match, stage.at, {ask.seat: ask})
-        if line.data.seat != ask.seat:
-            text = f"{line.data.seat} acts, but seat {ask.seat}, whose text was refused, is due"
+        if line.seat != ask.seat:
+            text = f"{line.seat} acts, but seat {ask.seat}, whose text was refused, is due"
             raise _Misfit(stage.at, line.wrong("seat", text))
-        text = line.data.action
+        text = line.action
         reading = wording.read(view, ask, text if match.raw else wording.wrapped(text))
         stage.at += 1
         if reading.broken is not None:
@@ -177,13 +177,14 @@ def _finished(
     """Return a game that is over, if the file says the same of how it ended."""
     if way.at < len(match.lines):
         line = match.lines[way.at]
-        text = f"{line.data.step}, but game {match.name!r} had already ended"
+        text = f"{line.step}, but game {match.name!r} had already ended"
         raise _Misfit(way.at, line.wrong("step", text))
     rewards = game.rewards(way.state)
-    for line, seat, theirs in match.rewards:
-        if abs(rewards[seat] - theirs) > CLOSE:
-            text = f"{theirs:g} for seat {seat}, but by the actions it is {rewards[seat]:g}"
-            raise _Misfit(way.at, line.wrong("rewards", text))
+    for line in match.lines:
+        for seat, theirs in enumerate(line.rewards or ()):
+            if abs(rewards[seat] - theirs) > CLOSE:
+                text = f"{theirs:g} for seat {seat}, but by the actions it is {rewards[seat]:g}"
+                raise _Misfit(way.at, line.wrong("rewards", text))
     if not fits(way.state):
         text = "the game ends in another position"
         raise _Misfit(way.at, match.lines[-1].wrong("step", text))

@@ -14,7 +14,7 @@ from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.records import struck_seats
 from tomeval.runs.columns import flat_share
 from tomeval.runs.results import Run
-from tomeval.statistics.shares import clustered_sums
+from tomeval.statistics.estimates import clustered_sums
 
 Row = dict[str, Any]
 

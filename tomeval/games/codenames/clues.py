@@ -10,9 +10,8 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.lexicon.embedding_files import open_embedding
-from tomeval.lexicon.forms import fold, stems, traces
-from tomeval.lexicon.words import WordLists, is_word, shipped_vocabulary
+from tomeval.lexicon.embeddings import open_embedding
+from tomeval.lexicon.words import WordLists, fold, is_word, shipped_vocabulary, stems, traces
 
 Floats = NDArray[np.float64]
 Words = tuple[str, ...]
@@ -54,7 +53,7 @@ def parts(word: str) -> frozenset[str]:
 def conflict(clue: str, word: str, rules: str = OWN) -> bool:
     """Return whether a clue gives a board word away by its letters.
 
-    Our rule: it is the word or a form of it (`tomeval.lexicon.forms.is_form`), or one of the two is
+    Our rule: it is the word or a form of it (`tomeval.lexicon.words.is_form`), or one of the two is
     a part of the other, a compound. TextArena's: one contains the other, letter by letter and case
     by case.
 

@@ -70,8 +70,7 @@ from tomeval.games.decrypto.stages import random_hints
 from tomeval.games.game import Action, Ask, Probe
 from tomeval.games.solver import Bound, Follower, Solver, Values, Weighed
 from tomeval.lexicon.embeddings import SCORE_GRID
-from tomeval.lexicon.forms import hint_letters
-from tomeval.lexicon.words import WordLists
+from tomeval.lexicon.words import WordLists, hint_letters
 
 RANDOM = 20
 """Random hints that the best ones are weighed against."""

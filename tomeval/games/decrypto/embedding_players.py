@@ -24,8 +24,7 @@ from tomeval.games.decrypto.game import (
 from tomeval.games.game import Ask
 from tomeval.games.seats import Answer, Chair, Seat
 from tomeval.lexicon.embeddings import Embedding, on_score_grid
-from tomeval.lexicon.forms import hint_letters, traces
-from tomeval.lexicon.words import WordLists
+from tomeval.lexicon.words import WordLists, hint_letters, traces
 
 MATCHINGS = ("assignment", "greedy")
 """How a listener gives each hint a keyword of its own."""

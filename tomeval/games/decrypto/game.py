@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.decrypto.seats import ALICE, EVE
-from tomeval.lexicon.forms import MAX_LENGTH, hint_letters, hint_words, is_form
+from tomeval.lexicon.words import MAX_LENGTH, hint_letters, hint_words, is_form
 
 Code = tuple[int, int, int]
 Hints = tuple[str, str, str]
@@ -232,6 +232,17 @@ def as_code(value: object) -> Code | None:
     if any(type(digit) is not int or digit not in DIGITS for digit in value):
         return None
     return tuple(value) if len(set(value)) == 3 else None
+
+
+def code_number(code: Code | None) -> int | None:
+    """Return a code as a number of three digits.
+
+    Examples
+    --------
+    >>> code_number((2, 4, 1))
+    241
+    """
+    return None if code is None else 100 * code[0] + 10 * code[1] + code[2]
 
 
 def read_code(said: object) -> Code | None:

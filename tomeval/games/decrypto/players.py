@@ -21,8 +21,7 @@ from tomeval.games.decrypto.embedding_players import (
 from tomeval.games.decrypto.seats import ALICE
 from tomeval.games.players import LLM, GamePlayer, check_options
 from tomeval.games.seats import Chair, ScriptedSeat, Seat
-from tomeval.lexicon.embedding_files import open_embedding
-from tomeval.lexicon.embeddings import SHIPPED, Embedding
+from tomeval.lexicon.embeddings import SHIPPED, Embedding, open_embedding
 from tomeval.lexicon.words import WordLists
 
 if TYPE_CHECKING:

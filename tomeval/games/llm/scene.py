@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tomeval.core.outcomes import Said
-from tomeval.core.thinking import without_thinking
+from tomeval.core.text import without_thinking
 from tomeval.games.game import ArenaGame, Ask, Form, Probe
 from tomeval.models.base import Message
 from tomeval.strategies.player import Asked

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tomeval import __version__
 from tomeval.core.credentials import credential_in, without_credentials
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, need, unknown
 from tomeval.core.files import replacing, write_text
 from tomeval.runs.results import Run, iterate_export
 

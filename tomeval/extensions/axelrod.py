@@ -1,28 +1,24 @@
 """Players of the Axelrod library as partners: finite-state machines and memory-one players.
 
 A player becomes an exact table, so that optima against it are exact too. Axelrod's action C is
-action 0 of the game and D is action 1. Deterministic tables are checked by play against the
-library's own player before they are used.
+action 0 of the game and D is action 1.
 """
 
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.extras import need
+from tomeval.core.errors import TomevalError, did_you_mean, need
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.partner_specs import PartnerLibrary
 from tomeval.games.matrix.partners import Partner
 
 PREFIX = "axelrod:"
 _EXTRA = "axelrod"
-_CHECKED = 400  # random moves that a deterministic table is held against
 _START = "start"
 
 State = Any  # what can be a key
@@ -81,8 +77,7 @@ def _table(library: Any, kind: Any) -> _Table | None:
         return _memory_one(library, kind()) if known else None
     if not issubclass(kind, FSMPlayer) or kind.strategy is not FSMPlayer.strategy:
         return None
-    table = _machine(library, kind())
-    return table if _plays_alike(library, kind, table) else None
+    return _machine(library, kind())
 
 
 def _memory_one(library: Any, player: Any) -> _Table:
@@ -125,23 +120,6 @@ def _reached(first: State, chance: Callable[[State], float], step: Step) -> _Tab
     for state, theirs, own in itertools.product(kept, (0, 1), (0, 1)):
         next_state[places[state], theirs, own] = places.get(step(state, theirs, own), 0)
     return emissions, next_state, tuple(f"s{i}" for i in range(len(kept)))
-
-
-def _plays_alike(library: Any, kind: Any, table: _Table) -> bool:
-    """Return whether a deterministic table plays as the library's player against random moves."""
-    emissions, next_state, _ = table
-    letters = (library.Action.C, library.Action.D)
-    rng = random.Random(0)
-    theirs = [rng.randrange(2) for _ in range(_CHECKED)]
-    opponent = library.MockPlayer([letters[action] for action in theirs])
-    match = library.Match((kind(), opponent), turns=_CHECKED)
-    state = 0
-    for action, (played, _) in zip(theirs, match.play(), strict=True):
-        own = int(emissions[state].argmax())
-        if played != letters[own]:
-            return False
-        state = int(next_state[state, action, own])
-    return True
 
 
 LIBRARY = PartnerLibrary(

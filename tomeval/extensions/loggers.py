@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from tomeval.core.credentials import without_credentials
-from tomeval.core.extras import installed, missing
+from tomeval.core.errors import installed, missing
 from tomeval.core.text import excerpt
 from tomeval.models.naming import renamed
 from tomeval.play.live import LONGEST, Live

@@ -1,1 +1,0 @@
-"""People as players of matrix games, at a terminal."""

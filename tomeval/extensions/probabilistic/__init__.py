@@ -1,1 +1,0 @@
-"""Predictions graded as probabilities."""
