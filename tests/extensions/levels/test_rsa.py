@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.levels import spec_of
-from tomeval.extensions.levels.ladder import (
+from tomeval.extensions.levels import (
     COST,
     IMAGINED,
     PLACES,
@@ -19,6 +18,7 @@ from tomeval.extensions.levels.ladder import (
     Scores,
     guesses,
     softmax,
+    spec_of,
     worths_of,
 )
 from tomeval.games.decrypto.game import (
@@ -192,8 +192,8 @@ def test_a_repeated_hint_is_only_barred_by_the_rule() -> None:
     [
         ({"level": 3}, "level must be 0, 1 or 2"),
         ({"level": [0.5, 0.6, 0.0]}, "add up to 1"),
-        ({"level": [2.0, -1.0, 0.0]}, "must be numbers of at least 0"),
-        ({"alpha": -1}, "level and alpha must be numbers of at least 0"),
+        ({"level": [2.0, -1.0, 0.0]}, "add up to 1"),
+        ({"alpha": -1}, "alpha at least 0"),
     ],
 )
 def test_options_out_of_range(options, says) -> None:

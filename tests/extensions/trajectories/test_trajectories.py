@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.trajectories import recorded_games
-from tomeval.extensions.trajectories.file import Line
+from tomeval.extensions.trajectories import Line, recorded_games
 from tomeval.games.arena.results import SCHEMA
 from tomeval.runs.results import Run
 
