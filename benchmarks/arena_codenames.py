@@ -19,11 +19,9 @@ from tomeval.games.policy import Policy
 
 BOARDS = {"9 words": KIND.presets["small"], "25 words": {}}
 MINILM, WORDNET = EmbeddingPlayer(), EmbeddingPlayer("wordnet")
-SOFTMAX = EmbeddingPlayer(temperature=0.05, guess_temperature=0.05)
 PLAYERS = {
     "greedy": (MINILM, MINILM),
     "greedy, mate with another embedding": (WORDNET, MINILM),
-    "softmax": (SOFTMAX, SOFTMAX),
 }
 """Mate and foes."""
 

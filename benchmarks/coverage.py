@@ -19,9 +19,9 @@ from counting import Floats, Row, count, held, percent, played, setup_of, spread
 from numpy.typing import NDArray
 
 from tomeval.games.matrix.bounds import game_limits, regret_limits
-from tomeval.games.matrix.calibration import expected
 from tomeval.games.matrix.measures import MEASURES, METRICS, episode_metrics
 from tomeval.games.matrix.play import Setup
+from tomeval.games.matrix.subjects.simulated import expected
 from tomeval.statistics import estimate
 
 EXTREMES = (5, 6, 10, 30, 100)

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "seed": chosen.seed,
     }
     with tomeval.run(experiment, chosen.out) as run:
-        print(run.table(SHOWN))
+        print(run.text(SHOWN))
 
 
 def _protected(arguments: Sequence[str] | None) -> list[str]:

@@ -107,12 +107,29 @@ def play(where: Table, deal: Deal = DEAL, recorded=None) -> SimpleNamespace:
     where.record = () if recorded is None else trail_of(recorded, where.start)
     record = as_record(asyncio.run(play_game(where, 0, 0)), deal, rules, recorded)
     calls = [(turn, role, call) for turn, role, _, call in record.calls]
+    probes: dict[int, list[SimpleNamespace]] = {}
+    for step, _, question, outcome, attempts, value, _ in record.answers:
+        probe = {"question": question, "outcome": outcome, "attempts": attempts}
+        probe |= {"value": value["said"], "brier": value.get("brier")}
+        probes.setdefault(record.column("round")[step - 1], []).append(SimpleNamespace(**probe))
     return SimpleNamespace(
         status=record.status,
         outcome=record.own["outcome"],
-        turns=turns_of(record),
+        turns=[turn_of(row, probes.get(row["step"], [])) for row in turns_of(record)],
         calls=calls,
     )
+
+
+def turn_of(row: dict[str, Any], probes: list[SimpleNamespace]) -> SimpleNamespace:
+    """Return a turn with codes and hints as they were said."""
+    said = {name: row[name] and tuple(map(int, str(row[name]))) for name in ("code", "bob", "eve")}
+    said["hints"] = row["hints"] and tuple(row["hints"])
+    outcomes, attempts = (
+        {role: row[f"{role}_{what}"] for role in ROLES} for what in ("outcome", "attempts")
+    )
+    asked = {"outcomes": outcomes, "attempts": attempts, "probes": probes}
+    facts = {"number": row["step"], "told": row["told"], "details": row["details"]}
+    return SimpleNamespace(**said, **asked, **facts)
 
 
 def experiment(**more: Any):

@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster import engine
-from tomeval.extensions.cluster.engine import Replicated
+from tomeval.extensions import cluster as engine
+from tomeval.extensions.cluster import Replicated
 from tomeval.extensions.cluster.replicas import Lost, Player, Setting
 
 engine.TURN = 0.02  # no test waits a second for the end
@@ -116,7 +116,8 @@ class FakeCluster:
         except TomevalError:
             raise
         except Exception as error:  # noqa: BLE001 (as Ray raises it)
-            raise RuntimeError("".join(traceback.format_exception(error)).strip()) from None
+            said = "".join(traceback.format_exception(error))
+            raise RuntimeError(f"a program error on a replica: {said}") from None
 
     def close(self) -> None:
         self.closed = True

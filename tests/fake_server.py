@@ -20,7 +20,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -47,39 +46,23 @@ def with_started(model: Any, work: Callable[[Any], Awaitable[Any]]) -> Any:
 class ToyTokenizer:
     """Control tokens, a few words and single bytes, longest match first."""
 
-    chat_template = "toy"
-    bos_token_id, eos_token_id, unk_token_id = 0, 1, None
-    all_special_tokens = CONTROLS
-
     def __init__(self) -> None:
         pieces = [text.encode() for text in (*CONTROLS, *WORDS)]
         self.pieces = pieces + [bytes([byte]) for byte in range(256)]
         self.ids_of = {piece: index for index, piece in enumerate(self.pieces)}
         ordered = sorted(self.pieces, key=len, reverse=True)
         self._split = re.compile(b"|".join(map(re.escape, ordered)), re.DOTALL)
-        self.added_tokens_decoder = {
-            index: SimpleNamespace(content=text, special=True)
-            for index, text in enumerate(CONTROLS)
-        }
-
-    def convert_tokens_to_ids(self, text: str) -> int:
-        return self.ids_of[text.encode()]
 
     def encode(self, text: str, add_special_tokens: bool = True) -> list[int]:
         ids = [self.ids_of[piece] for piece in self._split.findall(text.encode())]
         return [0, *ids] if add_special_tokens else ids
 
-    def __call__(self, texts: list[str], add_special_tokens: bool, **_: Any) -> dict[str, Any]:
-        return {"input_ids": [self.encode(text, add_special_tokens) for text in texts]}
-
-    def decode(self, ids: list[int], **_: Any) -> str:
+    def decode(self, ids: list[int]) -> str:
         return b"".join(self.pieces[index] for index in ids).decode(errors="replace")
 
-    def apply_chat_template(
-        self, messages: list[dict[str, str]], add_generation_prompt: bool = True, **_: Any
-    ) -> str:
-        text = "<s>" + "".join(f"<{m['role']}>{m['content']}</s>" for m in messages)
-        return text + "<assistant>" if add_generation_prompt else text
+    def apply_chat_template(self, messages: list[dict[str, str]]) -> str:
+        turns = "".join(f"<{m['role']}>{m['content']}</s>" for m in messages)
+        return f"<s>{turns}<assistant>"
 
 
 class ToyModel:
@@ -105,17 +88,14 @@ class ToyModel:
 
 
 FLAVOURS: dict[str, set[str]] = {
-    "vllm": {"chat", "completions", "token_ids", "echo", "chat_logprobs"},
-    "vllm_tokens": {"chat", "completions", "token_ids", "echo", "chat_logprobs", "tokens"},
-    "old_vllm_tokens": {"chat", "completions", "echo", "chat_logprobs", "tokens"},
-    "old_vllm": {"chat", "completions", "echo", "chat_logprobs"},
-    "base_vllm": {"completions", "echo", "text_logprobs"},
+    "vllm": {"chat", "completions", "token_ids", "echo", "chat_logprobs", "tokens"},
+    "old_vllm": {"chat", "completions", "echo", "chat_logprobs", "tokens"},
+    "base_vllm": {"completions", "echo", "tokens"},
     "sglang": {"chat", "completions"},
     "llama.cpp": {"chat", "completions", "llama"},
     "ollama": {"chat"},
     "llama_python": {"chat", "chat_logprobs"},
     "openai": {"chat", "chat_logprobs", "strict"},
-    "text": {"completions", "text_logprobs"},
     "plain": {"chat", "completions"},
 }
 OWNERS = {
@@ -132,8 +112,8 @@ class FakeServer(Server):
     Attributes
     ----------
     faults : deque of dict
-        Each is spent on one request that runs the model: ``status``, ``body``, ``headers``,
-        ``cut`` (bytes of the body that are sent) or ``delay`` (seconds).
+        Each is spent on one request that runs the model: ``status``, ``body``, ``headers`` or
+        ``delay`` (seconds).
     reject : dict of str to str
         Parameter to the message of the 400 that it earns.
     lie : str
@@ -142,8 +122,6 @@ class FakeServer(Server):
         Whether the list of models is an error.
     context_length : int or None
         Stated in the list of models.
-    page : str
-        Where not empty, the web page that every request gets.
     forms : set of str
         Fields of chat requests to whose forms replies are held.
     reply : dict
@@ -162,7 +140,6 @@ class FakeServer(Server):
         self.reject: dict[str, str] = {}
         self.lie = ""
         self.no_list = False
-        self.page = ""
         self.context_length: int | None = None
         name = flavour.split("_")[-1 if flavour.startswith(("old", "base")) else 0]
         self.owner = OWNERS.get(flavour, "vllm" if "vllm" in flavour else name)
@@ -210,14 +187,10 @@ class FakeServer(Server):
         if "status" in fault or "body" in fault:
             answer = fault.get("body", {"error": {"message": "a fault"}})
             return self._written(fault.get("status", 200), answer, fault.get("headers"))
-        return self._written(*self.post(asked.path, body), cut=fault.get("cut"))
+        return self._written(*self.post(asked.path, body))
 
-    def _written(
-        self, status: int, body: Any, headers: dict[str, str] | None = None, cut: int | None = None
-    ) -> Reply:
-        kind = "text/html" if self.page else "application/json"
-        text = self.page or json.dumps(body)[:cut]
-        return status, {"Content-Type": kind, **(headers or {})}, text
+    def _written(self, status: int, body: Any, headers: dict[str, str] | None = None) -> Reply:
+        return status, {"Content-Type": "application/json", **(headers or {})}, json.dumps(body)
 
     def _entered(self, change: int) -> None:
         with self._lock:
@@ -255,21 +228,7 @@ class FakeServer(Server):
         for name, message in self.reject.items():
             if name in body:
                 return 400, {"error": {"message": message, "param": name}}
-        prompts = body.get("prompt")
-        if isinstance(prompts, list) and prompts and isinstance(prompts[0], list):
-            return 200, self._each(answer, body, prompts)
         return 200, answer(body)
-
-    def _each(self, answer: Any, body: dict[str, Any], prompts: list[list[int]]) -> Any:
-        """Return the reply to a list of prompts in the shape of the server at hand."""
-        replies = [answer({**body, "prompt": prompt}) for prompt in prompts]
-        numbered = [{**reply, "index": index} for index, reply in enumerate(replies)][::-1]
-        if "n_predict" in body:
-            return numbered
-        choices = [{**reply["choices"][0], "index": reply["index"]} for reply in numbered]
-        counts = [reply["usage"]["prompt_tokens"] for reply in replies]
-        usage = {"prompt_tokens": sum(counts), "completion_tokens": len(counts)}
-        return {**replies[0], "choices": choices, "usage": usage}
 
     def context(self, body: dict[str, Any]) -> list[int]:
         """Return the ids that the model reads."""
@@ -292,9 +251,7 @@ class FakeServer(Server):
 
     def text(self, body: dict[str, Any]) -> str:
         """Return a reply that depends on the prompt and the seed."""
-        with self._lock:
-            noise = body.get("seed")
-        return f"word{zlib.crc32(repr((self.context(body), noise)).encode())}"
+        return f"word{zlib.crc32(repr((self.context(body), body.get('seed'))).encode())}"
 
     def _usage(self, context: list[int]) -> dict[str, Any]:
         return {
@@ -313,7 +270,6 @@ class FakeServer(Server):
             entry = {
                 "token": piece.decode(errors="replace"),
                 "logprob": float(values[index]),
-                "bytes": list(piece),
             }
             entries.append({**entry, "id": index} if ids else entry)
         return entries
@@ -364,7 +320,7 @@ class FakeServer(Server):
             return {"tokens": tokens, "token_logprobs": [*sums, float(values[best[0]])]}
         if "logprob_token_ids" in body and "token_ids" in self.can:
             shown = [*body["logprob_token_ids"], best[0]]
-        elif not self.can & {"text_logprobs", "echo"}:
+        elif "echo" not in self.can:
             return None
         table = {name(index): float(values[index]) for index in shown}
         return {"tokens": [name(best[0])], "top_logprobs": [table]}
@@ -382,7 +338,7 @@ class FakeServer(Server):
 
     def _ids(self, body: dict[str, Any]) -> dict[str, Any]:
         if "prompt" not in body:
-            return {"tokens": self.context(body), "max_model_len": 99, "count": 1}
+            return {"tokens": self.context(body)} if "messages" in body else {}
         special = body.get("add_special_tokens", True)
         return {"tokens": self.model.tokenizer.encode(body["prompt"], special), "count": 1}
 

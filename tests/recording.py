@@ -205,7 +205,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "beyond_adaptation": ("adaptation",),
     "beyond_planted": ("planted",),
     "decrypto_quickstart": (
-        *("cells", "functional", "outcomes", "replay", "turns"),
+        *("cells", "functional", "outcomes", "turns"),
         "differences",
         *("steps", "episodes", "answers"),
     ),

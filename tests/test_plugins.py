@@ -22,7 +22,7 @@ from tomeval.report.exporting import export_run
 from tomeval.runs.domain import get_domain
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
 from tomeval.strategies.advice import Advice
-from tomeval.strategies.parts import advice_parts, forget
+from tomeval.strategies.parts import PARTS
 from tomeval.strategies.questions import Told
 
 MODULE = '''
@@ -74,8 +74,8 @@ def clean(monkeypatch):
     modules = set(sys.modules)
     monkeypatch.setattr(parts, "_STATE", parts._Loaded())
     yield
-    for key in [k for k, part in advice_parts().items() if part.make]:
-        forget(key)
+    for key in [k for k, part in PARTS.items() if part.make]:
+        del PARTS[key]
     for name in set(sys.modules) - modules:
         if "own_parts" in name or name.startswith("tomeval_plugin"):
             del sys.modules[name]
@@ -323,8 +323,8 @@ def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_pat
     }
     with tomeval.run(experiment, tmp_path / "run") as run:
         before = [dict(row) for row in run.rows()]
-    for key in [k for k, part in advice_parts().items() if part.make]:
-        forget(key)
+    for key in [k for k, part in PARTS.items() if part.make]:
+        del PARTS[key]
     for kind in ADDED.keys() - {"models"}:
         brought = ADDED[kind].items()
         ADDED[kind] = {n: one for n, one in brought if one.extension != "own_parts"}

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tomeval.extensions.environments import TextEnvironment as TextEnvironment
     from tomeval.extensions.environments import environment as environment
     from tomeval.games.matrix.bounds import bounds as bounds
-    from tomeval.games.matrix.calibration import expected as expected
     from tomeval.games.matrix.games import MatrixGame as MatrixGame
     from tomeval.games.matrix.games import get_game as get_game
     from tomeval.games.matrix.optima import best_response as best_response
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from tomeval.games.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.games.matrix.subjects import Subject as Subject
     from tomeval.games.matrix.subjects import register_subject as register_subject
+    from tomeval.games.matrix.subjects.simulated import expected as expected
     from tomeval.models import register_model as register_model
     from tomeval.runs.analyses import register_measure as register_measure
     from tomeval.runs.domain import register_domain as register_domain
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tomeval.strategies.compose import ADVICE as ADVICE
     from tomeval.strategies.compose import ANSWERS as ANSWERS
     from tomeval.strategies.compose import CONTEXTS as CONTEXTS
-    from tomeval.strategies.outside import register_advice as register_advice
+    from tomeval.strategies.parts import register_advice as register_advice
 
 _HOME = {
     "api.opened": ("Run",),
@@ -50,7 +50,7 @@ _HOME = {
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),
     "games.matrix.bounds": ("bounds",),
-    "games.matrix.calibration": ("expected",),
+    "games.matrix.subjects.simulated": ("expected",),
     "games.matrix.games": ("MatrixGame", "get_game"),
     "games.matrix.optima": ("best_response", "relevance", "worst_response"),
     "games.matrix.partner_specs": ("get_partner", "get_partner_set"),
@@ -63,7 +63,7 @@ _HOME = {
     "runs.analyses": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
     "strategies.compose": ("ADVICE", "ANSWERS", "CONTEXTS"),
-    "strategies.outside": ("register_advice",),
+    "strategies.parts": ("register_advice",),
 }
 _MODULES = {name: f"tomeval.{module}" for module, names in _HOME.items() for name in names}
 __all__ = [*_MODULES, "__version__"]

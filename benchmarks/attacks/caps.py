@@ -21,7 +21,7 @@ from attacks.base import Row, judged
 from attacks.fault_kinds import status
 from attacks.fault_server import FaultServer
 from attacks.faults import measured
-from tomeval.models.served.options import Budget, BudgetExceeded
+from tomeval.models.served import Budget, BudgetExceeded
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 

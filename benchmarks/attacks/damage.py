@@ -214,7 +214,7 @@ def _files(folder: Path) -> dict[str, list[Path]]:
     groups = {
         "episodes": folder.glob("episodes*.jsonl"),
         "calls": folder.glob("calls*.gz"),
-        "kept replies": folder.glob("replies*.jsonl"),
+        "kept replies": folder.glob("replies/*.jsonl"),
         "other files": folder.glob("*.json"),
     }
     every = {name: sorted(p for p in paths if p.stat().st_size) for name, paths in groups.items()}

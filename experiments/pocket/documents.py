@@ -16,7 +16,7 @@ import numpy as np
 from plays import Play, draw_play, draw_simple_plays
 from teacher import Asked, Teacher
 
-from tomeval.games.matrix.observation import Observation
+from tomeval.games.matrix.rules import Observation
 from tomeval.games.matrix.subjects.base import Door, Seat
 from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.games.seats import chance_of_previews

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tomeval.games.matrix.games import GAMES, NEUTRAL, NONSENSE, Labels, MatrixGame
-from tomeval.games.matrix.observation import Joint
 from tomeval.games.matrix.optima import best_response
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.partners import Partner
+from tomeval.games.matrix.rules import Joint
 
 HELD_OUT_GAME = "chicken"
 HELD_OUT_LABELS = "nonsense"

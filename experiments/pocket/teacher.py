@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from plays import Play
 
-from tomeval.games.matrix.observation import Joint
+from tomeval.games.matrix.rules import Joint
 from tomeval.models.base import (
     Capabilities,
     GenerateRequest,
@@ -77,10 +77,6 @@ class Teacher(Model):
         self.asked.append(Asked(f"{question} lm", request.prompt, f" {label}"))
         logprobs = [0.0 if i == action else -math.inf for i in range(len(request.labels))]
         return Scores(tuple(logprobs), 1.0, "taught")
-
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Return None: a teacher has no tokens."""
-        return None
 
     @property
     def past(self) -> list[Joint]:

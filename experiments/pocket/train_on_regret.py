@@ -139,7 +139,7 @@ def measure(work: Path, episodes: int) -> None:
             "seed": 10**6,
         }
         with tomeval.run(experiment, work / name) as run:
-            print(name, run.table(), sep="\n")
+            print(name, run, sep="\n")
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from every_domain import EXPERIMENTS, episode_of, experiment, good
 from support import edit, scripts
 
 from tomeval.models.base import BackendError, Reply, Usage
-from tomeval.models.served.options import BudgetExceeded
+from tomeval.models.served import BudgetExceeded
 from tomeval.strategies.readers import MARKER
 
 

@@ -279,7 +279,7 @@ def test_attainable_ranges_are_those_of_best_and_worst_response(tmp_path) -> Non
     found = []
     for scope, task in enumerate(plain.scopes[1:], start=1):
         rows = tomeval.bounds(task.partition(",")[0], SMALL["partners"], SMALL["horizon"])
-        width = sum(row.weight * (row.best - row.worst) for row in rows)
+        width = sum(row["weight"] * (row["best"] - row["worst"]) for row in rows)
         here = scaled.at(level, name, scope)["difference"]
         assert here == pytest.approx(plain.at(level, name, scope)["difference"] / width)
         found.append(here)

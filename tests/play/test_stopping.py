@@ -12,7 +12,7 @@ from support import dump, scripts
 from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.scripted import ScriptedModel
 from tomeval.play.closing import closing
-from tomeval.play.live import Counts
+from tomeval.play.live import Live
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -33,7 +33,7 @@ def waits(monkeypatch):
 
 
 def play(folder, domain, script, *, episodes=12, concurrency=32, **more) -> int:
-    options = {k: more.pop(k) for k in ("progress", "on_counts", "go_on") if k in more}
+    options = {k: more.pop(k) for k in ("progress", "go_on") if k in more}
     with scripts(rule=script):
         made = make_experiment(experiment(domain, "scripted:rule", episodes=episodes, **more))
         return run_experiment(made, folder, concurrency=concurrency, **options)
@@ -139,8 +139,8 @@ def test_a_prompt_beyond_the_context_ends_its_cell_alone(
         return good(domain)(request)
 
     small = {"context": True}
-    seen, counts = [], []
-    watch = {"progress": lambda *pair: seen.append(pair), "on_counts": counts.append}
+    seen, live = [], Live()
+    watch = {"progress": lambda *pair: seen.append(pair), "live": live}
     with scripts(rule=script):
         data = experiment(domain, "scripted:rule", episodes=9, seed=[0, 1])
         made = make_experiment(data)
@@ -154,7 +154,7 @@ def test_a_prompt_beyond_the_context_ends_its_cell_alone(
         assert f"cell {cell} (" in text
     assert text.count("stops: a prompt is longer than the model's context (9,000 tokens") == 2
     assert seen[-1][0] == seen[-1][1]  # the bar ends full: what is not played is not awaited
-    assert counts[-1].failed == 0
+    assert live.ended["failed"] == 0
     with Run(tmp_path / "run") as run:
         assert set(run.store.stops()) == set(models)
         said = closing(run)
@@ -203,14 +203,13 @@ def test_counts_are_those_of_the_store(tmp_path, domain) -> None:
         return "?" if episode in (1, 4) else good(domain)(request)
 
     for healed in (False, True):
-        seen: list[Counts] = []
+        live = Live()
         with scripts(rule=script):
             made = make_experiment(experiment(domain, "scripted:rule", episodes=6))
-            run_experiment(made, tmp_path / "run", on_counts=seen.append)
+            run_experiment(made, tmp_path / "run", live=live)
         with Run(tmp_path / "run") as run:
             rows = run.status()
-        last = seen[-1]
         for name in ("complete", "void", "failed"):
-            assert getattr(last, name) == sum(row[name] for row in rows)
-        assert last.failed == (0 if healed else 1)
-        assert last.void == 2
+            assert live.ended[name] == sum(row[name] for row in rows)
+        assert live.ended["failed"] == (0 if healed else 1)
+        assert live.ended["void"] == 2

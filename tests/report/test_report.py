@@ -14,14 +14,16 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from asking import query
-from hostile import NASTY, PLANTED, model_run, says
+from hostile import NASTY, PLANTED, model_run
 from support import scripts
 from toy_domain import TOY
 
 import tomeval
+from tomeval.comparing.comparison import compare
+from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
 from tomeval.report import ReportOptions, write_report
-from tomeval.report.compared import comparisons
+from tomeval.report.comparisons import section
 from tomeval.report.facts import headline
 from tomeval.report.transcripts import MOST, games, transcript_lines
 from tomeval.runs.results import Run
@@ -47,11 +49,6 @@ def run(folder):
 @pytest.fixture(scope="module")
 def page(run, tmp_path_factory):
     return written(run, tmp_path_factory.mktemp("page"), ReportOptions())
-
-
-# Best less worst action against one that is played for ever: 1 - -1 in RPS; in IPD 10 - 8 against
-# cooperation and 5 - 0 against defection, which are equally likely.
-ATTAINABLE = {"RPS": 2.0, "IPD": 3.5}
 
 
 @pytest.fixture(scope="module")
@@ -246,46 +243,19 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
 # --- comparisons ----------------------------------------------------------------------------------
 
 
-def mean(run, player, game):
-    """Return the mean regret from the rows of single steps, without the measures' code."""
-    [cell] = [c for c in run.cells if c.columns["subject"] == player and c.columns["game"] == game]
-    steps = query(
-        run, "SELECT own_reward, partner_action FROM steps WHERE cell = ?", (cell.number,)
-    )
-    # Against one action for ever the best reward is 1 in RPS and 10 or 5, by that action, in IPD.
-    best = [1.0 if game == "RPS" else (10.0, 5.0)[their] for _, their in steps]
-    return float(np.mean(best) - np.mean([reward for reward, _ in steps]))
-
-
-def test_pooled_games_are_in_what_is_attainable(two) -> None:
-    [group] = comparisons(two, ["delta_functional_per_step"], PLAIN)
-    grid = group["table"]
-    [row] = [row for row in grid.body if row[0] == "blunt"]
-    assert {"scope all tasks", "metric ΔFunctional/T / attainable range"} <= {*grid.above}
-    wanted = [
-        (mean(two, "blunt", game) - mean(two, "sharp", game)) / width
-        for game, width in ATTAINABLE.items()
-    ]
-    shown = row[grid.heads.index("difference")].partition(" ")[0]
-    assert float(shown) == pytest.approx(np.mean(wanted), abs=5e-4)
-    assert not [note for note in group["notes"] if "dominated" in note]
-
-
-# --- the command - -------------------------------------------------------------------------
-
-
-def test_strategies_are_compared_within_each_model(tmp_path) -> None:
-    subjects = [{"strategy": ["QA", "LM"]}, "random"]
-    spec = {"model": ["scripted:first", "scripted:second"], "subjects": subjects}
-    with scripts(first=says, second=says):
-        folder = model_run(tmp_path / "run", **spec)
-    with Run(folder) as models:
-        groups = comparisons(models, models.headline, PLAIN)
-        count = len(models.headline)
-    titles = ["model scripted:first", "model scripted:second"]
-    assert [group["title"] for group in groups] == titles
-    for group in groups:
-        assert {row[0] for row in group["table"].body} == {"LM", "random"}  # against QA
-        # 2 levels, one metric each, over all tasks, then in each of the 2 besides.
-        assert len(group["table"].body) == 2 * count
-        assert len(group["by_task"].body) == 2 * 3 * count
+def test_the_comparison_is_that_of_the_command(two, tomeval) -> None:
+    metrics = ["delta_functional_per_step", "tom_percent"]
+    shown = section(two, None, metrics)
+    whole, apart = (grid.body for grid in (shown.table, shown.by_task))
+    found = compare(two, "subject", metrics=metrics)
+    assert [row[0] for row in whole] == [*found.levels] * 2
+    assert len(apart) == len(found.levels) * len(metrics) * len(found.scopes)
+    at = shown.table.heads.index("difference")
+    for row, level in zip(whole[:2], found.levels, strict=True):
+        told = f"{found.at(level, metrics[0])['difference']:.2f}"
+        assert row[at].startswith(told.rstrip("0"))
+    assert any("payoff ranges differ" in note for note in shown.notes)
+    assert "Holm's correction covers" in shown.caption
+    assert "no two players" in section(two.part(two.cells[:1]), None, metrics).reason
+    with pytest.raises(TomevalError, match="no player has a model"):
+        section(two, "model", metrics)

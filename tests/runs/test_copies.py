@@ -49,9 +49,6 @@ class Hashing(LocalModel):
             found.append(Scores(logprobs, 1.0, "hashing"))
         return found
 
-    def count_tokens(self, prompt):
-        return None
-
 
 def experiment(*subjects, **keys):
     data = {

@@ -41,7 +41,7 @@ def test_means_over_steps_are_the_measures_of_the_table(run) -> None:
 
 def test_the_best_action_is_that_of_the_optimum_in_the_partners_state(run) -> None:
     """By hand from the other columns: the state, the steps left, and backward induction."""
-    steps = run.steps(where="game=IPD")
+    steps = run.select("game=IPD").steps()
     assert set(steps["best_action"]) == {0, 1}
     for row in steps.itertuples():
         game = tomeval.get_game(row.game)

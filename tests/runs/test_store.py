@@ -149,27 +149,15 @@ def test_a_failed_episode_is_replaced_and_its_replies_serve(folder) -> None:
         assert store.kept_replies(0, 2, "subject") == {"a": "{}"}
         store.add(0, [record(2)])
         assert store.kept_replies(0, 2, "subject") == {}
-    assert not (folder / "replies.jsonl").exists()
+    assert not (folder / "replies").exists()
     with contextlib.closing(Store(folder)) as store:
         assert store.statuses(0) == dict.fromkeys(range(3), "complete")
-
-
-def test_replies_are_written_anew_before_they_fill_the_disk(folder, monkeypatch) -> None:
-    monkeypatch.setattr(store_writing, "SPARE", 2000)
-    with writing(folder) as store:
-        store.keep_reply(0, 77, "subject", "stays", "{}")
-        for episode in range(10, 60):
-            store.keep_reply(0, episode, "subject", "a", json.dumps("x" * 200))
-            store.add(0, [record(episode)])
-        assert (folder / "replies.jsonl").stat().st_size < 3000
-    with contextlib.closing(Store(folder)) as store:
-        assert store.replies == {(0, 77): {("subject", "stays"): "{}"}}
 
 
 def test_a_kept_reply_after_one_that_was_cut_off_is_not_lost(tmp_path) -> None:
     with writing(tmp_path / "run") as store:
         store.keep_reply(0, 0, "subject", "a", "one")
-    with (tmp_path / "run" / "replies.jsonl").open("ab") as file:
+    with (tmp_path / "run" / "replies" / "0-0.jsonl").open("ab") as file:
         file.write(encode({"cell": 0}, 1)[:-5])  # killed while it wrote
     with writing(tmp_path / "run") as store:
         store.keep_reply(0, 0, "subject", "b", "two")
@@ -332,7 +320,7 @@ def test_replies_of_a_shard_go_when_its_episodes_are_over(tmp_path) -> None:
     store = opened(".1-of-2")
     store.add(0, [Record(0, "complete", 1, {"partner": 0}, {"own_action": 1})])
     store.close()
-    assert [path.name for path in (tmp_path / "run").glob("replies*")] == ["replies.2-of-2.jsonl"]
+    assert [path.name for path in (tmp_path / "run").glob("replies/*")] == ["0-1.jsonl"]
 
 
 @pytest.mark.parametrize("text", ["3", "0/4", "5/4", "a/b", "1/2/3", ""])

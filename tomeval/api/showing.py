@@ -1,4 +1,4 @@
-"""How results show themselves: in words at a prompt, as tables and pictures in a notebook."""
+"""How results show themselves: in words at a prompt, as pictures in a notebook."""
 
 from __future__ import annotations
 
@@ -20,32 +20,22 @@ from tomeval.core.text import in_line, visible
 from tomeval.play.live import Live, Progress
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows
-from tomeval.report.markup import grid_html
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid, set_grid
-from tomeval.report.views import Asked, cells_view
-from tomeval.runs.results import Run
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-MOST_ROWS = 24
-"""How many rows of a table a notebook shows; the rest is counted."""
 
-
-class Transcript(str):
-    """The lines of an episode: a text that shows itself as one."""
+class Text(str):
+    """Lines that show themselves as such."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
         """Return the text."""
         return str(self)
-
-    def _repr_html_(self) -> str:
-        """Return the text with its line breaks."""
-        return f'<pre style="white-space: pre-wrap">{escape(visible(self))}</pre>'
 
 
 class Figures(dict[str, "Figure"]):
@@ -84,21 +74,12 @@ def _figure_html(drawing: Drawing) -> str:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Compared(Comparison):
-    """A comparison that shows itself as the table of ``tomeval compare``, on one screen.
-
-    Attributes
-    ----------
-    first : tuple of str
-        The measures that are shown where all would be too many rows.
-    """
-
-    first: tuple[str, ...] = ()
+    """A comparison that shows itself as the table of ``tomeval compare``."""
 
     @classmethod
-    def of(cls, found: Comparison, first: Sequence[str] = ()) -> Compared:
+    def of(cls, found: Comparison) -> Compared:
         """Return a comparison as one that shows itself."""
-        fields = dataclasses.fields(Comparison)
-        return cls(**{field.name: getattr(found, field.name) for field in fields}, first=(*first,))
+        return cls(**{one.name: getattr(found, one.name) for one in dataclasses.fields(found)})
 
     def table(self, by_task: bool = True) -> pandas.DataFrame:
         """Return `rows`, one per scope, metric and level; without `by_task` of the first scope."""
@@ -106,30 +87,13 @@ class Compared(Comparison):
 
         return pandas.DataFrame(self.rows(None if by_task else [0]))
 
-    def _shown(self) -> tuple[list[str], Grid, list[str]]:
-        """Return the lines above, the table of the first scope, and the notes."""
-        rows = comparison_rows(self, "text")
-        shown = [m.heading for m in self.measures if m.name in self.first]
-        notes = list(self.notes)
-        if len(rows) > MOST_ROWS and shown:
-            left = len(self.measures) - len(shown)
-            rows = [row for row in rows if row["metric"] in shown]
-            notes.append(f"{left} more metrics: .table() has all, metrics=NAME shows one")
-        return comparison_above(self), grid_of(rows, words=in_line, spare=SPARE), notes
-
     def __repr__(self) -> str:
         """Return the table of the first scope as text, and the notes."""
-        above, grid, notes = self._shown()
-        return table_text(above, [grid], notes)
-
-    def _repr_html_(self) -> str:
-        """Return the same as a table."""
-        above, grid, notes = self._shown()
-        said = "".join(f"<p>{escape(visible(line))}</p>" for line in above)
-        return f"{said}{shown_html(grid)}{notes_html(notes)}"
+        grid = grid_of(comparison_rows(self, "text"), words=in_line, spare=SPARE)
+        return table_text(comparison_above(self), [grid], self.notes)
 
 
-def table_text(above: Sequence[str], grids: Sequence[Grid], notes: Sequence[str]) -> str:
+def table_text(above: Sequence[str], grids: Sequence[Grid], notes: Sequence[str]) -> Text:
     """Return tables below each other with what is said of them, fitted to a terminal if it is one.
 
     Without a terminal, lines are not wrapped.
@@ -141,28 +105,8 @@ def table_text(above: Sequence[str], grids: Sequence[Grid], notes: Sequence[str]
         said = in_line(said)
         return said if width is None else "\n".join(wrap(said, width, "  "))
 
-    return "\n".join([*map(line, above), tables, *(line(f"note: {note}") for note in notes)])
-
-
-def notes_html(notes: Sequence[str]) -> str:
-    """Return notes as a list."""
-    return f"<ul>{''.join(f'<li>{escape(visible(note))}</li>' for note in notes)}</ul>"
-
-
-def shown_html(grid: Grid) -> str:
-    """Return a table for a notebook, with at most `MOST_ROWS` rows."""
-    above = f"<p>{escape(in_line('; '.join(grid.above)))}</p>"
-    more = len(grid.body) - MOST_ROWS
-    told = f"<p>{more} more rows: <code>.table()</code> has all</p>" if more > 0 else ""
-    return f"{above}{grid_html(grid, most=MOST_ROWS)}{told}"
-
-
-def run_html(run: Run | None, said: str) -> str:
-    """Return what a notebook shows of a run: a line, and the table of ``tomeval table``."""
-    above = f"<p>{escape(visible(said))}</p>"
-    if run is None or not run.headline:
-        return above
-    return above + "".join(map(shown_html, cells_view([run], Asked(), in_line).grids))
+    said = [*map(line, above), tables, *(line(f"note: {note}") for note in notes)]
+    return Text("\n".join(said))
 
 
 EVERY = 0.5

@@ -9,7 +9,7 @@ from typing import Any
 
 from tomeval.api.opened import Run
 from tomeval.api.showing import in_notebook, shown_in_notebook
-from tomeval.models.served.options import Budget
+from tomeval.models.served import Budget
 from tomeval.play.engines import make_engine
 from tomeval.play.live import Live, Progress
 from tomeval.play.runner import run_experiment
@@ -51,7 +51,7 @@ def run(
     concurrency : int
         Episodes with language models played at a time; with an engine, on each replica.
     budget : Budget, optional
-        `tomeval.models.served.options.Budget`: caps on the calls and tokens of served models.
+        `tomeval.models.served.Budget`: caps on the calls and tokens of served models.
     go_on : bool
         Continue even if none of a model's first 8 answers could be read.
     shard : str, optional

@@ -63,11 +63,11 @@ def compare(
         typer.Option("--margin", help="METRIC=VALUE: test equivalence within ± VALUE. Repeatable."),
     ] = None,
     scale: Annotated[
-        Literal["payoff", "range", "attainable"],
+        Literal["payoff", "attainable"],
         typer.Option(
             "--scale",
-            help="range: divide payoffs by the game's range of payoffs; attainable: by the "
-            "difference between the best and the worst response to the partners.",
+            help="attainable: divide payoffs by the difference between the best and the worst "
+            "response to the partners.",
         ),
     ] = "payoff",
     formula: Annotated[
@@ -93,7 +93,7 @@ def compare(
     from tomeval.cli.progress import working
     from tomeval.comparing.sides import check_by, opened
     from tomeval.report.comparisons import SPARE, table_named
-    from tomeval.runs.notes import looked_notes, sampled_notes, stop_notes, stopped_when
+    from tomeval.runs.notes import copies_notes, looked_notes, stop_notes, stopped_when
 
     options: dict[str, Any] = {
         **{"by": by, "baseline": baseline, "metric": metrics, "by_task": by_task},
@@ -111,7 +111,7 @@ def compare(
         notes = [*below, *chain(*map(stop_notes, runs))]
         stops = [stopped_when(run) for run in runs if run.until]
         if what != "differences":
-            notes += [*sampled_notes(runs), *chain(*map(looked_notes, runs))]
+            notes += [*chain(*map(copies_notes, runs)), *chain(*map(looked_notes, runs))]
     is_text = form == "text"
     for line in above if is_text else ():
         show_wrapped(in_line(line))

@@ -136,15 +136,14 @@ def strategies() -> Rows:
     """
     from tomeval.strategies import NAMED, Strategy, parse_strategy
     from tomeval.strategies.beliefs import EXAMPLES
-    from tomeval.strategies.compose import load_strategies
-    from tomeval.strategies.parts import advice_parts
+    from tomeval.strategies.parts import PARTS
 
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
     sees |= {"-payoffs": "rules, history with its rewards", "-rewards": "rules, history"}
     sees |= {"s2a": "its own summary of rules and history"}
-    load_strategies()
+    parts("strategies")  # loads what brings any
     shown = {strategy.name: strategy for strategy in NAMED}
-    for key, own in advice_parts().items():
+    for key, own in PARTS.items():
         if own.make:
             shown[own.shown] = Strategy(advice=key)
     shown |= {name: parse_strategy(name) for name in EXAMPLES}

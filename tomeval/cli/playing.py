@@ -100,7 +100,7 @@ def run(
     130 (Ctrl-C) or 143 (TERM), stopped after calls in flight; twice: at once.
     """
     from tomeval.core.credentials import trusting
-    from tomeval.models.served.options import Budget
+    from tomeval.models.served import Budget
     from tomeval.play.engines import make_engine
     from tomeval.play.schedule import parse_shard
     from tomeval.runs.experiment import load_experiment
@@ -261,10 +261,7 @@ def plan(
     if form in DATA:
         show_table(rows, form)
     else:
-        shared, shown = for_reading(rows)
-        if shared:
-            show(in_line(shared))
-        show_table(shown, form)
+        show_table(for_reading(rows), form)
     if form == "text":
         lines = plan_totals(rows)
         blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)

@@ -62,16 +62,9 @@ def plot(
             "model or labels. For regret, tom and differences.",
         ),
     ] = None,
-    curve: Annotated[
-        str,
-        typer.Option(
-            "--curve",
-            help="For regret and tom: window, the mean of a moving window; running, the mean so "
-            "far; or cumulative, the sum so far (regret only).",
-        ),
-    ] = "window",
     window: Annotated[
-        int, typer.Option("--window", help="Steps in the moving window; 1: none.")
+        int,
+        typer.Option("--window", help="For regret and tom: steps in the moving window; 1: none."),
     ] = 5,
 ) -> None:
     """Draw the figures that say most of a run, or those named.
@@ -87,7 +80,7 @@ def plot(
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
-        options = Options(column, by=by, metrics=metrics, curve=curve, window=window)
+        options = Options(column, by=by, metrics=metrics, window=window)
         with working("drawing"):
             files = plot_run(
                 opened,

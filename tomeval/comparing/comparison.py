@@ -30,7 +30,6 @@ from tomeval.comparing.sides import (
 )
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
-from tomeval.runs.cell import RunCell
 from tomeval.runs.notes import looked_notes
 from tomeval.runs.results import Run
 from tomeval.statistics import RESAMPLES
@@ -40,8 +39,7 @@ from tomeval.statistics.paired import FloatArray, IntArray, holm
 ALL_TASKS = "all tasks"
 FAMILY = "the comparisons of one metric in one scope with the baseline"
 """What Holm's correction covers."""
-SCALES = {"payoff": "", "range": "range of payoffs", "attainable": "attainable range"}
-"""The scales, with what they divide by in words."""
+SCALES = ("payoff", "attainable")
 
 
 def compare(
@@ -72,10 +70,10 @@ def compare(
         Default: all with a value in any episode.
     reference : str, optional
         What regret is measured from, if the domain knows several; overrides the cells' own.
-    scale : {"payoff", "range", "attainable"}
-        What metrics in payoff units are divided by, so that means over different games have one
-        unit: ``range`` by the cell's range of payoffs, ``attainable`` by how far the worst response
-        to its partners falls short of the best (`RunCell.regret_range`).
+    scale : {"payoff", "attainable"}
+        With ``attainable`` metrics in payoff units are divided by how far the worst response to a
+        cell's partners falls short of the best (`RunCell.regret_range`), so that means over
+        different games have one unit.
     margins : mapping of str to float, optional
         Per metric the margin of the equivalence test, in the unit of the comparison.
     resamples : int
@@ -106,7 +104,8 @@ def compare(
         margin_of = dict(zip(known, _margins(asked, known), strict=True))
         names, sides = compared_sides(listed, by, metrics, reference)
         margin = np.array([margin_of[name] for name in names])
-        sides = [in_ranges(side, names, scale, reference) for side in sides]
+        if scale == "attainable":
+            sides = [_attainable(side, names, reference) for side in sides]
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
         more = [*share_notes([side.cell for side in sides], names), *once_notes(sides)]
@@ -226,29 +225,8 @@ def corrected(p: FloatArray) -> tuple[FloatArray, IntArray]:
     return result, np.where(tests, tests.sum(axis=1, keepdims=True), 0)
 
 
-def width(cell: RunCell, scale: str, reference: str | None = None) -> float | None:
-    """Return what a scale divides a cell's payoffs by; None if that is not known."""
-    if scale == "payoff":
-        return 1.0
-    return cell.payoff_range if scale == "range" else cell.regret_range(reference)
-
-
-def pooled_scale(cells: Sequence[RunCell], reference: str | None = None) -> str:
-    """Return the scale in which measures in payoff units can be pooled over cells.
-
-    Payoffs themselves, if all cells are of one game; else what is attainable, where that is known
-    everywhere; else the ranges of payoffs, where they are known and differ.
-    """
-    if len({next(iter(cell.shown_task.values()), "") for cell in cells}) < 2:
-        return "payoff"
-    if all(width(cell, "attainable", reference) for cell in cells):
-        return "attainable"
-    ranges = {cell.payoff_range for cell in cells}
-    return "range" if len(ranges) > 1 and all(ranges) else "payoff"
-
-
-def in_ranges(side: Side, names: Sequence[str], scale: str, reference: str | None = None) -> Side:
-    """Divide metrics in payoff units by what a scale says.
+def _attainable(side: Side, names: Sequence[str], reference: str | None) -> Side:
+    """Divide metrics in payoff units by what can be attained.
 
     Raises
     ------
@@ -256,16 +234,12 @@ def in_ranges(side: Side, names: Sequence[str], scale: str, reference: str | Non
         That is not known of the cell, or 0.
     """
     cell = side.cell
-    measured = [cell.measures[name] for name in names]
-    if scale == "payoff" or not any(measure.in_payoffs for measure in measured):
+    in_payoffs = [cell.measures[name].in_payoffs for name in names]
+    if not any(in_payoffs):
         return side
-    divided_by = width(cell, scale, reference)
-    if not divided_by:
-        why = "unknown" if divided_by is None else "0 and cannot be divided by"
-        raise TomevalError(f"{cell.name}: its {SCALES[scale]} is {why}; choose another scale")
-    divisor = np.array([divided_by if measure.in_payoffs else 1.0 for measure in measured])
-    return replace(
-        side,
-        values=side.values / divisor,
-        sizes=side.sizes / divisor,
-    )
+    width = cell.regret_range(reference)
+    if not width:
+        why = "unknown" if width is None else "0 and cannot be divided by"
+        raise TomevalError(f"{cell.name}: its attainable range is {why}; choose another scale")
+    divisor = np.where(in_payoffs, width, 1.0)
+    return replace(side, values=side.values / divisor, sizes=side.sizes / divisor)

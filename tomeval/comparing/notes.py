@@ -160,7 +160,7 @@ def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
         shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
         notes.append(
             f"payoff ranges differ between {column}s ({shown}), and the widest dominates means "
-            f"over all tasks: --scale attainable or range weights all {column}s equally"
+            f"over all tasks: --scale attainable weights all {column}s equally"
         )
     largest = int(found.family_size.max(initial=0))
     if largest and largest / (1 + found.resamples) >= ALPHA:

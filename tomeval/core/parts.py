@@ -36,7 +36,7 @@ KINDS = {
     "partner_sets": "keys of tables that make sets of partners: `PartnerSets`",
     "game_sets": "keys of tables that make sets of matrix games: `GameSets`",
     "games": "games of the arena: `Kind`",
-    "strategies": "subclasses of `Advice`",
+    "strategies": "subclasses of `Advice`, by `register_advice`",
     "domains": "kinds of game: `tomeval.runs.domain.Domain`",
     "prompts": "`Path` of folders with a set of templates for each domain that they word",
     "experiments": "each the `Path` of a TOML file",

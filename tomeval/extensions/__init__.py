@@ -56,9 +56,17 @@ EXTENSIONS = {
         "players of the Axelrod library as partners of matrix games",
         partners={"axelrod": f"{_HERE}.axelrod:LIBRARY"},
     ),
+    "claims": Extension(
+        "what the sources claim in words, checked on runs of your own",
+        comparisons={"claims": f"{_HERE}.claims:CLAIMS"},
+    ),
     "cluster": Extension(
         "runs on many machines: replicas that Ray starts (run --engine ray)",
-        engines={"ray": f"{_HERE}.cluster.engine:make_engine"},
+        engines={"ray": f"{_HERE}.cluster:make_engine"},
+    ),
+    "deception": Extension(
+        "claims against better knowledge, promises broken, and who believes them",
+        analyses={"arena deception": Analysis(tables=f"{_HERE}.deception:TABLES")},
     ),
     "environments": Extension("games as environments to train in"),
     "fresh": Extension(

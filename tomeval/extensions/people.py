@@ -23,8 +23,9 @@ from tomeval.core.text import ascii_signs
 from tomeval.games.matrix.commands import Horizon
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES
-from tomeval.games.matrix.observation import Joint, Observation, Words, option_order
 from tomeval.games.matrix.play import play_episode_async
+from tomeval.games.matrix.rules import Joint, Observation
+from tomeval.games.matrix.scene import Words, option_order
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment

@@ -26,8 +26,7 @@ from tomeval.models.base import LocalModel, Model, Opening
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from tomeval.models.served.options import Budget, Price
-    from tomeval.models.waiting import Waiting
+    from tomeval.models.served import Budget, Price, Waiting
 
 
 class Backend(NamedTuple):
@@ -46,7 +45,7 @@ class Backend(NamedTuple):
 
 def _local(opener: str, form: str, about: str) -> Backend:
     """Return a backend of this machine."""
-    where, libraries = "tomeval.models.local.load:", ("torch", "transformers")
+    where, libraries = "tomeval.models.local:", ("torch", "transformers")
     return Backend(where + opener, form, False, f"{where}look", about, libraries)
 
 
@@ -92,7 +91,7 @@ def register_model(
         How experiments write its models, such as ``"mine:NAME"``; default: the kind alone.
     served : bool
         Whether its calls cost money or wait for others, so that caps count them. It then calls
-        `tomeval.models.served.options.Budget` itself, as `Opening.budget` hands it over.
+        `tomeval.models.served.Budget` itself, as `Opening.budget` hands it over.
     about : str
         What its models are, in a few words, for ``tomeval list models``.
 
@@ -199,7 +198,7 @@ def open_model(
     spec : str or dict
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
-        `tomeval.models.served.options.OpenAIOptions`.
+        `tomeval.models.served.OpenAIOptions`.
     base, budget, scores, waiting
         See `tomeval.models.base.Opening`.
 

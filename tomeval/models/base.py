@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
-    from tomeval.models.served.options import Budget
-    from tomeval.models.waiting import Waiting
+    from tomeval.models.served import Budget, Waiting
 
 
 class BackendError(Exception):
@@ -236,14 +235,6 @@ class Model(ABC):
     async def score(self, request: ScoreRequest) -> Scores:
         """Score labels; `BackendError` when the backend cannot."""
 
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Return the prompt's length in tokens, or None without a tokenizer."""
-        return None
-
-    def context_length(self) -> int | None:
-        """Return the longest sequence in tokens, prompt and reply together; None if not known."""
-        return None
-
     def episode(self, answered: int) -> Model:
         """Return the model as one episode uses it; `answered` of its requests were answered before.
 
@@ -290,14 +281,6 @@ class WrappedModel(Model):
         scores = isinstance(request, ScoreRequest)
         return await (model.score(request) if scores else model.generate(request))
 
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Ask the model."""
-        return self.model.count_tokens(prompt)
-
-    def context_length(self) -> int | None:
-        """Ask the model."""
-        return self.model.context_length()
-
 
 class LocalModel(ABC):
     """A backend that runs in this process, many requests at a time, without an event loop."""
@@ -313,14 +296,6 @@ class LocalModel(ABC):
     @abstractmethod
     def score_batch(self, requests: list[ScoreRequest]) -> list[Scores]:
         """Score labels."""
-
-    @abstractmethod
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Return the prompt's length in tokens."""
-
-    def context_length(self) -> int | None:
-        """Return the longest sequence in tokens, prompt and reply together; None if not known."""
-        return None
 
     def slots(self) -> int | None:
         """Return for how many growing prompts the backend keeps what it has read; None: no limit.

@@ -11,7 +11,13 @@ from tomeval.core.printing import wrapped
 from tomeval.core.text import both_ends
 from tomeval.play.replies import last_unread
 from tomeval.runs import tallies
-from tomeval.runs.notes import copies_notes, enforced_notes, stop_notes, unanswered_notes
+from tomeval.runs.notes import (
+    copies_notes,
+    enforced_notes,
+    mass_notes,
+    stop_notes,
+    unanswered_notes,
+)
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -72,7 +78,8 @@ def closing(run: Run) -> Closing:
             lines += [f"  and {len(some) - NAMED:,} more"] * (len(some) > NAMED)
     if not total[COMPLETE]:
         lines += _to_do(store, empty)
-    notes = stop_notes(run) + copies_notes(run) + enforced_notes(run) + unanswered_notes(run)
+    notes = stop_notes(run) + copies_notes(run) + enforced_notes(run)
+    notes += unanswered_notes(run) + mass_notes(run)
     lines += [wrapped(f"note: {note}", 2) for note in notes]
     lines += _used(store)
     whole = not (empty or partly or unread or total[FAILED] or left)
@@ -102,9 +109,9 @@ def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
         if total.get(status) and +(counts := of(store)):
             ((what, number),) = counts.most_common(1)
             what = both_ends(what) if status == FAILED else f"{what.replace('_', ' ')} answers"
-            yield wrapped(
-                f"most common reason for {status}: {what} ({number:,} of {counts.total():,})", 2
-            )
+            again = "; run the same command again to play them" * (status == FAILED)
+            of = f"({number:,} of {counts.total():,})"
+            yield wrapped(f"most common reason for {status}: {what} {of}{again}", 2)
 
 
 def _to_do(store: Store, cells: Sequence[int]) -> Iterator[str]:

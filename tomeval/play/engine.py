@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,24 +23,11 @@ from tomeval.models.base import (
 from tomeval.models.batching import Batcher, RememberingModel
 from tomeval.play.engines import run_loop
 from tomeval.play.schedule import Job, Schedule
-from tomeval.play.stopping import Stopping
 from tomeval.runs.domain import Cell, Domain
 from tomeval.runs.record import Record
 
 if TYPE_CHECKING:
     from tomeval.play.filling import Filler
-
-
-class Watch:
-    """Is told what happens in an episode while it is played; does nothing with it."""
-
-    def on_step(self, number: int, episode: int) -> None:
-        """Note that an episode of a cell has got through a step."""
-
-    def settled(
-        self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
-    ) -> None:
-        """Note what came of a question to a model after all attempts, and its last call."""
 
 
 def spec_key(spec: str | dict[str, Any]) -> str:
@@ -119,11 +106,7 @@ async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | N
     context breaks its episode off.
     """
     while job := await schedule.begin():
-        kept = {seat: filler.store.kept_replies(*job, seat) for seat in filler.cells[job[0]].models}
-        keep = partial(filler.store.keep_reply, *job)
-        episode = Episode(
-            filler.domain, filler.cells[job[0]], job, lines, filler, filler.stopping, kept, keep
-        )
+        episode = Episode(filler.domain, filler.cells[job[0]], job, lines, filler)
         record = None
         try:
             record = await episode.play()
@@ -141,27 +124,8 @@ async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | N
     return None
 
 
-class Lines:
-    """Open models inside the running loop; gives every episode its own lines to them."""
-
-    def __init__(self, opened: Mapping[str, Model | LocalModel]) -> None:
-        self._opened: dict[str, Model | Batcher] = {
-            key: Batcher(model) if isinstance(model, LocalModel) else model
-            for key, model in opened.items()
-        }
-
-    @contextmanager
-    def episode(self, keys: Sequence[str]) -> Iterator[dict[str, Model]]:
-        """Give one episode a line to each model that it needs, by `spec_key`."""
-        with ExitStack() as stack:
-            lines: dict[str, Model] = {}
-            for key in dict.fromkeys(keys):
-                model = self._opened[key]
-                if isinstance(model, Batcher):
-                    lines[key] = stack.enter_context(model.episode())
-                else:
-                    lines[key] = model
-            yield lines
+Lines = Mapping[str, Model | Batcher]
+"""Open models inside the running loop, by `spec_key`."""
 
 
 @asynccontextmanager
@@ -172,7 +136,19 @@ async def started(opened: Mapping[str, Model | LocalModel]) -> AsyncIterator[Lin
             if isinstance(model, Model):
                 stack.push_async_callback(model.close)
                 await model.start()
-        yield Lines(opened)
+        yield {key: Batcher(m) if isinstance(m, LocalModel) else m for key, m in opened.items()}
+
+
+@contextmanager
+def episode_models(lines: Lines, keys: Mapping[str, str]) -> Iterator[dict[str, Model]]:
+    """Give one episode the model of each seat; seats with one model share their line to it."""
+    with ExitStack() as stack:
+        mine: dict[str, Model] = {}
+        for key in dict.fromkeys(keys.values()):
+            model = lines[key]
+            own = isinstance(model, Batcher)
+            mine[key] = stack.enter_context(model.episode()) if own else model
+        yield {seat: mine[key] for seat, key in keys.items()}
 
 
 @asynccontextmanager
@@ -198,13 +174,9 @@ class Episode:
     domain, cell, job
         What is played.
     lines : Lines
-    watch : Watch
-    stopping : Stopping
-        Once it is asked to stop, no call is made any more.
-    kept : mapping of str to dict
-        The replies that an earlier session kept, by seat, then by request.
-    keep : callable of seat, request and reply
-        Keeps one.
+    filler : Filler, optional
+        Is told what happens, keeps replies, repeats those that an earlier session kept, and says
+        when no call is to be made any more. Default: nobody does.
 
     Attributes
     ----------
@@ -215,30 +187,22 @@ class Episode:
     """
 
     def __init__(
-        self,
-        domain: Domain,
-        cell: Cell,
-        job: Job,
-        lines: Lines,
-        watch: Watch,
-        stopping: Stopping,
-        kept: Mapping[str, dict[str, str]],
-        keep: Callable[[str, str, str], None],
+        self, domain: Domain, cell: Cell, job: Job, lines: Lines, filler: Filler | None = None
     ) -> None:
         self._domain, self._cell, self.job, self._lines = domain, cell, job, lines
-        self.watch, self.stopping, self.kept, self.keep = watch, stopping, kept, keep
-        self.steps, self.unusable = 0, ""
+        self.filler, self.steps, self.unusable = filler, 0, ""
 
     async def play(self) -> Record:
         """Play it to its end."""
         keys = {seat: spec_key(spec) for seat, spec in self._cell.models.items()}
-        with self._lines.episode(list(keys.values())) as lines:
-            models = {seat: _SeatModel(self, seat, lines[key], key) for seat, key in keys.items()}
+        with episode_models(self._lines, keys) as lines:
+            models = {seat: _SeatModel(self, seat, lines[seat], key) for seat, key in keys.items()}
             return await self._domain.play.episode(self._cell, self.job[1], models, self._step)
 
     def _step(self) -> None:
         self.steps += 1
-        self.watch.on_step(*self.job)
+        if self.filler:
+            self.filler.on_step(*self.job)
 
 
 class _SeatModel(RememberingModel):
@@ -248,12 +212,17 @@ class _SeatModel(RememberingModel):
     """
 
     def __init__(self, episode: Episode, seat: str, model: Model, key: str) -> None:
-        self._episode, self._key, kept = episode, key, episode.kept[seat]
-        super().__init__(model.episode(len(kept)), kept, partial(episode.keep, seat))
+        self._episode, self._key, filler = episode, key, episode.filler
+        kept, keep = dict[str, str](), lambda *_: None
+        if filler:
+            kept = filler.store.kept_replies(*episode.job, seat)
+            keep = partial(filler.store.keep_reply, *episode.job, seat)
+        super().__init__(model.episode(len(kept)), kept, keep)
 
     async def answer(self, request: GenerateRequest | ScoreRequest) -> Any:
         """Ask the model."""
-        self._episode.stopping.refuse()
+        if self._episode.filler:
+            self._episode.filler.stopping.refuse()
         try:
             return await super().answer(request)
         except Unusable as error:
@@ -262,4 +231,5 @@ class _SeatModel(RememberingModel):
 
     def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
         """Report the outcome of a question."""
-        self._episode.watch.settled(*self._episode.job, self._key, outcome, call)
+        if self._episode.filler:
+            self._episode.filler.settled(*self._episode.job, self._key, outcome, call)

@@ -1,7 +1,4 @@
-"""Engines: who plays the episodes of a run. By default it is this process, with its workers.
-
-An engine plays what it can, and the process that holds the run folder plays the rest.
-"""
+"""Engines: who plays the episodes of a run. By default it is this process, with its workers."""
 
 from __future__ import annotations
 
@@ -35,30 +32,27 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """Plays episodes, and tells the run what becomes of them."""
+    """Plays episodes, and tells the run what becomes of them: here, in so many processes.
+
+    Subclasses play on other machines what they can; the process that holds the run folder plays
+    the rest.
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        self._workers = workers
 
     def prepare(self, experiment: Experiment, concurrency: int) -> None:
         """Raise `TomevalError`, in one line, if it cannot play this; no folder is made then."""
 
     def play(self, filler: Filler) -> None:
-        """Play what it can of `filler.stretches` and `filler.groups`; the others are left."""
-
-    def close(self) -> None:
-        """End, whatever happened."""
-
-
-class Workers(Engine):
-    """Processes of this machine, which play the cells that ask no model; 1: this process itself."""
-
-    def __init__(self, count: int = 1) -> None:
-        self._count = count
-
-    def play(self, filler: Filler) -> None:
         """Play the cells that ask no model."""
-        tasks = play_all(filler.domain, filler.cells, filler.stretches(), self._count)
+        tasks = play_all(filler.domain, filler.cells, filler.stretches(), self._workers)
         for (number, _, _), records in tasks:
             filler.together(number, records)
             filler.stopping.check()
+
+    def close(self) -> None:
+        """End, whatever happened."""
 
 
 def make_engine(name: str | None, workers: int | None = None, **options: Any) -> Engine | None:

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID
+from tomeval.core.outcomes import FAILED, VALID, VOID
 from tomeval.core.printing import wrapped
 from tomeval.core.text import both_ends
 from tomeval.models import is_served, open_model
-from tomeval.models.base import LOW_MASS, ContextExceeded, LocalModel, Model
-from tomeval.models.served.options import Budget
-from tomeval.play.engine import Watch, play_with_models, spec_key
+from tomeval.models.base import ContextExceeded, LocalModel, Model
+from tomeval.models.served import Budget
+from tomeval.play.engine import play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
-from tomeval.play.live import Counts, Live
+from tomeval.play.live import Live
 from tomeval.play.replies import FIRST, Unread, explained, last_unread, stopped_at_first
 from tomeval.play.schedule import Job, Schedule, without
 from tomeval.play.stopping import Stopping
@@ -29,7 +29,7 @@ from tomeval.runs.writing import WritableStore
 logger = logging.getLogger(__name__)
 
 
-class Filler(Watch):
+class Filler:
     """Plays the episodes that the store lacks, and watches them.
 
     Parameters
@@ -105,8 +105,7 @@ class Filler(Watch):
             key: [] for key, of in before.items() if not self._go_on and of.answers == of.unreadable
         }
         counts = tallies.episodes(self.store).values()
-        self._ended = sum((Counter(count) for count in counts), Counter[str]())
-        self._tell_counts()
+        self.live.ended = sum((Counter(count) for count in counts), Counter[str]())
         self.live.tell_steps()
 
     def stretches(self) -> list[Task]:
@@ -156,8 +155,6 @@ class Filler(Watch):
                 schedule.limit(FIRST)  # local models are asked in batches, which cost nothing
             self.schedules = dict.fromkeys(schedule.cells, schedule)
             play_with_models(opened, self, schedule, self._concurrency)
-        if any(cell.models and lacks for cell, lacks in zip(self.cells, self.missing, strict=True)):
-            self._warn()
 
     def _open(self, key: str, scores: bool) -> Model | LocalModel:
         if (key, scores) not in self._opened:
@@ -167,24 +164,6 @@ class Filler(Watch):
                 spec, scores=scores, budget=caps, waiting=waiting, base=self._base
             )
         return self._opened[key, scores]
-
-    def _warn(self) -> None:
-        """Warn of what may be wrong with the models' answers, of earlier sessions too."""
-        if lost := self._ended[FAILED]:
-            why = tallies.failures(self.store).most_common(1)
-            logger.warning(
-                "%d episodes failed because the model gave no reply: run the same command again to "
-                "play them%s",
-                lost,
-                f"; most often: {both_ends(why[0][0])}" if why else "",
-            )
-        low, scored = tallies.low_mass(self.store)
-        if low:
-            logger.warning(
-                "in %d of %d scored answers all labels together have less than %g of the "
-                "probability: the model would hardly ever write one of them",
-                *(low, scored, LOW_MASS),
-            )
 
     # What happens while language models play
 
@@ -268,24 +247,19 @@ class Filler(Watch):
     def together(self, number: int, records: Sequence[Record]) -> None:
         """Store episodes of a cell that are over, and count them."""
         earlier = (self.store.status(number, record.episode) for record in records)
-        self._ended[FAILED] -= sum(status == FAILED for status in earlier)
+        self.live.ended[FAILED] -= sum(status == FAILED for status in earlier)
         self.store.add(number, records)
         self.played += len(records)
         self.live.steps += len(records) * self.cells[number].length
-        self._ended.update(record.status for record in records)
+        self.live.ended.update(record.status for record in records)
         if self.keys[number]:
             spent = (part for record in records for part in record.spent.values())
             self.live.spent = total([self.live.spent, *spent])
         self.live.tell_steps()
-        self._tell_counts()
 
     def name(self, number: int) -> str:
         """Return what messages call a cell."""
         return f"cell {number} ({self.names[number]})"
-
-    def _tell_counts(self) -> None:
-        complete, void, failed = (self._ended[status] for status in (COMPLETE, VOID, FAILED))
-        self.live.tell_counts(Counts(complete, void, failed, self.live.spent.again))
 
 
 def _stretches(numbers: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.text import excerpt
 from tomeval.models import model_name
 from tomeval.models.naming import brief_names
-from tomeval.models.waiting import Waiting
+from tomeval.models.served import Waiting
 from tomeval.runs.record import Spent
 
 LONGEST = 300
@@ -25,51 +26,18 @@ Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all); steps of a stopped cell leave the second number."""
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What a run holds so far, over all its sessions.
-
-    Attributes
-    ----------
-    complete, void, failed : int
-        Episodes by what became of them.
-    asked_again : int
-        Attempts beyond the first at a question of a language model.
-
-    Examples
-    --------
-    >>> print(Counts(12, 3, 0, 40))
-    12 complete, 3 void, 0 failed; 40 questions asked again
-    """
-
-    complete: int = 0
-    void: int = 0
-    failed: int = 0
-    asked_again: int = 0
-
-    def __str__(self) -> str:
-        again = "question" if self.asked_again == 1 else "questions"
-        return (
-            f"{self.complete:,} complete, {self.void:,} void, {self.failed:,} failed; "
-            f"{self.asked_again:,} {again} asked again"
-        )
-
-
-OnCounts = Callable[[Counts], None]
-"""Called at the start and whenever a count has changed."""
-
-
 class Live:
     """The state of a run that plays: no prompt, no reply and no address of a server.
 
     Attributes
     ----------
-    progress, on_counts : callable, optional
-        Are told of changes.
+    progress : callable, optional
+        Is told of steps.
     steps, total : int
         Those done, in earlier sessions too, and in all; those of episodes that end early count as
         done.
-    counts : Counts
+    ended : Counter
+        Episodes by what became of them.
     spent : Spent
         What language models were asked in episodes that are over.
     waiting : dict of str to Waiting
@@ -88,9 +56,8 @@ class Live:
 
     def __init__(self) -> None:
         self.progress: Progress | None = None
-        self.on_counts: OnCounts | None = None
         self.steps = self.total = 0
-        self.counts, self.spent = Counts(), Spent()
+        self.ended, self.spent = Counter[str](), Spent()
         self.waiting: dict[str, Waiting] = {}
         self.note = ""
         self.replica_line: Callable[[], str] = str
@@ -111,11 +78,12 @@ class Live:
         if self.progress:
             self.progress(self.steps, self.total)
 
-    def tell_counts(self, counts: Counts) -> None:
-        """Take what became of episodes, and tell who listens."""
-        self.counts = counts
-        if self.on_counts:
-            self.on_counts(counts)
+    @property
+    def counts(self) -> str:
+        """What the run holds so far, in words."""
+        said = ", ".join(f"{self.ended[one]:,} {one}" for one in (COMPLETE, VOID, FAILED))
+        again = self.spent.again
+        return f"{said}; {again:,} {'question' if again == 1 else 'questions'} asked again"
 
     @property
     def left(self) -> float | None:

@@ -16,11 +16,10 @@ import numpy as np
 from tomeval.core.text import common_prefix
 from tomeval.models import Ahead
 from tomeval.models.base import Prompt, Usage
-from tomeval.models.served.options import estimate_tokens
+from tomeval.models.served import estimate_tokens
 from tomeval.play.engine import spec_key
 from tomeval.play.runner import known_models
 from tomeval.play.until import check, most_episodes
-from tomeval.runs.columns import heading
 from tomeval.runs.domain import Cell, Domain, get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.strategies.asking import flatten
@@ -194,30 +193,14 @@ def plan_rows(
     return rows
 
 
-def for_reading(rows: Sequence[Row]) -> tuple[str, list[dict[str, Any]]]:
-    """Return what all rows share, in words, and rows that fit a screen.
-
-    Upper bounds and steps stand in `plan_totals`; a strategy that the player's name tells is left
-    out. A column is shared if the rows that have a value agree: players without a model have none.
-    """
-    keys = list(rows[0])
-    first, about = keys[0], keys[: keys.index("episodes")]
-    hidden = {"longest", "context", "context_ends", "steps"}
-    hidden |= {key for key in keys if key.endswith("_most")}
-    pairs = {(row[first], row.get("strategy")) for row in rows}
-    if len(pairs) == len({row[first] for row in rows}):
-        hidden.add("strategy")
-    shared = []
-    for key in about[1:]:
-        values = {row[key] for row in rows} - {""}
-        if len(values) < 2 and len(rows) > 1 and key not in hidden:
-            hidden.add(key)
-            shared += [f"{heading(key)} {value}" for value in values]
-    shown = [{key: row[key] for key in keys if key not in hidden} for row in rows]
-    for row in shown:
-        if "cost" in row:
-            row["cost"] = round(row["cost"], 2)
-    return "; ".join(shared), shown
+def for_reading(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return rows that fit a screen; upper bounds and steps stand in `plan_totals`."""
+    hidden = ("longest", "context", "context_ends", "steps")
+    shown = (
+        {k: v for k, v in row.items() if k not in hidden and not k.endswith("_most")}
+        for row in rows
+    )
+    return [row | ({"cost": round(row["cost"], 2)} if "cost" in row else {}) for row in shown]
 
 
 def plan_totals(rows: Sequence[Row]) -> list[str]:

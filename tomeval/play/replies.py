@@ -86,8 +86,8 @@ class Unread(NamedTuple):
             "unparsable": "there is no answer in the form asked for: "
             + held.format(", raise max_attempts"),
             "illegal": "the answer is not one of the options: " + held.format(""),
-            "unlisted": "a label is not among the most likely tokens: raise top_logprobs, name a "
-            "tokenizer so that labels are asked for by id, or have answers written (QA)",
+            "unlisted": "a label is not among the most likely tokens: raise top_logprobs, or "
+            "have answers written (QA)",
             EMPTY: "the reply is empty: look at the question (tomeval transcript), the model's "
             "chat template and stop texts",
             REFUSAL: "the model or its provider declined: reword the question (prompts), or take "

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from tomeval.core.errors import MissingExtra, TomevalError
 from tomeval.models import Ahead, lacking, look_ahead, model_name
-from tomeval.models.served.options import Budget, BudgetExceeded
+from tomeval.models.served import Budget, BudgetExceeded
 from tomeval.play.engine import spec_key
-from tomeval.play.engines import Engine, Workers
+from tomeval.play.engines import Engine
 from tomeval.play.filling import Filler
-from tomeval.play.live import Live, OnCounts, Progress
+from tomeval.play.live import Live, Progress
 from tomeval.play.schedule import Shard, without
 from tomeval.play.stopping import Stopping
 from tomeval.play.until import Looks, check
@@ -43,7 +43,6 @@ def run_experiment(
     budget: Budget | None = None,
     shard: Shard | None = None,
     progress: Progress | None = None,
-    on_counts: OnCounts | None = None,
     live: Live | None = None,
     go_on: bool = False,
 ) -> int:
@@ -57,7 +56,7 @@ def run_experiment(
     engine : Engine, optional
         Plays all that it can; the rows do not depend on it. It is closed at the end. Default: this
         process, with its workers.
-    workers, concurrency, progress, on_counts
+    workers, concurrency, progress
         As for `tomeval.run`.
     budget : Budget, optional
         Caps on the calls, tokens and cost of served models; refused if there is no such model.
@@ -91,7 +90,7 @@ def run_experiment(
     identity = experiment.identity()
     live = live or Live()
     with ExitStack() as stack:
-        engine = engine or Workers(workers)
+        engine = engine or Engine(workers)
         stack.callback(engine.close)
         engine.prepare(experiment, concurrency)
         make_folder(folder)
@@ -109,7 +108,7 @@ def run_experiment(
                 store.note_until({})  # of an earlier session with a condition
             if live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, live, "note")
-            live.progress, live.on_counts = progress, on_counts
+            live.progress = progress
             how = engine, concurrency, budget, go_on
             filler = Filler(store, experiment, stopping, live, *how)
             filler.play(wanted_of(experiment, shard, looks.episodes if looks else None))

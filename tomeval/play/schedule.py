@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import heapq
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -70,23 +70,18 @@ class Schedule:
         self.most = 0
         self._after = stop_after_voids
         self._order = {cell: numbers for cell, numbers in sorted(jobs.items()) if len(numbers)}
-        self._rest = {cell: iter(numbers) for cell, numbers in self._order.items()}
-        # What can begin next, as (rank, episode, cell): one for each cell (rank 0), and what was
-        # given back, which comes last.
-        self._heap: list[tuple[int, int, int]] = []
+        # (rank, episode, cell): what was given back comes last, for it may end every player.
+        self._ready = sorted((0, e, cell) for cell, some in self._order.items() for e in some)
         self._held: dict[int, list[tuple[int, int, int]]] = {}  # the same, of cells that may not
-        self._left = Counter({cell: len(numbers) for cell, numbers in self._order.items()})
-        self._given_back = self._under_way = 0
+        self._under_way = self._given_back = 0
         self._begun: Counter[int] = Counter()
         self._got_through: set[int] = set()
         self._void: set[Job] = set()
         self._passed_over: set[Job] = set()
         self._change = asyncio.Event()
-        for cell in self._order:
-            self._advance(cell)
 
     def __len__(self) -> int:
-        return self._left.total()
+        return len(self._ready) + sum(map(len, self._held.values()))
 
     @property
     def cells(self) -> list[int]:
@@ -104,28 +99,19 @@ class Schedule:
 
     def take(self) -> Job | None:
         """Return the next episode, which begins by that; None: none may begin now."""
-        while self._heap and not 0 < self.most <= self._under_way:
-            entry = rank, episode, cell = heapq.heappop(self._heap)
-            free = not self._after or cell in self._got_through or self._begun[cell] < self._after
-            if free:
-                if rank == 0:
-                    self._advance(cell)
+        while self._ready and not 0 < self.most <= self._under_way:
+            entry = _, episode, cell = heapq.heappop(self._ready)
+            if not self._after or cell in self._got_through or self._begun[cell] < self._after:
                 self._begun[cell] += 1
-                self._left[cell] -= 1
                 self._under_way += 1
                 return cell, episode
             self._held.setdefault(cell, []).append(entry)
         return None
 
-    def _advance(self, cell: int) -> None:
-        """Put the next episode of a cell in its turn."""
-        if (episode := next(self._rest[cell], None)) is not None:
-            heapq.heappush(self._heap, (0, episode, cell))
-
     def _free(self, cell: int) -> None:
         """Allow a cell to begin episodes again."""
         for entry in self._held.pop(cell, ()):
-            heapq.heappush(self._heap, entry)
+            heapq.heappush(self._ready, entry)
         self._change.set()
 
     def give_back(self, job: Job) -> None:
@@ -133,9 +119,8 @@ class Schedule:
         cell, episode = job
         self._begun[cell] -= 1
         self._under_way -= 1
-        self._left[cell] += 1
         self._given_back += 1
-        heapq.heappush(self._heap, (self._given_back, episode, cell))
+        heapq.heappush(self._ready, (self._given_back, episode, cell))
         self._free(cell)
 
     def limit(self, most: int) -> None:
@@ -164,43 +149,31 @@ class Schedule:
             self._passed_over.add((cell, episode))
         else:
             self._void.add((cell, episode))
-            row = self._row(cell, episode)
-            if cell not in self.reasons and 0 < self._after <= len(row):
-                return row
+            if self._after and cell not in self.reasons:
+                row = self._row(cell, episode)
+                return row if len(row) >= self._after else []
         return []
+
+    def _row(self, cell: int, episode: int) -> list[int]:
+        """Return the void episodes without a gap around one, in order."""
+        told = [e for e in self._order[cell] if (cell, e) not in self._passed_over]
+        rows = (list(row) for _, row in groupby(told, lambda e: (cell, e) in self._void))
+        return next(row for row in rows if episode in row)
 
     def stop(self, cell: int, reason: str) -> int:
         """Stop a cell; return how many of its episodes are left out. The first reason stays."""
         self.reasons.setdefault(cell, reason)
+        before = len(self)
         self._held.pop(cell, None)
-        self._heap = [entry for entry in self._heap if entry[2] != cell]
-        heapq.heapify(self._heap)
+        self._ready = [entry for entry in self._ready if entry[2] != cell]
+        heapq.heapify(self._ready)
         self._change.set()
-        return self._left.pop(cell, 0)
+        return before - len(self)
 
     def clear(self) -> None:
         """Begin no more episodes."""
-        self._heap, self._held = [], {}
-        self._left.clear()
+        self._ready, self._held = [], {}
         self._change.set()
-
-    def _row(self, cell: int, episode: int) -> list[int]:
-        """Return the void episodes without a gap around one, in order."""
-        order = self._order[cell]
-        index = bisect_left(order, episode)
-        before = self._voids(cell, range(index - 1, -1, -1))
-        return [*before[::-1], episode, *self._voids(cell, range(index + 1, len(order)))]
-
-    def _voids(self, cell: int, places: range) -> list[int]:
-        """Return the void episodes at these places, up to the first one that is not void."""
-        voids: list[int] = []
-        for index in places:
-            episode = self._order[cell][index]
-            if (cell, episode) in self._void:
-                voids.append(episode)
-            elif (cell, episode) not in self._passed_over:
-                break
-        return voids
 
 
 @dataclass(frozen=True)

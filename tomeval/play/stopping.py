@@ -18,9 +18,6 @@ from tomeval.models.base import Stopped
 
 _STDERR = 2
 
-IN_FLIGHT = "work in flight"
-"""What a run in this process finishes when it is asked to stop."""
-
 
 class Stopping:
     """Handles Ctrl-C and TERM inside the block, but not in a thread or if others handle them.
@@ -31,8 +28,6 @@ class Stopping:
         What asked the run to stop; 0 while nothing did.
     on_request : callable
         Called when the run is asked to stop.
-    what : str
-        What is finished then.
     say : callable
         Tells the user so; default: on standard error, which a display there would overwrite.
     reason : callable or None
@@ -42,7 +37,6 @@ class Stopping:
     def __init__(self) -> None:
         self.signal = 0
         self.on_request: Callable[[], object] = lambda: None
-        self.what = IN_FLIGHT
         self.say: Callable[[str], None] = _write
         self.reason: Callable[[], Exception] | None = None
         self._before: dict[int, Any] = {}
@@ -76,7 +70,7 @@ class Stopping:
         if self.signal:
             _raise(number)
         self.signal = number
-        self.say(f"tomeval: finishing {self.what}; a second signal stops at once")
+        self.say("tomeval: finishing work in flight; a second signal stops at once")
         self.on_request()
 
     def check(self) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-CURVES = ("window", "running", "cumulative")
 MOST_WINDOW = 1_000_000
 
 
@@ -41,11 +40,8 @@ class Options:
         that can choose; see `registry.draw`.
     metrics : tuple of str
         Names of the measures that figures show which can choose. Default: the run's first ones.
-    curve : {"window", "running", "cumulative"}
-        What curves show at every step: the mean of a centred moving window, the mean of all steps
-        up to it, or their sum.
     window : int
-        How many steps a moving window has, from 1 to `MOST_WINDOW`.
+        How many steps the centred moving window of curves has, from 1 to `MOST_WINDOW`.
     """
 
     column: str = "screen"
@@ -53,7 +49,6 @@ class Options:
     reference: str | None = None
     by: str | None = None
     metrics: tuple[str, ...] = ()
-    curve: str = "window"
     window: int = 5
 
     def __post_init__(self) -> None:
@@ -61,19 +56,13 @@ class Options:
             raise unknown("column", self.column, WIDTHS)
         if self.interval not in INTERVALS:
             raise unknown("interval", self.interval, INTERVALS)
-        if self.curve not in CURVES:
-            raise unknown("curve", self.curve, CURVES)
         if not 1 <= self.window <= MOST_WINDOW:
             raise TomevalError(f"window must be from 1 to {MOST_WINDOW:,}, not {self.window}")
-        if self.curve != "window" and self.window != Options.window:
-            raise TomevalError(f"window {self.window} has no effect on the curve {self.curve}")
 
     @property
     def of_curves(self) -> str:
         """What was chosen for curves, as options of the command; empty: nothing."""
-        chosen = {"curve": self.curve, "window": self.window}
-        usual = {"curve": "window", "window": 5}
-        return ", ".join(f"--{k} {v}" for k, v in chosen.items() if v != usual[k])
+        return f"--window {self.window}" if self.window != Options.window else ""
 
     @property
     def width(self) -> float:

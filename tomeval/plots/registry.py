@@ -67,7 +67,7 @@ def chosen(
     heeding = {by: (*CHOOSE_BY, *(n for n in can if "by" in can[n]))} if options.by else {}
     heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
     if options.of_curves:
-        heeding[options.of_curves] = tuple(name for name in can if options.curve in can[name])
+        heeding[options.of_curves] = tuple(n for n in can if "window" in can[n])
     for name in only:
         figure = _figure(run, name)
         for option, heed in heeding.items():

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tomeval.report.compared import ReportOptions
-    from tomeval.report.page import write_report
+    from tomeval.report.page import ReportOptions, write_report
 
 __all__ = ["ReportOptions", "write_report"]
 

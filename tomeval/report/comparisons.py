@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.result import ALPHA
-from tomeval.comparing.sides import left_out
+from tomeval.comparing.sides import compared_by, left_out
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.core.parts import Compared, named, part, parts
+from tomeval.report.rows import grid_of
+from tomeval.report.tables import Grid
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
@@ -86,12 +88,54 @@ def _effect(size: float) -> str:
     return fixed(size, 2)
 
 
+def shown_first(runs: Sequence[Run]) -> list[str] | None:
+    """Return the measures of a comparison for reading: the scores that all runs have; None: all."""
+    return [name for name in runs[0].scores if all(name in run.scores for run in runs)] or None
+
+
+class Section(NamedTuple):
+    """The comparison of a report: its tables, or the reason why there is none."""
+
+    reason: str
+    caption: str = ""
+    table: Grid | None = None
+    by_task: Grid | None = None
+    notes: Sequence[str] = ()
+
+
+def section(run: Run, by: str | None, metrics: Sequence[str]) -> Section:
+    """Compare players in some measures as ``tomeval compare`` does.
+
+    Raises
+    ------
+    TomevalError
+        They cannot be compared by the column asked for.
+    """
+    chosen = by or compared_by(run)
+    if chosen is None:
+        return Section("There is nothing to compare: no two players share a task.")
+    try:
+        found = compare(run, chosen, metrics=metrics)
+    except TomevalError as error:
+        if by:
+            raise
+        return Section(f"No comparison: {error}.")
+    caption = f"{'. '.join(line[0].upper() + line[1:] for line in comparison_above(found))}."
+    tables = [_levels_first(found, by_task) for by_task in (False, True)]
+    by_task = tables[1] if len(found.scopes) > 1 else None
+    return Section("", caption, tables[0], by_task, [f"{note}." for note in found.notes])
+
+
+def _levels_first(found: Comparison, by_task: bool) -> Grid:
+    rows = comparison_rows(found, "text", by_task)
+    return grid_of([{found.by: row[found.by], **row} for row in rows])
+
+
 def _differences(runs: Sequence[Run], options: Row) -> Table:
     names = ("by", "baseline", "reference", "scale", "margins", "resamples")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
-        scored = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
-        metrics = scored or None
+        metrics = shown_first(runs)
     comparison = compare(
         runs,
         metrics=metrics,

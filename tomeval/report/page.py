@@ -8,6 +8,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from tomeval.core.files import replacing
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.text import visible
 from tomeval.report import facts
-from tomeval.report.compared import ReportOptions, comparisons
+from tomeval.report.comparisons import section
 from tomeval.report.facts import counted
 from tomeval.report.markup import grid_html
 from tomeval.report.rows import Rows, grid_of, is_number
@@ -35,6 +36,31 @@ from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures, first_part
 
 _HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a report holds.
+
+    Attributes
+    ----------
+    by : str, optional
+        What is compared, see `tomeval.comparing.compare`. Default: see
+        `tomeval.comparing.sides.compared_by`.
+    games : bool
+        Whether a few games are shown with their prompts and replies, see
+        `tomeval.report.transcripts.games`.
+    figures : bool
+        Whether the first figures are drawn, `Show.first_figures`; ``tomeval plot`` draws others.
+    metrics : sequence of str
+        The measures of the tables, as `tomeval.runs.selection.choose_measures` reads them; default:
+        the headline ones. All others are in a table that opens on demand.
+    """
+
+    by: str | None = None
+    games: bool = True
+    figures: bool = True
+    metrics: Sequence[str] = ()
 
 
 def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> Path:
@@ -103,7 +129,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "table": _cells(rows, whole.measures, names),
         "further": [*more, *_further(whole)],
         "interval": facts.interval_words(whole),
-        "comparisons": comparisons(whole, names, options),
+        "comparison": section(whole, options.by, asked or whole.scores or whole.headline),
         "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),

@@ -221,7 +221,7 @@ class Show:
         of single files of theirs; those that the run's data does not support are left out.
     heeds : mapping of str to sequence of str
         What those of them heed that heed anything: ``by``, if they can lay the values of a column
-        of `Compare.by` over each other, and the curves (`Options.curve`) that they can show.
+        of `Compare.by` over each other, and ``window``, if they are curves (`Options.window`).
     rates : function of run
         Which rates besides those of all answers tables print, in order: by name, see
         `tomeval.runs.columns`, what tells of a seat and a question whether they count.

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from tomeval.statistics.estimates import Share
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(NamedTuple):
     """A share of answers, from 0 to 1, which tables print in percent.
 
     Attributes
@@ -57,16 +56,13 @@ LENIENT = Rate(
     "in the exact form asked for: with marks, a reason or text below it, or after another answer; "
     "in the arena of the measured player's answers.",
 )
-PROBE_INVALID = Rate(
-    "probe_invalid_rate", "probe invalid %", "The same as invalid %, of answers to probes only."
-)
 REACTION_INVALID = Rate(
     "reaction_invalid_rate",
     "reactions invalid %",
     "The same as invalid %, of the conditional probe only: what the partner would do next.",
 )
 
-RATES = {rate.name: rate for rate in (INVALID, REASK, LENIENT, PROBE_INVALID, REACTION_INVALID)}
+RATES = {rate.name: rate for rate in (INVALID, REASK, LENIENT, REACTION_INVALID)}
 """All rates, by name."""
 
 

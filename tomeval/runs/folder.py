@@ -14,7 +14,6 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -167,7 +166,7 @@ def _copy(name: str) -> Path:
 
 
 def add_session(store: WritableStore, stop_after_voids: int, episodes: int | None = None) -> None:
-    """Note when, with which versions and from which commit the run was started or resumed.
+    """Note when and with which versions the run was started or resumed.
 
     And how many `episodes` a cell was to have, if it is played here: see `raised`.
     """
@@ -176,8 +175,6 @@ def add_session(store: WritableStore, stop_after_voids: int, episodes: int | Non
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": installed.pop("python"),
         "versions": installed,
-        "tomeval_commit": _commit(Path(__file__).parents[1]),
-        "working_folder_commit": _commit(Path()),
         "stop_after_voids": stop_after_voids,
         **({"part": store.part} if store.part else {}),
         **({} if episodes is None else {"episodes": episodes}),
@@ -208,15 +205,3 @@ def raised(sessions: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
         if any(later > earlier for earlier, later in pairwise(counts)):
             return tuple(number for number, _ in groupby(counts))
     return ()
-
-
-def _commit(folder: Path) -> str | None:
-    """Return the git commit of a folder, with ``-dirty`` if files differ; None outside git."""
-    command = ["git", "-C", str(folder), "describe", "--always", "--abbrev=40", "--dirty"]
-    try:
-        done = subprocess.run(
-            [*command, "--exclude=*"], capture_output=True, text=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None

@@ -106,7 +106,7 @@ class Appended:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
             self.size = os.fstat(self._file).st_size
         except OSError as error:
-            raise self._cannot(error) from None
+            raise cannot_write(self.path, error) from None
         self._synced = 0.0
 
     def append(self, data: bytes) -> int:
@@ -126,7 +126,7 @@ class Appended:
                 self._sync()
         except OSError as error:
             self.cut(start)
-            raise self._cannot(error) from None
+            raise cannot_write(self.path, error) from None
         return start
 
     def cut(self, size: int) -> None:
@@ -134,7 +134,7 @@ class Appended:
         try:
             os.ftruncate(self._file, size)
         except OSError as error:
-            raise self._cannot(error) from None
+            raise cannot_write(self.path, error) from None
         self.size = size
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class Appended:
             if not self.size:
                 self.path.unlink(missing_ok=True)
         except OSError as error:
-            raise self._cannot(error) from None
+            raise cannot_write(self.path, error) from None
         finally:
             os.close(self._file)
 
@@ -152,13 +152,15 @@ class Appended:
         os.fsync(self._file)
         self._synced = time.monotonic()
 
-    def _cannot(self, error: OSError) -> TomevalError:
-        why = f"cannot be written ({error.strerror or error})"
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            why = "the disk is full; free some space and run the same command again"
-        elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-            why = "cannot be written; is the folder read-only?"
-        return TomevalError(f"{self.path}: {why}")
+
+def cannot_write(path: Path, error: OSError) -> TomevalError:
+    """Return the error for a file that cannot be written."""
+    why = f"cannot be written ({error.strerror or error})"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        why = "the disk is full; free some space and run the same command again"
+    elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        why = "cannot be written; is the folder read-only?"
+    return TomevalError(f"{path}: {why}")
 
 
 Call = tuple[int, str, str, dict[str, Any]]

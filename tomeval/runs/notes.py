@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.outcomes import FAILED, VOID
+from tomeval.models.base import LOW_MASS
 from tomeval.runs.columns import INVALID
-from tomeval.runs.tallies import enforced_cells, episodes, rates_of, unanswered
+from tomeval.runs.tallies import enforced_cells, episodes, low_mass, rates_of, unanswered
 from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.estimates import AUTO, SEQUENCE
 
@@ -41,13 +42,6 @@ def copies_notes(run: Run) -> list[str]:
     once = [cell for cell in run.cells if cell.each_once]
     told = ": each distinct episode is played once, and means have no interval"
     return _of_cells(once, "nothing is drawn in", told)
-
-
-def sampled_notes(runs: Sequence[Run]) -> list[str]:
-    """Return where statistics that treat episodes as a sample are given distinct ones."""
-    once = [cell for run in runs for cell in run.cells if cell.each_once]
-    told = ": each distinct episode was played once; numbers here treat them as a sample"
-    return _of_cells(once, "in", told)
 
 
 def few_notes(run: Run) -> list[str]:
@@ -143,6 +137,15 @@ def unanswered_notes(run: Run) -> list[str]:
         f"no reply to {counts.total():,} questions besides the moves ({said}), as the backend "
         "failed: measures of these answers are over the others"
     ] * bool(counts)
+
+
+def mass_notes(run: Run) -> list[str]:
+    """Return how many scored answers gave all labels together little probability."""
+    low, scored = low_mass(run.store)
+    return [
+        f"in {low:,} of {scored:,} scored answers all labels together have less than {LOW_MASS:g} "
+        "of the probability: the model would hardly ever write one of them"
+    ] * bool(low)
 
 
 def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str = AUTO) -> list[str]:

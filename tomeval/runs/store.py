@@ -5,7 +5,7 @@
 ``episodes*.jsonl``   a head with the experiment's digest; then a line per finished episode, and
                       notes, such as the revision of a model
 ``calls*.jsonl.gz``   every model call, a gzip member per episode; its line says where it is
-``replies*.jsonl``    the replies of episodes that are not finished
+``replies/``          a file with the replies of each episode that is not finished
 ===================== ==========================================================================
 
 A file has one writer (`tomeval.runs.writing`): that of a shard is named for it, such as
@@ -45,8 +45,8 @@ logger = logging.getLogger(__name__)
 KEPT = 200_000
 """Steps of a cell whose records are kept until another cell is read."""
 
-_REPLY = re.compile(rb'\{"cell":(\d+),"episode":(\d+),')
-"""How a kept reply begins."""
+REPLIES = "replies"
+"""The folder of kept replies."""
 
 
 class Summary(NamedTuple):
@@ -338,32 +338,26 @@ class Store(Index):
     def replies(self) -> dict[tuple[int, int], dict[tuple[str, str], str]]:
         """The kept replies by episode that is not over, then by seat and request."""
         kept: dict[tuple[int, int], dict[tuple[str, str], str]] = {}
-        for mine in self._replies_by_file.values():
-            for key, replies in mine.items():
-                kept.setdefault(key, {}).update(replies)
+        for key, path in self._reply_files():
+            if self.status(*key) in (None, FAILED):
+                kept[key] = self._replies_of(path)
         return kept
 
-    @cached_property
-    def _replies_by_file(self) -> dict[int, dict[tuple[int, int], dict[tuple[str, str], str]]]:
-        return {number: self._replies_of(number) for number in self._seeds}
+    def _reply_files(self) -> Iterator[tuple[tuple[int, int], Path]]:
+        for path in self.folder.glob(f"{REPLIES}/*.jsonl"):
+            if named := re.fullmatch(r"(\d+)-(\d+)", path.stem):
+                yield (int(named[1]), int(named[2])), path
 
-    def _replies_of(self, number: int) -> dict[tuple[int, int], dict[tuple[str, str], str]]:
-        """Return those that stand beside one file of episodes."""
-        path = beside(self._files[number], "replies")
-        kept: dict[tuple[int, int], dict[tuple[str, str], str]] = {}
-        for line in read_lines(path, self._seeds[number]) if path.exists() else ():
-            if line.body is None:
-                if not line.torn:
-                    logger.warning(
-                        "%s: line %d is not what was written; what it kept is asked for again",
-                        *(path, line.number),
-                    )
-            elif (head := _REPLY.match(line.body)) is not None:
-                key = int(head[1]), int(head[2])
-                if self.status(*key) in (None, FAILED):
-                    data = self._decode(path, line.body)
-                    kept.setdefault(key, {})[data["seat"], data["request"]] = data["reply"]
-        return kept
+    def _replies_of(self, path: Path) -> dict[tuple[str, str], str]:
+        mine: dict[tuple[str, str], str] = {}
+        for line in read_lines(path, next(iter(self._seeds.values()))):
+            if line.body is not None:
+                data = self._decode(path, line.body)
+                mine[data["seat"], data["request"]] = data["reply"]
+            elif line.text != b"\n" and not line.torn:
+                said = "%s: line %d is not what was written; what it kept is asked for again"
+                logger.warning(said, path, line.number)
+        return mine
 
     def kept_replies(self, cell: int, episode: int, seat: str) -> dict[str, str]:
         """Return the kept replies to a seat of an unfinished episode, by request."""

@@ -6,6 +6,7 @@ import json
 import logging
 import zlib
 from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,11 @@ from tomeval.core.files import replacing
 from tomeval.core.outcomes import FAILED
 from tomeval.runs.domain import Domain
 from tomeval.runs.index import FORMAT, Place, signed
-from tomeval.runs.lines import Appended, encode, pack_calls, read_lines
+from tomeval.runs.lines import Appended, cannot_write, encode, pack_calls, read_lines
 from tomeval.runs.record import Record
-from tomeval.runs.store import Store, beside, identity_sha256
+from tomeval.runs.store import REPLIES, Store, beside, identity_sha256
 
 logger = logging.getLogger(__name__)
-
-SPARE = 1 << 24
-"""Bytes of replies to episodes that are over, beyond which a file of replies is written anew."""
 
 
 class WritableStore(Store):
@@ -100,8 +98,9 @@ class WritableStore(Store):
         self._file = Appended(self.path)
         self._log = Appended(beside(self.path, "calls", ".gz"))
         self._opened = [self._file, self._log]
-        self._mine = set(self._replies_by_file.get(self._own, ()))
-        self._write_replies()
+        for key, path in self._reply_files():
+            if key not in self.replies:
+                path.unlink(missing_ok=True)  # of an episode that is over
         return most
 
     def _write_experiment(self, whole: dict[str, Any]) -> None:
@@ -115,13 +114,12 @@ class WritableStore(Store):
             self.__dict__.pop("_cells", None)
 
     def close(self) -> None:
-        """Close its files; delete the replies kept for unfinished episodes if no episode is."""
+        """Close its files."""
         super().close()
-        if self._opened:
-            self._write_replies()
-            self._kept.close()
         for file in self._opened:
             file.close()
+        with suppress(OSError):  # unless it holds replies
+            (self.folder / REPLIES).rmdir()
 
     def add(self, cell: int, records: Sequence[Record]) -> None:
         """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
@@ -141,8 +139,8 @@ class WritableStore(Store):
         for episode, place in places:
             self._index.setdefault(cell, {})[episode] = place
             # The replies to a failed episode serve the next attempt.
-            if place.status != FAILED:
-                self.replies.pop((cell, episode), None)
+            if place.status != FAILED and self.replies.pop((cell, episode), None):
+                self._kept(cell, episode).unlink(missing_ok=True)
         self._summaries.pop(cell, None)
         self._recent = None
         self._held.clear()
@@ -178,26 +176,19 @@ class WritableStore(Store):
     def keep_reply(self, cell: int, episode: int, seat: str, request: str, reply: str) -> None:
         """Keep a reply of an episode that is not finished, so that it is never asked for again."""
         self.replies.setdefault((cell, episode), {})[seat, request] = reply
-        self._mine.add((cell, episode))
-        self._kept.append(self._reply_line(cell, episode, seat, request, reply))
-        if self._kept.size > self._stale + SPARE:
-            self._kept.close()
-            self._write_replies()
+        data = {"seat": seat, "request": request, "reply": reply}
+        line = encode(data, self._seeds[self._own])
+        path = self._kept(cell, episode)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            with path.open("ab") as file:
+                file.write(b"\n" + line)  # what was cut off before it ends there
+        except OSError as error:
+            raise cannot_write(path, error) from None
 
-    def _reply_line(self, *given: Any) -> bytes:
-        names = ("cell", "episode", "seat", "request", "reply")
-        return encode(dict(zip(names, given, strict=True)), self._seeds[self._own])
-
-    def _write_replies(self) -> None:
-        """Write the file of replies anew, with those of unfinished episodes alone."""
-        path = beside(self.path, "replies")
-        self._mine &= self.replies.keys()
-        with replacing(path, own=True) as draft, draft.open("wb") as file:
-            for key in sorted(self._mine):
-                for which, reply in self.replies[key].items():
-                    file.write(self._reply_line(*key, *which, reply))
-        self._kept = Appended(path)
-        self._stale = self._kept.size
+    def _kept(self, cell: int, episode: int) -> Path:
+        """Return the file of the replies of an episode."""
+        return self.folder / REPLIES / f"{cell}-{episode}.jsonl"
 
 
 def _repair(path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError
@@ -48,34 +47,25 @@ class Declared(Foresight):
     as the literal answer, so a part that does more would be measured wrongly.
     """
 
-    def __init__(self, foresight: Foresight, strategy: Strategy) -> None:
-        self._foresight, self._strategy = foresight, strategy
+    def __init__(self, foresight: Foresight, part: Part) -> None:
+        self._foresight, self._part = foresight, part
+
+    def _with(self, declared: str) -> Foresight:
+        if not getattr(self._part, declared):
+            raise TomevalError(f"strategy part {self._part.shown!r}: set {declared} = True on it")
+        return self._foresight
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
         """Ask the player itself."""
-        self._check("predicts_first", self._strategy.predicts_first)
-        if kind == "lm" and not self._strategy.scored:
-            raise TomevalError(
-                f"strategy part {self._strategy.part.shown!r}: predictions are scored only where "
-                "answers are; ask for 'qa'"
-            )
-        return await self._foresight.expected(kind)
+        return await self._with("predicts_first").expected(kind)
 
     async def truth(self) -> dict[str, Any] | Invalid:
         """Look up what others truly do."""
-        self._check("is_told", self._strategy.is_told)
-        return await self._foresight.truth()
+        return await self._with("is_told").truth()
 
     async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
         """State what others do, right as often as a belief is."""
-        self._check("is_told", self._strategy.is_told)
-        return await self._foresight.planted(belief)
-
-    def _check(self, name: str, declared: bool) -> None:
-        if not declared:
-            raise TomevalError(
-                f"strategy part {self._strategy.part.shown!r}: set {name} = True on its class"
-            )
+        return await self._with("is_told").planted(belief)
 
 
 class Advice:
@@ -96,10 +86,6 @@ class Advice:
 
     calls: ClassVar[int] = 0
     """How often it has something written in a step (`Desk.write`), for plans."""
-
-    about: ClassVar[str] = ""
-    templates: ClassVar[Path | None] = None
-    """Of a part from outside, see `tomeval.register_advice`."""
 
     failure: Invalid | None = None
     """What prevents the coming step from being played."""

@@ -42,7 +42,7 @@ ALLOWANCES: Mapping[str, int] = {
 """Longest replies in tokens by kind of call, if the experiment sets none.
 
 Many models explain themselves before they answer a question that asks for one line. Thinking has an
-allowance of its own, see `tomeval.models.served.options.OpenAIOptions`.
+allowance of its own, see `tomeval.models.served.OpenAIOptions`.
 """
 
 

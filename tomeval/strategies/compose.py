@@ -17,9 +17,9 @@ from tomeval.strategies.parts import (
     CONTEXTS,
     DEFAULTS,
     KINDS,
+    PARTS,
     Part,
     advice_part,
-    advice_parts,
     kind_of,
     read_words,
     shown,
@@ -58,14 +58,13 @@ class Strategy:
     answer: str = DEFAULT_ANSWER
 
     def __post_init__(self) -> None:
-        if advice_part(self.advice) is None:  # perhaps one that an extension brings
-            load_strategies()
-        made = advice_part(self.advice) is not None
-        advice = (*(() if not made else (self.advice,)), "none", *advice_parts())
-        for field, known in zip(KINDS, (CONTEXTS, advice, ANSWERS), strict=True):
-            value = getattr(self, field)
-            if value not in known:
-                raise unknown(f"strategy {field}", value, known)
+        if advice_part(self.advice) is None:
+            parts("strategies")
+        if advice_part(self.advice) is None:
+            raise unknown("strategy advice", self.advice, ("none", *PARTS))
+        for field, known in (("context", CONTEXTS), ("answer", ANSWERS)):
+            if getattr(self, field) not in known:
+                raise unknown(f"strategy {field}", getattr(self, field), known)
 
     @property
     def part(self) -> Part:
@@ -160,7 +159,7 @@ class Strategy:
 
 def all_strategies() -> list[Strategy]:
     """Return every point of the product, with the advice parts that were registered so far."""
-    advice = ["none", *advice_parts()]
+    advice = ["none", *PARTS]
     return [Strategy(*point) for point in itertools.product(CONTEXTS, advice, ANSWERS)]
 
 
@@ -196,7 +195,7 @@ def parse_strategy(spec: str | dict[str, Any] | Strategy) -> Strategy:
     rest = re.sub(r"cot\+?3shot", "cot3shot", rest)
     keys = read_words(rest)
     if keys is None:  # perhaps a part that an extension brings
-        load_strategies()
+        parts("strategies")  # loads those that bring any
         keys = read_words(rest)
     if keys is None:
         raise _unreadable(spec)
@@ -259,11 +258,3 @@ def _nearest(spec: str, parts: Iterable[str]) -> str:
     words = [word.strip() for word in spec.split("+")]
     wrong = [word for word in words if read_words(re.sub(r"[\s_*]", "", word.lower())) is None]
     return did_you_mean((wrong or [spec])[0], [*(strategy.name for strategy in NAMED), *parts])
-
-
-def load_strategies() -> None:
-    """Load the advice parts that extensions bring."""
-    from tomeval.strategies.outside import take
-
-    for name, made in parts("strategies").items():
-        take(name, made)

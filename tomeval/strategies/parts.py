@@ -1,15 +1,20 @@
-"""The parts that strategies are made of, and how their names are read, with those from outside."""
+"""The parts that strategies are made of, with those from outside, and how their names are read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
+from inspect import getdoc
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from tomeval.core.errors import TomevalError
+from tomeval.core.parts import origin, register
 from tomeval.core.resources import shipped as shipped_file
 from tomeval.strategies.beliefs import Belief, read_belief
+
+_Class = TypeVar("_Class", bound=type)
 
 CONTEXTS = ("full", "-history", "-payoffs", "-rewards", "s2a")
 _CONTEXTS = {
@@ -62,7 +67,7 @@ def _lessons(count: int) -> Part:
     return Part(f"Reflexion {count}", about, calls=1, writes=True, memory=count)
 
 
-_ADVICE = {
+PARTS = {
     "social_qa": Part(
         "Social QA", "its own generated prediction", predicts_first=True, writes=True
     ),
@@ -76,21 +81,19 @@ _ADVICE = {
         "Plans + Insights", "its last plans and insights", takes_notes=True, writes=True
     ),
 }
-
+"""Advice by key; parts from outside are added."""
 
 _NONE = Part("")
 _ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
 
 KINDS = ("context", "advice", "answer")
 DEFAULTS = {"context": "full", "advice": "none", "answer": "qa"}
-ADVICE = ("none", *_ADVICE)
+ADVICE = ("none", *PARTS)
 """The advice parts of the product of all strategies, without those from outside."""
 
-_SHIPPED = frozenset(_ADVICE)
 ANSWERS = tuple(_ANSWERS)
 
-_WORDS: dict[str, str] = {}
-"""How names are read: without spaces and plus signs, and the part that each word stands for."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?: [A-Za-z0-9]+)*")
 
 
 def advice_part(key: str) -> Part | None:
@@ -100,8 +103,8 @@ def advice_part(key: str) -> Part | None:
     """
     if key == "none":
         return _NONE
-    if key in _ADVICE:
-        return _ADVICE[key]
+    if key in PARTS:
+        return PARTS[key]
     part: Part | None = _believing(key)
     return part
 
@@ -128,14 +131,9 @@ def _planting(strategy: Any) -> Any:
     return Planting(strategy)
 
 
-def advice_parts() -> Mapping[str, Part]:
-    """Return the advice parts by key, with those from outside."""
-    return _ADVICE
-
-
 def shown() -> dict[str, str]:
     """Return the names of all parts without parameters, by key."""
-    return {**_CONTEXTS, **{key: part.shown for key, part in _ADVICE.items()}, **_ANSWERS}
+    return {**_CONTEXTS, **{key: part.shown for key, part in PARTS.items()}, **_ANSWERS}
 
 
 def shown_as(key: str) -> str:
@@ -146,23 +144,25 @@ def shown_as(key: str) -> str:
 
 def read_words(text: str) -> list[str] | None:
     """Return the parts that a text without spaces consists of, or None."""
-    keys = []
+    words = {_joined(name): key for key, name in shown().items()}
+    longest, keys = sorted(words, key=len, reverse=True), []
     while text:
         if belief := read_belief(text):
-            keys.append(belief[0].key)
-            text = _joined(belief[1])
-            continue
-        word = next((word for word in _WORDS if text.startswith(word)), None)
-        if word is None:
+            key, rest = belief[0].key, belief[1]
+        else:
+            word = next((word for word in longest if text.startswith(word)), None)
+            if word is None:
+                return None
+            key, rest = words[word], text[len(word) :]
+        if rest[:1] not in ("", "+", "-") or rest == "+":
             return None
-        keys.append(_WORDS[word])
-        text = _joined(text[len(word) :])
+        keys.append(key)
+        text = rest.removeprefix("+")
     return keys
 
 
-def _joined(rest: str) -> str:
-    """Return what follows a word without the plus sign that joins it."""
-    return rest[1:] if rest.startswith("+") and rest != "+" else rest
+def _joined(name: str) -> str:
+    return re.sub(r"[ +]", "", name.lower()).replace("3-", "3")
 
 
 def kind_of(key: str) -> str:
@@ -170,25 +170,53 @@ def kind_of(key: str) -> str:
     return "context" if key in CONTEXTS else "advice" if advice_part(key) else "answer"
 
 
-def add_part(key: str, part: Part) -> None:
-    """Add an advice part from outside."""
-    _ADVICE[key] = part
-    _index()
+def register_advice(
+    name: str, *, about: str = "", templates: str | Path | None = None
+) -> Callable[[_Class], _Class]:
+    """Register an advice part, a subclass of `Advice`, which goes with every context and answer.
 
+    Parameters
+    ----------
+    name : str
+        As strategies and tables name it: letters, digits and single spaces, such as ``"Rival"``.
+        Tables of an experiment write it in small letters with underscores.
+    about : str
+        What it adds to what a player sees, in a few words, for ``tomeval list strategies``.
+    templates : path, optional
+        A folder with its templates, ``DOMAIN/advice/NAME.j2``. Their hash is part of runs with
+        strategies that have the part, and of no others.
 
-def forget(key: str) -> None:
-    """Forget a part from outside."""
-    if key not in _SHIPPED:
-        _ADVICE.pop(key, None)
-    _index()
+    Raises
+    ------
+    TomevalError
+        The name is taken, or cannot be read in a strategy's name.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise TomevalError(
+            f"strategy part {name!r}: a name is letters, digits and single spaces, and begins with "
+            "a letter"
+        )
 
+    def add(made: _Class) -> _Class:
+        own: Any = made
+        key = name.lower().replace(" ", "_")
+        for other, text in shown().items():
+            old = PARTS[other].make if other in PARTS else None
+            if _joined(text) == _joined(name) and (old is None or origin(old) != origin(made)):
+                whose = origin(old) if old else "tomeval"
+                raise TomevalError(f"strategy part {name!r}: {whose} has the name; choose another")
+        PARTS[key] = Part(
+            name,
+            about or (getdoc(made) or "").partition("\n")[0].rstrip("."),
+            predicts_first=own.predicts_first,
+            is_told=own.is_told,
+            takes_notes=own.takes_notes,
+            calls=own.calls,
+            writes=bool(own.calls or own.predicts_first or own.takes_notes),
+            make=made,
+            templates=None if templates is None else Path(templates),
+        )
+        register("strategies", name, made)
+        return made
 
-def _index() -> None:
-    """Build the words of names anew; the longest come first, as "cot3shot" begins with "cot"."""
-    names = shown().items()
-    words = {re.sub(r"[ +]", "", text.lower()).replace("3-", "3"): key for key, text in names}
-    _WORDS.clear()
-    _WORDS.update(sorted(words.items(), key=lambda item: -len(item[0])))
-
-
-_index()
+    return add

@@ -180,8 +180,8 @@ class LLMPlayer:
             return Asked(context)
         if self.advice.failure is not None:
             return Asked(self.advice.failure)
-        if self.advice.strategy.part.make:
-            foresight = Declared(foresight, self.advice.strategy)
+        if (part := self.advice.strategy.part).make:
+            foresight = Declared(foresight, part)
         told = await self.advice.before_act(self._desk, foresight)
         if isinstance(told, Invalid):
             return Asked(told)

@@ -1,7 +1,7 @@
 """Prompt templates: files with a front matter, rendered in a sandbox.
 
-The sandbox gives no way to Python's inside, and there is no loader, so a template from a stranger
-reaches no file. What it makes, and the work and memory that it takes, are limited.
+Jinja's sandbox gives no way to Python's inside, and there is no loader, so a template from a
+stranger reaches no file.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.parts import part, parts
 from tomeval.core.resources import read_text, shipped
 from tomeval.core.text import check_text
-from tomeval.strategies.sandbox import Sandbox
 
 _FENCE = "+++"
 _KEYS = ("title", "source", "version", "prefill", "instead")
@@ -101,7 +101,10 @@ class Prompts:
         self._shipped = shipped("prompts") / domain
         self._more = [part / domain for part in more]
         self._folders = [*([folder] if folder else []), self._shipped, *self._more]
-        self._env = Sandbox()
+        self._env = ImmutableSandboxedEnvironment(
+            undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        del self._env.filters["random"], self._env.globals["lipsum"]  # a prompt does not draw
         self._cache: dict[str, Template] = {}
         self._sha256 = ""
         if folder is not None:
@@ -160,7 +163,6 @@ class Prompts:
 
     def _run(self, name: str, template: jinja2.Template, values: dict[str, Any]) -> str:
         pieces, size = [], 0
-        self._env.begin()
         try:
             for piece in template.generate(values):
                 size += len(piece)
@@ -214,7 +216,6 @@ class Prompts:
         return Template(name, data["title"], data["source"], data["version"], sha256, *compiled)
 
     def _compile(self, text: str) -> jinja2.Template:
-        self._env.begin()  # constants are computed here
         template = self._env.from_string(text)
         # A chain of two tables is walked entry by entry whenever a prompt is rendered.
         template.globals = dict(template.globals)

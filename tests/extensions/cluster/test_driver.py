@@ -14,7 +14,7 @@ from fake_engine import FakeEngine
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster import engine as cluster_engine
+from tomeval.extensions import cluster as cluster_engine
 from tomeval.models.scripted import SCRIPTS
 from tomeval.play.live import Live
 from tomeval.play.runner import run_experiment
@@ -118,7 +118,7 @@ def test_an_error_of_the_program_stops_the_run_with_its_traceback(tmp_path) -> N
 
     engine = FakeEngine()
     with pytest.raises(
-        RuntimeError, match=r"(?s)a program error on replica .*Traceback.*what a script"
+        RuntimeError, match=r"(?s)a program error on a replica.*Traceback.*what a script"
     ):
         play(tmp_path / "run", engine, script=script, options={"concurrency": 1})
     assert engine.closed
@@ -143,7 +143,7 @@ def test_a_run_that_is_to_stop_finishes_what_is_under_way(tmp_path, capfd, caplo
     with pytest.raises(KeyboardInterrupt):
         play(tmp_path / "run", engine, script=dawdling, episodes=60, options={"concurrency": 2})
     said = capfd.readouterr().err
-    assert re.search(r"finishing the episodes under way, .* minutes; a second signal stops", said)
+    assert re.search(r"finishing work in flight; a second signal stops", said)
     assert ("is lost (killed" in caplog.text) == lost
     mine = {row[1] for row in dump(tmp_path / "run")["episodes"] if row[0] == 0}
     assert len(mine) < 60

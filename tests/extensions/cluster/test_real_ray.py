@@ -92,7 +92,7 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
             await asyncio.sleep(0.05)
         return await rest(ray, actor, method, *given)
 
-    def lose(counts) -> None:
+    def lose(steps, total) -> None:
         if not done and engine._playing == 3 and engine._under_way > 3:
             done.append("both")
             os.kill(players(cluster.head_node)[0], signal.SIGKILL)
@@ -100,7 +100,7 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
             cluster.remove_node(cluster.other, allow_graceful=False)
 
     monkeypatch.setattr(RayCluster, "call", call)
-    run_experiment(experiment, tmp_path / "ray", engine=engine, on_counts=lose)
+    run_experiment(experiment, tmp_path / "ray", engine=engine, progress=lose)
     assert done == ["both"]
     lost = [record.getMessage() for record in caplog.records if "is lost" in record.getMessage()]
     assert any("process has died" in text for text in lost), lost

@@ -14,7 +14,7 @@ from support import dump, scripts
 
 from tomeval.models.base import BackendError, ContextExceeded
 from tomeval.models.scripted import ScriptedModel
-from tomeval.play.live import Counts, Live
+from tomeval.play.live import Live
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
@@ -218,8 +218,8 @@ def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog
             raise BackendError("gone")
         return good(domain)(request)
 
-    counts: list[Counts] = []
-    options = {"on_counts": counts.append, "concurrency": 1}
+    live = Live()
+    options = {"live": live, "concurrency": 1}
     play(tmp_path / "run", domain, script, FakeEngine(), 1, options, episodes=16)
     found = statuses(tmp_path / "run")
     assert found[1] == "failed"
@@ -228,8 +228,8 @@ def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog
     text = " ".join(caplog.text.split())
     assert text.count("stops: a prompt is longer than the model's context (9,000 tokens") == 1
     assert f"episode 3 is broken off, {15 - len(found)} more will not be played" in text
-    assert counts[-1].failed == 1
-    assert counts[-1].complete == sum(
+    assert live.ended["failed"] == 1
+    assert live.ended["complete"] == sum(
         row[2] == "complete" for row in dump(tmp_path / "run")["episodes"]
     )
     healed = True

@@ -169,7 +169,7 @@ def test_a_round_that_is_not_played_to_its_end_pays_nothing() -> None:
     ("keys", "said"),
     [
         ({"game": "IPDD"}, "unknown game 'IPDD' .did you mean 'IPD'"),
-        ({"partner": {"subject": "rmax"}}, "has no table, so the optimal reward is unknown"),
+        ({"partner": {"kind": "rmax"}}, "has no table, so the optimal reward is unknown"),
         ({"reward": "regrets"}, "unknown reward 'regrets' .did you mean 'regret'"),
         ({"reward": {"regret": float("nan")}}, "must be finite, not nan"),
         ({"horizon": 0}, "horizon: must be from 1"),

@@ -122,7 +122,7 @@ def test_stories_have_labels_in_the_language_for_up_to_five_actions() -> None:
         ({"fresh": {"seed": 1, "sizes": "7x7"}}, "unknown size '7x7'"),
         ({"fresh": 3}, "fresh must be a table; its keys: seed, count"),
         ({"fresh": {"seed": 1}, "partners": "tit_for_tat"}, "partners cannot be combined with fre"),
-        ({"twins": {"of": "IPD"}, "partners": [{"subject": "random"}]}, "'random' is a player"),
+        ({"twins": {"of": "IPD"}, "partners": [{"kind": "random"}]}, "'random' is a player"),
     ],
 )
 def test_bad_tables_are_one_line(entry, said) -> None:

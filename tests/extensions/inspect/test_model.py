@@ -17,7 +17,7 @@ from tomeval.models.base import (
     Sampling,
     Usage,
 )
-from tomeval.models.served.options import Budget, BudgetExceeded
+from tomeval.models.served import Budget, BudgetExceeded
 
 NAME = "inspect:mockllm/model"
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))

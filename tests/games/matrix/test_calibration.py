@@ -17,11 +17,11 @@ from support import (
 )
 
 from tomeval.games.matrix.batch import simulate
-from tomeval.games.matrix.calibration import expected
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.measures import METRICS, episode_metrics
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import PartnerSet
+from tomeval.games.matrix.subjects.simulated import expected
 from tomeval.statistics.estimates import estimate
 
 RPS, IBS, IPD = GAMES["RPS"], GAMES["IBS"], GAMES["IPD"]

@@ -72,7 +72,7 @@ def test_each_sees_its_own_side_and_nothing_of_the_step(copycat):
 
 def test_a_table_and_a_player_that_do_the_same_make_the_same_game(copycat):
     """Fictitious play draws only at ties; against tit for tat its moves here are the same."""
-    with_player, _ = duel({"kind": "copycat"}, {"subject": "copycat"}, games="IPD")
+    with_player, _ = duel({"kind": "copycat"}, {"kind": "copycat"}, games="IPD")
     [with_table] = make_experiment(
         DATA | {"games": "IPD", "subjects": [{"kind": "copycat"}], "partners": "tit_for_tat"}
     ).cells
@@ -83,7 +83,7 @@ def test_a_table_and_a_player_that_do_the_same_make_the_same_game(copycat):
 
 
 def test_seats_have_chance_of_their_own():
-    _, same = duel("random", {"subject": "random"}, horizon=40)
+    _, same = duel("random", {"kind": "random"}, horizon=40)
     assert same.column("own_action") != same.column("partner_action")
     _, renamed = duel({"kind": "random", "name": "x"}, {"kind": "random", "name": "y"}, horizon=40)
     assert renamed.columns == same.columns
@@ -91,7 +91,7 @@ def test_seats_have_chance_of_their_own():
 
 def test_the_subject_alone_is_told_the_other_s_move():
     told = {"kind": "simulated", "p": 1.0, "q": 1.0}
-    _, steps = duel(told, {"subject": "random"}, games="RPS", horizon=30)
+    _, steps = duel(told, {"kind": "random"}, games="RPS", horizon=30)
     own, theirs = column(steps, "own_action"), column(steps, "partner_action")
     assert (own == (theirs + 1) % 3).all()
     assert (column(steps, "predicted_action") == theirs).all()
@@ -102,7 +102,7 @@ def test_the_subject_alone_is_told_the_other_s_move():
 
 def test_every_episode_draws_anew_which_beliefs_are_right():
     """Else all episodes were misled in the same steps: one sample, taken for many."""
-    data = DATA | {"subjects": [{"kind": "believer"}], "partners": [{"subject": "random"}]}
+    data = DATA | {"subjects": [{"kind": "believer"}], "partners": [{"kind": "random"}]}
     [cell] = make_experiment(data).cells
     right = []
     for episode in range(60):
@@ -117,7 +117,7 @@ def test_every_episode_draws_anew_which_beliefs_are_right():
 
 
 def test_notes_transcripts_and_counts_know_both_seats(tmp_path):
-    partners = [{"subject": "random"}, "tit_for_tat"]
+    partners = [{"kind": "random"}, "tit_for_tat"]
     task = {"games": "IPD", "horizon": 20, "episodes": 12}
     with played(tmp_path, subjects=["rmax"], partners=partners, **task) as run:
         rows = run.rows()

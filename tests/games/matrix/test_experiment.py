@@ -7,7 +7,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.runs.experiment import load_experiment, make_experiment
 
 BASE = {"games": "RPS", "subjects": "rmax"}
-DUEL = {"partners": [{"subject": "random"}]}
+DUEL = {"partners": [{"kind": "random"}]}
 
 
 def cells(**changes):
@@ -57,13 +57,13 @@ def test_python_objects_serve_as_well() -> None:
         ({"games": {"game": "RPS", "labels": []}}, "labels is an empty list"),
         ({"partners": ["grim_trigger"]}, "does not fit game RPS"),
         ({"subjects": {"name": "x"}}, "missing key 'kind'"),
-        ({"subjects": ["rmax", "rmax"]}, "subjects[1]: the same subject as subjects[0]: 'rmax'"),
+        ({"subjects": ["rmax", "rmax"]}, "the same cell appears twice: rmax, RPS"),
         ({"partners": ["cycler", "cycler"]}, "the same cell appears twice"),
         # two players at one table
-        ({"partners": [{"subject": "simulated"}]}, "in the subject's seat only"),
+        ({"partners": [{"kind": "simulated"}]}, "in the subject's seat only"),
         (DUEL | {"subjects": "best_response"}, "has no table"),
         (DUEL | {"subjects": "person"}, "people can play only against partners defined by tables"),
-        ({"partners": [{"subject": "person"}]}, "a person cannot sit"),
+        ({"partners": [{"kind": "person"}]}, "people can play only against"),
         ({"partners": [{"kind": "rmax", "m": 0}]}, "'rmax(m=0)' in the partner's seat: rmax: m"),
     ],
 )

@@ -11,9 +11,8 @@ from support import scripts
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import GAMES, get_game
-from tomeval.games.matrix.observation import Order, Words
 from tomeval.games.matrix.partner_specs import get_partner_set
-from tomeval.games.matrix.scene import MOST, persona_text, prompts_of
+from tomeval.games.matrix.scene import MOST, Order, Words, persona_text, prompts_of
 from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
 
 GAME = get_game("IPD")

@@ -38,7 +38,7 @@ SHOWN: dict[str, tuple[str, dict[str, str], str]] = {
     "advice/social": ("Social QA", {}, "act"),
     "answer/lm_act": ("LM", {}, "act"),
     "answer/lm_predict_agent_first": ("LM", {}, "predict"),
-    "answer/lm_predict_partner_first": ("LM", {"literal_order": "partner_first"}, "predict"),
+    "answer/lm_predict_partner_first": ("Social LM", {}, "predict"),
     "answer/lm_react": ("LM", {}, "react"),
     "answer/qa_act": ("QA", {}, "act"),
     "answer/qa_predict": ("QA", {}, "predict"),

@@ -13,10 +13,10 @@ from known import Known, episode_of, question
 from support import setup_of
 
 from tomeval.core.streams import Stream
-from tomeval.games.matrix.calibration import expected
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.subjects.simulated import expected
 from tomeval.models.scripted import SCRIPTS
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment

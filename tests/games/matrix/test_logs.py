@@ -399,7 +399,7 @@ def test_games_and_partners_may_be_paths(tmp_path) -> None:
     assert repr(score(tmp_path, DEFECT, game, partner)) == repr(by_name)
     assert by_name["delta_functional_per_step"] == 2
     [bound] = tomeval.bounds(game, partner, horizon=3)
-    assert bound.best == 26 / 3
+    assert bound["best"] == 26 / 3
     for wrong, said in (((3, "tit_for_tat"), "game"), (("IPD", 3), "partner")):
         with pytest.raises(TomevalError, match=f"{said} must be a name, a file or a .*, is 3"):
             score(tmp_path, DEFECT, *wrong)

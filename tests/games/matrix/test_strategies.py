@@ -225,27 +225,22 @@ def test_the_truth_is_told_to_oracles_alone(strategy):
 
 
 @every_pair
-def test_the_own_action_of_a_round_is_shown_to_agent_first_probes_alone(strategy):
+def test_the_own_action_of_a_round_is_shown_to_scored_probes_alone(strategy):
     game, labels = GAMES[1]
-    for order in ("agent_first", "partner_first"):
-        script = base(game, labels)
-        _, log = played(strategy, game, labels, script=script, literal_order=order)
-        changed = variant(script, act=lambda step, text: 0)  # differs in the last round, T = 4
-        changed.act = lambda step, text: [0, 1, 0, 0][step - 1]
-        _, log_2 = played(strategy, game, labels, script=changed, literal_order=order)
-        agent_first = (
-            strategy.answer == "lm"
-            and order == "agent_first"
-            and not strategy.advice.startswith("social")
-        )
-        for (purpose, step, text), (*_, text_2) in zip(log, log_2, strict=True):
-            differs = text != text_2
-            assert differs == (agent_first and purpose == "predict" and step == T)
-            if purpose == "predict" and agent_first:
-                own = game.label_set(labels).own[[0, 1, 0, 1][step - 1]]
-                assert prefill(text) == f"I choose {own}. The other player will choose"
-            elif purpose == "predict" and prefill(text):
-                assert prefill(text) == "The other player will choose"
+    script = base(game, labels)
+    _, log = played(strategy, game, labels, script=script)
+    changed = variant(script, act=lambda step, text: 0)  # differs in the last round, T = 4
+    changed.act = lambda step, text: [0, 1, 0, 0][step - 1]
+    _, log_2 = played(strategy, game, labels, script=changed)
+    shown = strategy.answer == "lm" and not strategy.advice.startswith("social")
+    for (purpose, step, text), (*_, text_2) in zip(log, log_2, strict=True):
+        differs = text != text_2
+        assert differs == (shown and purpose == "predict" and step == T)
+        if purpose == "predict" and shown:
+            own = game.label_set(labels).own[[0, 1, 0, 1][step - 1]]
+            assert prefill(text) == f"I choose {own}. The other player will choose"
+        elif purpose == "predict" and prefill(text):
+            assert prefill(text) == "The other player will choose"
 
 
 @every_pair
@@ -330,13 +325,12 @@ EXAMPLE = re.compile(
 
 @pytest.mark.parametrize("game_name", ["RPS", "IBS", "IPD", "stag_hunt", "chicken", "odd"])
 @pytest.mark.parametrize("context", ["", " -Payoffs", " -Rewards", " -History"])
-@pytest.mark.parametrize("kind", ["myopic", "reciprocal"])
-def test_worked_examples_fit_the_game(game_name, context, kind):
+def test_worked_examples_fit_the_game(game_name, context):
     game = ODD if game_name == "odd" else get_game(game_name)
     for labels in game.labels:
         names = game.label_set(labels)
         strategy = parse_strategy(f"CoT + 3-Shot{context}")
-        _, log = played(strategy, game, labels, examples=kind)
+        _, log = played(strategy, game, labels)
         for purpose, _step, text in log:
             shown = EXAMPLE.findall(body(text))
             assert len(shown) == 3
@@ -347,7 +341,7 @@ def test_worked_examples_fit_the_game(game_name, context, kind):
                 ]
                 expected = re.search(r"So I expect (.+?) now\.", reasoning)[1]
                 b = names.partner.index(expected)
-                reacts = kind == "reciprocal" and number == 2
+                reacts = number == 2
                 if reacts:  # the same own action has been answered the same way before
                     answers = {past[t][0]: past[t + 1][1] for t in range(len(past) - 1)}
                     assert answers[past[-1][0]] == b
@@ -424,7 +418,7 @@ def test_a_system_message_stands_first_in_every_request():
     ],
 )
 def test_amounts_are_never_rounded(value, wording, text):
-    from tomeval.games.matrix.observation import Order, Words
+    from tomeval.games.matrix.scene import Order, Words
 
     payoffs = np.zeros((2, 2, 2))
     payoffs[0, 0, 0] = value

@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from documents import draw_documents  # noqa: E402
-from encoding import encode, pack, thin  # noqa: E402
-from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play, draw_simple_plays  # noqa: E402
+from encoding import encode  # noqa: E402
+from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play  # noqa: E402
 
 from tomeval.games.matrix.games import GAMES, NONSENSE  # noqa: E402
 from tomeval.games.matrix.optima import best_response  # noqa: E402
@@ -59,16 +59,6 @@ def test_the_rational_variant_is_taught_the_exact_best_response() -> None:
             assert plan.optimal[step, state, target]
 
 
-def test_lookups_are_of_the_exact_best_response() -> None:
-    rng = np.random.default_rng(4)
-    for _ in range(20):
-        plays = draw_simple_plays(rng, 5)
-        assert {play.joints[0].partner for play in plays} == set(range(plays[0].game.m))
-        for play in plays:
-            plan = best_response(play.game, play.partner, play.horizon)
-            assert all(plan.optimal[step, 0, target] for step, target in enumerate(play.targets))
-
-
 def test_a_branch_is_the_prompt_that_the_model_reads(pocket) -> None:
     """Root tokens and branch tokens in a row are the backend's tokens of the prompt."""
     rng = np.random.default_rng(0)
@@ -95,27 +85,3 @@ def test_a_branch_is_the_prompt_that_the_model_reads(pocket) -> None:
                     assert tokens[: len(ids)] == ids
                 checked += 1
     assert checked > 100
-
-
-def test_tree_masked_losses_are_those_of_whole_prompts(pocket) -> None:
-    """A forward over a document with branches gives what every branch alone would give."""
-    rng = np.random.default_rng(1)
-    documents = [d for _ in range(3) for d in draw_documents(rng, 5, own_play="best")]
-    encoded = [encode(thin(d, 200, pocket.tokenizer, rng), pocket.tokenizer) for d in documents]
-    model = pocket.model
-    for row in pack(encoded, 900):
-        ids = torch.from_numpy(row.join("ids"))[None]
-        mask = torch.from_numpy(row.mask(row.length))[None, None]
-        positions = torch.from_numpy(row.join("positions"))[None]
-        with torch.no_grad():
-            together = model(input_ids=ids, attention_mask=mask, position_ids=positions).logits[0]
-        at = 0
-        for one in row.documents:
-            for begin in sorted(set(one.begins)):
-                inside = np.flatnonzero(one.begins == begin)
-                sees = int(one.sees_root[begin]) if begin < len(one.ids) else 0
-                tokens = torch.from_numpy(np.concatenate([one.ids[:sees], one.ids[inside]]))
-                with torch.no_grad():
-                    alone = model(input_ids=tokens[None]).logits[0, sees:]
-                torch.testing.assert_close(together[at + inside], alone, atol=2e-4, rtol=1e-4)
-            at += len(one.ids)

@@ -155,11 +155,8 @@ def test_each_token_is_encoded_once(models):
     assert unique <= processed <= 1.02 * unique
 
 
-@pytest.mark.parametrize("reuse", [True, False])
-def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch, reuse):
-    model = models("llama")
-    engine, whole = engines(model)
-    engine.reader = engine.reader if reuse else engine.whole
+def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch):
+    engine, whole = engines(models("llama"))
     asked = [((*range(5, 20), 30 + n), f"{n}") for n in range(5)]  # of one length
     texts, others = (
         [Text(ids, Sampling(max_tokens=6), 7, group=group) for ids, group in asked]
@@ -182,7 +179,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch, reuse):
     for scored, values in zip(engine.score(queries), numbers, strict=True):
         assert scored.logprobs == pytest.approx(values, abs=1e-4)
     assert refused
-    assert engine.reader.cache.memory < 10**9 if reuse else engine.whole.batch_tokens < 8192
+    assert engine.reader.cache.memory < 10**9
 
     def never(*_, **__):
         raise torch.OutOfMemoryError("no room")

@@ -12,7 +12,7 @@ from tiny import make_config, make_tokenizer  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import ContextExceeded, Message, Prompt, ScoreRequest  # noqa: E402
-from tomeval.models.local.load import Loaded  # noqa: E402
+from tomeval.models.local import Loaded  # noqa: E402
 from tomeval.models.local.prefix import Prefixes  # noqa: E402
 from tomeval.models.local.tasks import (  # noqa: E402
     LabelQuery,
@@ -154,12 +154,6 @@ def test_usual_models_keep_their_cache():
     for family in ("llama", "gpt2", "gemma3"):
         engine = opened(llama(family)).engine
         assert (engine.whole.cached, engine.switch) == (True, math.inf)
-
-
-def test_a_mask_for_each_head_takes_branches():
-    model = opened(hf.DogeConfig(**{k: v for k, v in vars(llama()).items() if k in _SIZES}))
-    assert isinstance(model.engine.reader, Prefixes)
-    check(model, (9, 14, 25))
 
 
 def test_the_trial_finds_a_wrong_mask():

@@ -10,10 +10,9 @@ from every_domain import experiment, good
 from fake_server import FakeServer
 from support import dump
 
+from tomeval.models.served import Budget, OpenAIOptions, Waiting
 from tomeval.models.served.client import Client
 from tomeval.models.served.faults import Refused, ServerGone
-from tomeval.models.served.options import Budget, OpenAIOptions
-from tomeval.models.waiting import Waiting
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 

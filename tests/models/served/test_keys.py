@@ -13,8 +13,8 @@ from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
 from tomeval.models.keys import check_host, check_url, key_for
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.client import Client
-from tomeval.models.served.options import OpenAIOptions
 
 HOST = "https://llm.example.org/v1"
 KEY = "sk-canary-0123456789"
@@ -147,7 +147,7 @@ def test_nothing_of_the_environment_goes_to_another_host(monkeypatch):
         monkeypatch.setenv(name, f"{KEY}-{name}")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"Authorization: Bearer {KEY}\nX-Other: {KEY}")
     with Listener(lambda _: chat("J")) as server:
-        work = (lambda c: c.fetch("models"), lambda c: c.ask("chat/completions", {"model": "m"}))
+        work = (lambda c: c.ask("models"), lambda c: c.ask("chat/completions", {"model": "m"}))
         asyncio.run(asked_of(f"{server.url}/v1", *work))
     assert [asked.method for asked in server.asked] == ["GET", "POST"]
     for asked in server.asked:
@@ -165,7 +165,7 @@ def test_a_redirect_is_told_and_not_followed(status):
                 trusting([f"{server.url}=OPENAI_API_KEY"]),
                 pytest.raises(Exception, match=r"it redirects to '.*', which is not followed"),
             ):
-                asyncio.run(asked_of(url, lambda c: c.fetch("models")))
+                asyncio.run(asked_of(url, lambda c: c.ask("models")))
             assert server.asked[0].headers["authorization"] == f"Bearer {KEY}-OPENAI_API_KEY"
         assert other.asked == []
 

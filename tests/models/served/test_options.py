@@ -7,7 +7,7 @@ import pytest
 from tomeval.core.errors import TomevalError
 from tomeval.models import check_options
 from tomeval.models.base import Usage
-from tomeval.models.served.options import Budget, BudgetExceeded, OpenAIOptions, Price
+from tomeval.models.served import Budget, BudgetExceeded, OpenAIOptions, Price
 from tomeval.models.served.replies import read_usage
 
 

@@ -11,8 +11,8 @@ from fake_server import running, with_started
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.options import OpenAIOptions
 
 _NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate")
 for _module in _NEEDED:  # by name only: importing them all takes seconds
@@ -68,7 +68,7 @@ def test_it_generates_what_the_seed_says(served, api):
 
 def test_it_gives_no_log_probs_and_scoring_is_refused(served):
     with pytest.raises(TomevalError, match=r"labels cannot be scored[^$]*top_k: ") as raised:
-        with_model(served, draw, tokenizer=served[0], scoring="required")
+        with_model(served, draw, scoring="required")
     assert str(raised.value).startswith(f"openai:{served[0]}@{served[1]}: ")
 
 

@@ -24,8 +24,8 @@ from tomeval.models.base import (
     Sampling,
     ScoreRequest,
 )
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.model import OpenAIModel
-from tomeval.models.served.options import OpenAIOptions
 
 pytestmark = pytest.mark.slow
 
@@ -63,16 +63,14 @@ def requests():
 
 
 @pytest.mark.parametrize("route", ["token_ids", "echo"])
-@pytest.mark.parametrize("tokenizer", ["here", "server"])
-def test_its_numbers_are_those_of_the_model_in_this_process(served, route, tokenizer):
+def test_its_numbers_are_those_of_the_model_in_this_process(served, route):
     from tomeval.models.local.transformers import TransformersModel
 
     async def score(model):
         model.route = route
         return await asyncio.gather(*map(model.score, requests()))
 
-    options = {"tokenizer": served[0]} if tokenizer == "here" else {}
-    told = with_model(served, score, **options)
+    told = with_model(served, score)
     expected = TransformersModel(served[0], dtype="float32").score_batch(list(requests()))
     assert {scores.method for scores in told} == {route}
     for mine, theirs in zip(expected, told, strict=True):

@@ -12,7 +12,7 @@ from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.rules import NONE
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.results import Run

@@ -25,9 +25,8 @@ from tomeval.core.parts import use_plugin
 from tomeval.core.text import excerpt
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded
-from tomeval.play.engine import Episode, Watch, spec_key, started
+from tomeval.play.engine import Episode, spec_key, started
 from tomeval.play.schedule import Job
-from tomeval.play.stopping import Stopping
 from tomeval.runs.domain import get_domain
 from tomeval.runs.folder import versions
 from tomeval.runs.record import Record
@@ -50,13 +49,6 @@ class Setting(NamedTuple):
     code: bool  # whether models may bring code, as for `tomeval.core.credentials.trusting`
     versions: Mapping[str, str]  # of libraries that decide numbers
     models: tuple[str, ...] = ()  # those to open, by `spec_key`
-
-
-class Ended(NamedTuple):
-    """What an episode became; without a record it was broken off, as a prompt was too long."""
-
-    record: Record | None
-    fault: str = ""  # of the prompt, or of a reply that came and could not be used
 
 
 class Player:
@@ -98,16 +90,17 @@ class Player:
             raise TomevalError(str(error)) from None  # what can be sent
         return platform.node(), {key: model.revision for key, model in models.items()}
 
-    async def play(self, job: Job) -> Ended:
-        """Play an episode; no reply is kept, as what is lost is played again."""
+    async def play(self, job: Job) -> tuple[Record | None, str]:
+        """Return an episode, and what was wrong with a reply; without one, with a prompt.
+
+        No reply is kept, as what is lost is played again.
+        """
         cell = self._cells[job[0]]
-        kept: dict[str, dict[str, str]] = {seat: {} for seat in cell.models}
-        what = (self._domain, cell, job, self._lines)
-        episode = Episode(*what, Watch(), Stopping(), kept, lambda *_: None)
+        episode = Episode(self._domain, cell, job, self._lines)
         try:
-            return Ended(await episode.play(), episode.unusable)
+            return await episode.play(), episode.unusable
         except ContextExceeded as error:
-            return Ended(None, str(error))
+            return None, str(error)
 
 
 class Lost(Exception):
@@ -191,7 +184,7 @@ class RayCluster:
         except (RayTaskError, RaySystemError) as error:
             if isinstance(cause := getattr(error, "cause", None), TomevalError):
                 raise cause from None
-            raise RuntimeError(str(error)) from None
+            raise RuntimeError(f"a program error on a replica: {error}") from None
         except RayError as error:
             last = excerpt((str(error).strip() or type(error).__name__).splitlines()[-1], 200)
             if getattr(error, "actor_init_failed", False):

@@ -72,7 +72,7 @@ def _cell(data: Data) -> Any:
 def _matrix(game: str, partner: Any, weights: Data, player: Data, data: Data) -> Task:
     """Return the task of a matrix game; rounds that are over pay."""
     from tomeval.games.matrix.play import play_episode_async
-    from tomeval.games.matrix.steps import as_record
+    from tomeval.games.matrix.storing import as_record
 
     _check(weights, "payoff", "regret", "advantage", "literal")
     subject = {"name": PLAYER, "kind": "llm", "literal": "literal" in weights, **player}

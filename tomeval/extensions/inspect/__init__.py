@@ -31,8 +31,8 @@ from tomeval.models.base import (
     thinking_room,
 )
 from tomeval.models.keys import check_host, check_url
+from tomeval.models.served import Budget, estimate_tokens
 from tomeval.models.served.faults import EXCERPT, is_too_long
-from tomeval.models.served.options import Budget, estimate_tokens
 from tomeval.models.served.requests import fold_seed, omission, without_prefill
 
 UNSCORED = "labels cannot be scored by inspect_ai: use openai: or hf: models, or strategies of text"

@@ -27,7 +27,7 @@ from tomeval.extensions.internal.states import ACT, Watched, moves_of, rendered
 from tomeval.games.matrix.played import FloatArray, IntArray
 from tomeval.games.matrix.responses import stepwise_regret
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.games.matrix.steps import SEAT
+from tomeval.games.matrix.rules import SEAT
 from tomeval.models import open_model
 from tomeval.runs.store import Store
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
-from tomeval.games.matrix.observation import Joint, Observation
 from tomeval.games.matrix.play import generator_of
 from tomeval.games.matrix.played import IntArray, Played
 from tomeval.games.matrix.results import MatrixRunCell
+from tomeval.games.matrix.rules import Joint, Observation
 from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.engine import Engine
@@ -94,7 +94,7 @@ class Watched:
 
     def __init__(self, local: Any) -> None:
         self.local, self.blocks = local, _blocks(local.model)
-        self._engine = Engine(local.model, _ONE_BATCH, local.context_length())
+        self._engine = Engine(local.model, _ONE_BATCH, local.engine.context)
 
     def run(self, asked: ScoreRequest, put_in: tuple[int, FloatArray] | None = None) -> Ran:
         """Run one question; return its labels' log-probabilities, and the states.
@@ -151,7 +151,7 @@ class Watched:
 
 def _blocks(model: Any) -> Any:
     """Return the list of a model's blocks."""
-    from tomeval.models.local.load import require, text_config
+    from tomeval.models.local import require, text_config
 
     count = getattr(text_config(model.config), "num_hidden_layers", None)
     for one in model.modules():

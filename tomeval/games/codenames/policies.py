@@ -13,24 +13,13 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.codenames.clues import Scores, Words
+from tomeval.games.codenames.clues import Words
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.state import CodenamesView, State, members
 from tomeval.games.game import Action, Ask, Probe
 from tomeval.games.policy import Choices, Memory, Policy
-
-
-def _softmax(values: NDArray[np.float64], temperature: float) -> list[float]:
-    """Return the probabilities of values, the first of the largest alone at temperature 0."""
-    if temperature == 0:
-        shares = np.zeros(len(values))
-        shares[int(np.argmax(values))] = 1.0
-        return [float(p) for p in shares]
-    weights = np.exp((values - values.max()) / temperature)
-    return [float(p) for p in weights / weights.sum()]
 
 
 @dataclass(frozen=True)
@@ -40,24 +29,16 @@ class EmbeddingPlayer(Policy):
     As spymaster: a clue for n words means the n own covered words with the highest cosines. It is
     worth the lowest of these, less the highest cosine of a word that is not its own, plus `risk`
     times n. As operative: it takes the words with the highest cosines to the clue, as many as the
-    clue's number says, and passes if it does not know the clue.
+    clue's number says, and passes if it does not know the clue. Of equals it takes the first.
 
     Attributes
     ----------
     embedding : str
         One of the shipped embeddings, or a file; see docs/decrypto.md.
-    temperature : float
-        Of clues. 0: the best clue and number, the first in the bank's order if several are; above
-        0: one of the best `breadth`, with probability in proportion to exp(worth / temperature).
     risk : float
         What one more word is worth, in cosine.
     caution : float
         Added to the assassin's cosine.
-    breadth : int
-        How many pairs of clue and number are drawn from at a temperature above 0.
-    guess_temperature : float
-        Of guesses. 0: the nearest word, the first on the board if several are; above 0: a word with
-        probability in proportion to exp(cosine / guess_temperature).
     extra : bool
         Whether it makes the one guess more than the number that it may.
     """
@@ -65,50 +46,40 @@ class EmbeddingPlayer(Policy):
     about: ClassVar[str] = "gives clues near own words and far from others; takes the nearest words"
 
     embedding: str = "minilm"
-    temperature: float = 0.0
     risk: float = 0.15
     caution: float = 0.05
-    breadth: int = 32
-    guess_temperature: float = 0.0
     extra: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (
-            *(("temperature", 0), ("risk", 0), ("caution", 0)),
-            *(("breadth", 1), ("guess_temperature", 0)),
-        ):
-            if not least <= (value := getattr(self, name)) < math.inf:
-                raise TomevalError(f"{name} must be a number of at least {least}, is {value!r}")
+        for name in ("risk", "caution"):
+            if not 0 <= (value := getattr(self, name)) < math.inf:
+                raise TomevalError(f"{name} must be a number of at least 0, is {value!r}")
 
     @property
     def without_chance(self) -> bool:
-        """Whether it always takes the best clue and the nearest word."""
-        return self.temperature == self.guess_temperature == 0
+        """Return true."""
+        return True
 
     def fits(self, game: Codenames) -> None:
         """Open the embedding; words without a vector are a `TomevalError`."""
         game.scores(self.embedding)
 
     def choices(self, view: CodenamesView, ask: Ask, memory: Memory) -> Choices:
-        """Return its clues or its guesses."""
+        """Return its one action."""
+        return ((1.0, self.action(view)),)
+
+    def action(self, view: CodenamesView) -> Action:
+        """Return its clue or its guess."""
         game = view.game
         if view.masks is not None:
             game.legal_clues(view.words)
             own, assassin = view.masks[view.seat // 2], view.masks[3]
-            return _clues(self, game, view.words, view.mask, own, assassin)
+            return _clue(self, game, view.words, view.mask, own, assassin)
         assert view.clue is not None
-        clue, left = view.clue[0], view.guesses
-        return self._guesses(game.scores(self.embedding), view.words, view.mask, clue, left)
-
-    def _guesses(self, scores: Scores, words: Words, covered: int, clue: str, left: int) -> Choices:
-        cosines = scores.clue(words, clue)
-        if cosines is None or (left <= 1 and not self.extra):
-            return ((1.0, None),)
-        places = members(covered)
-        if self.guess_temperature == 0:
-            return ((1.0, words[max(places, key=cosines.__getitem__)]),)
-        weights = _softmax(np.array([cosines[place] for place in places]), self.guess_temperature)
-        return tuple((w, words[p]) for w, p in zip(weights, places, strict=True))
+        cosines = game.scores(self.embedding).clue(view.words, view.clue[0])
+        if cosines is None or (view.guesses <= 1 and not self.extra):
+            return None
+        return view.words[max(members(view.mask), key=cosines.__getitem__)]
 
     def predict(
         self, view: CodenamesView, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
@@ -135,14 +106,9 @@ class EmbeddingPlayer(Policy):
 
 
 @lru_cache(maxsize=16384)
-def _clues(
-    policy: EmbeddingPlayer,
-    game: Codenames,
-    words: Words,
-    covered: int,
-    own: int,
-    assassin: int,
-) -> Choices:
+def _clue(
+    policy: EmbeddingPlayer, game: Codenames, words: Words, covered: int, own: int, assassin: int
+) -> Action:
     mine, most = list(members(own)), game.parameters.number
     legal, table = game.bank.legal(words), game.scores(policy.embedding).legal(words)
     near = -np.sort(-table[mine].T).T[:most]
@@ -151,18 +117,10 @@ def _clues(
         far = np.maximum(far, table[place] + policy.caution)
     numbers = np.arange(1, len(near) + 1)
     values = np.ravel((near - far + policy.risk * numbers[:, None]).T)  # clue by clue
-    if policy.temperature == 0:
-        places = np.array([values.argmax()])
-    else:
-        places = np.argsort(-values, kind="stable")[: policy.breadth]
-    choices: list[tuple[float, Action]] = []
-    weights = _softmax(values[places], policy.temperature)
-    for weight, place in zip(weights, places.tolist(), strict=True):
-        column, number = divmod(place, len(near))
-        nearest = np.argsort(-table[mine, column], kind="stable")[: number + 1]
-        meant = (words[mine[i]] for i in sorted(nearest.tolist()))
-        choices.append((weight, (game.bank.clues[legal[column]], number + 1, *meant)))
-    return tuple(choices)
+    column, number = divmod(int(values.argmax()), len(near))
+    nearest = np.argsort(-table[mine, column], kind="stable")[: number + 1]
+    meant = (words[mine[i]] for i in sorted(nearest.tolist()))
+    return (game.bank.clues[legal[column]], number + 1, *meant)
 
 
 def greedy_clues(

@@ -75,35 +75,6 @@ def overlap(said: Words, truth: Words) -> float:
     return len(set(said) & set(truth)) / length if length else 1.0
 
 
-def best_sequence(chances: Mapping[Words, float]) -> tuple[Words, float]:
-    """Return the sequence that scores most by `common_start` in expectation, and its score.
-
-    For each length the score is a sum over the starts that the answer has in common with sequences
-    that may come true, so the best answer of a length is a path among these starts, filled up with
-    anything. Of several best the shortest, and of these the first in alphabetical order.
-
-    Examples
-    --------
-    >>> best_sequence({("a", "b"): 0.6, ("a",): 0.4})
-    (('a', 'b'), 0.8)
-    """
-    starts = {words[:length] for words in chances for length in range(len(words) + 1)}
-    best: tuple[Words, float] = ((), chances.get((), 0.0))
-    for length in range(1, max(map(len, chances)) + 1):
-        shares: dict[Words, float] = {}
-        for words, chance in chances.items():
-            for cut in range(1, len(words) + 1):
-                gain = chance / max(length, len(words))
-                shares[words[:cut]] = shares.get(words[:cut], 0.0) + gain
-        scores: dict[Words, float] = {(): 0.0}
-        for start in sorted(starts - {()}, key=lambda words: (len(words), words)):
-            scores[start] = scores[start[:-1]] + shares[start]
-        for start, score in scores.items():
-            if len(start) == length and score > best[1] + 1e-12:
-                best = (start, score)
-    return best
-
-
 def best_set(chances: Mapping[Words, float]) -> tuple[Words, float]:
     """Return the set that scores most by `overlap` in expectation, and its score.
 

@@ -1,8 +1,8 @@
 """V* and Q* by a search that looks at what is most promising first, and gives bounds if cut off.
 
 For games that `tomeval.games.enumeration` cannot list: thousands of clues, thousands of boards. The
-other seats have no memory, so that what follows from a state is played out once. What was not
-played out may win or lose.
+other seats draw nothing and have no memory, so that what follows from a state is played out once.
+What was not played out may win or lose.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from tomeval.games.codenames.policies import EmbeddingPlayer, greedy_clues
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.state import State
 from tomeval.games.game import Action, Event
-from tomeval.games.policy import Policy
 from tomeval.games.solver import Bound
 
-States = dict[State, float]
 Belief = tuple[tuple[float, State], ...]
 """States with weights, which need not sum to 1: then values are multiples as well."""
 
@@ -35,8 +33,6 @@ PLAYED_WHOLE, PLAYED = 4_000_000, 200_000
 """What is played out for a spymaster's value with so few words, and with more."""
 WIDTHS = (1, 3, 10, 10**9)
 """How many clues are tried in a position with more words, while no win is found."""
-LISTED = 1_000
-"""The most clues, with numbers, that are tried for an operative that draws."""
 MOST_PER_WORD = 3
 """Decisions per covered word of those who take a word per clue: the clue, the word, a pass."""
 GUESSED, GUESSED_LATER, GUESSED_ASIDE = 1_000_000, 300_000, 30_000
@@ -55,31 +51,21 @@ def stepped(game: Codenames, state: State, action: Action) -> State:
 
 def play_on(
     game: Codenames,
-    policies: Mapping[int, Policy],
-    states: States,
+    policies: Mapping[int, EmbeddingPlayer],
+    state: State,
     until: Set[int],
     log: bool = False,
-) -> tuple[States, int]:
+) -> tuple[State, int]:
     """Play until the game is over or one of some seats is due, and return what that costs.
 
-    Histories are kept if `log`, which keeps states apart; else equal states are joined.
+    The history is kept if `log`.
     """
-    done, going, cost = States(), states, 0
-    while going:
-        following = States()
-        for state, weight in going.items():
-            if state.ending or state.seat in until:
-                done[state] = done.get(state, 0.0) + weight
-                continue
-            (ask,) = game.due(state)
-            choices = policies[state.seat].choices(game.view(state, state.seat), ask, None)
-            cost += CHOICE_COST * len(choices) + CLUE_COST * (state.clue is None)
-            for chance, action in choices:
-                after = stepped(game, state, action)
-                after = after if log else without_log(after)
-                following[after] = following.get(after, 0.0) + weight * chance
-        going = following
-    return done, cost
+    cost = 0
+    while not state.ending and state.seat not in until:
+        cost += CHOICE_COST + CLUE_COST * (state.clue is None)
+        state = stepped(game, state, policies[state.seat].action(game.view(state, state.seat)))
+        state = state if log else without_log(state)
+    return state, cost
 
 
 class Search(ABC):
@@ -96,9 +82,9 @@ class Search(ABC):
     hidden: bool
     later: int = 0
 
-    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, EmbeddingPlayer]) -> None:
         self.game, self.seat, self.policies, self.left = game, seat, policies, 0
-        self._waited: dict[State, States] = {}
+        self._waited: dict[State, State] = {}
 
     @abstractmethod
     def best(self, belief: Belief) -> tuple[Bound, Action]:
@@ -117,31 +103,28 @@ class Search(ABC):
         low = high = 0.0
         groups: dict[tuple[Event, ...] | State, list[tuple[float, State]]] = {}
         for weight, state in after:
-            following = self._following(state)
-            if following is None:
+            ends = self._following(state)
+            if ends is None:
                 low, high = low - weight, high + weight
-                continue
-            for ends, chance in following.items():
-                if ends.ending:
-                    reward = weight * chance * self.game.rewards(ends)[self.seat]
-                    low, high = low + reward, high + reward
-                else:
-                    seen = ends.log if self.hidden else ends
-                    groups.setdefault(seen, []).append((weight * chance, without_log(ends)))
+            elif ends.ending:
+                reward = weight * self.game.rewards(ends)[self.seat]
+                low, high = low + reward, high + reward
+            else:
+                seen = ends.log if self.hidden else ends
+                groups.setdefault(seen, []).append((weight, without_log(ends)))
         for group in groups.values():
             value = self.worth(tuple(group), width)
             low, high = low + value.low, high + value.high
         return Bound(low, high)
 
-    def _following(self, state: State) -> States | None:
+    def _following(self, state: State) -> State | None:
         """Return where the seat is due next, or the game over; None if it is not played out."""
         if state.ending or state.seat == self.seat:
-            return {state: 1.0}
+            return state
         if state not in self._waited:
             if self.left <= 0:
                 return None
-            start = {state: 1.0}
-            ends, cost = play_on(self.game, self.policies, start, {self.seat}, self.hidden)
+            ends, cost = play_on(self.game, self.policies, state, {self.seat}, self.hidden)
             self.left -= cost
             self._waited[state] = ends
         return self._waited[state]
@@ -155,7 +138,7 @@ class ClueSearch(Search):
 
     hidden = False
 
-    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, EmbeddingPlayer]) -> None:
         super().__init__(game, seat, policies)
         self._known: dict[State, Bound] = {}
         self._partly: dict[State, Bound] = {}
@@ -171,21 +154,19 @@ class ClueSearch(Search):
         state = self._position(belief[0][1])
         return self.expected(state, self._answered(state, action and tuple(action[:2])))
 
-    def expected(self, state: State, after: Belief) -> Bound:
+    def expected(self, state: State, after: State) -> Bound:
         """Return the value of what follows from a clue in a state, before the others play."""
-        after = tuple((weight, self._position(one)) for weight, one in after)
-        return self._deepened(state, lambda width: (self.settled(after, width), None))[0]
+        settled = ((1.0, self._position(after)),)
+        return self._deepened(state, lambda width: (self.settled(settled, width), None))[0]
 
     def _position(self, state: State) -> State:
         """Return a state without its log, and without its counts where they cannot end the game.
 
-        Operatives that take a word per clue need at most `MOST_PER_WORD` decisions for each; the
+        Operatives take a word per clue and need at most `MOST_PER_WORD` decisions for each; the
         next clue may be unknown to its operative: two decisions without a word.
         """
-        seats = self.policies.items()
-        sure = all(isinstance(policy, EmbeddingPlayer) for seat, policy in seats if seat % 2)
         enough = state.used + 2 + MOST_PER_WORD * state.covered.bit_count() < self.game.length
-        return state._replace(log=(), used=0, round=0) if sure and enough else without_log(state)
+        return state._replace(log=(), used=0, round=0) if enough else without_log(state)
 
     def _deepened(
         self, state: State, value: Callable[[int], tuple[Bound, Action]]
@@ -205,11 +186,10 @@ class ClueSearch(Search):
                 break
         return known, kept
 
-    def _answered(self, state: State, action: Action) -> Belief:
-        """Return the states after a clue and all that the operative does with it."""
-        heard = {without_log(stepped(self.game, state, action)): 1.0}
-        ends, _ = play_on(self.game, self.policies, heard, {0, 1, 2, 3} - {self.seat + 1})
-        return tuple((weight, after) for after, weight in ends.items())
+    def _answered(self, state: State, action: Action) -> State:
+        """Return the state after a clue and all that the operative does with it."""
+        heard = without_log(stepped(self.game, state, action))
+        return play_on(self.game, self.policies, heard, {0, 1, 2, 3} - {self.seat + 1})[0]
 
     def worth(self, belief: Belief, width: int) -> Bound:
         """Return the value of one state, met on one way or several; see `Search.worth`."""
@@ -223,30 +203,19 @@ class ClueSearch(Search):
     def _expand(self, state: State, width: int) -> tuple[Bound, Action]:
         """Return the value of a position by its clues, and the clue with the best low."""
         if state.covered not in self._clues:
-            self._clues[state.covered] = self._options(state)
+            mate = self.policies[self.seat + 1]
+            self._clues[state.covered] = greedy_clues(self.game, mate, state, self.seat)
         low, high, chosen = -1.0, -1.0, None
         for tried, action in enumerate(self._clues[state.covered]):
             if tried >= width or self.left <= 0:
                 return Bound(low, 1.0), chosen
-            value = self.settled(self._answered(state, action), width)
+            value = self.settled([(1.0, self._answered(state, action))], width)
             if chosen is None or value.low > low:
                 low, chosen = value.low, action
             high = max(high, value.high)
             if low > 1.0 - ROUNDING:
                 return Bound(1.0, 1.0), chosen
         return (OPEN if chosen is None else Bound(low, high)), chosen
-
-    def _options(self, state: State) -> Sequence[Action]:
-        """Return the clues that are tried; none if the operative draws and there are too many."""
-        mate = self.policies[self.seat + 1]
-        if isinstance(mate, EmbeddingPlayer) and mate.guess_temperature == 0:
-            return greedy_clues(self.game, mate, state, self.seat)
-        own = state.covered & state.board.masks[self.seat // 2]
-        numbers = range(1, min(self.game.parameters.number, own.bit_count()) + 1)
-        places = self.game.legal_clues(state.board.words).tolist()
-        if len(places) * len(numbers) > LISTED:
-            return ()
-        return [(self.game.bank.clues[place], n) for place in places for n in numbers]
 
 
 class GuessSearch(Search):
@@ -255,7 +224,7 @@ class GuessSearch(Search):
     hidden = True
     later = GUESSED_LATER
 
-    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, EmbeddingPlayer]) -> None:
         super().__init__(game, seat, policies)
         self._known: dict[Belief, Bound] = {}
 

@@ -1,7 +1,7 @@
 """What is known of a decision in Codenames: values from a search, and a Bayesian observer.
 
-An operative believes in all boards that agree with the words uncovered, weighted by the chance that
-the spymasters, who see the colours, gave the clues that were heard.
+An operative believes in all boards that agree with the words uncovered, and on which the
+spymasters, who see the colours, give the clues that were heard.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.games.codenames.policies import EmbeddingPlayer
-from tomeval.games.codenames.probes import Words, best_sequence, best_set
+from tomeval.games.codenames.probes import Words, best_set
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.search import (
     GUESSED_ASIDE,
@@ -38,7 +37,6 @@ from tomeval.games.codenames.state import (
     State,
 )
 from tomeval.games.game import Action, Ask, Event, Probe
-from tomeval.games.policy import Policy
 from tomeval.games.solver import (
     Bound,
     Follower,
@@ -51,14 +49,12 @@ from tomeval.games.solver import (
 
 MOST_BOARDS = 12_000
 """Boards times clues that a belief is made from, at most."""
-MOST_OBSERVED = 3
-"""The highest number of a clue for which a softmax operative's sequences are listed."""
 
 
 class CodenamesSolver(Solver):
-    """Values of a seat against policies, none of which remembers anything."""
+    """Values of a seat against embedding players, which draw and remember nothing."""
 
-    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Policy]) -> None:
+    def __init__(self, game: Codenames, seat: int, policies: Mapping[int, Any]) -> None:
         self.table = game, seat, policies
 
     def follow(self, view: CodenamesView) -> Follower:
@@ -121,14 +117,6 @@ class SearchedValues(Values):
         low, high = max(best.low, value.low) - value.high, max(best.high, value.low) - value.low
         return Bound(*(gap if gap > ROUNDING else 0.0 for gap in (low, high)))
 
-    def answer(self, probe: Probe) -> tuple[Action, float] | None:
-        """Return the answer that scores most in expectation, and its score."""
-        if probe.name == "assassin":
-            return super().answer(probe)
-        chances = self.observer(probe)
-        best = best_sequence if probe.name == "takes" else best_set
-        return best(chances) if chances else None
-
 
 class SpymasterValues(SearchedValues):
     """Values of a clue."""
@@ -156,7 +144,7 @@ class SpymasterValues(SearchedValues):
                 return None
             taken = [words, *(game.guess(view, probe, rng) for _ in range(OPTIONS))]
             led = (self._led_to(tuple(probe.given), words) for words in taken)
-            found = [aside.expected(to, ((1.0, to),)) for to in led if to is not None]
+            found = [aside.expected(to, to) for to in led if to is not None]
         known = [value for value in map(exactly, (self.best, *found)) if value is not None]
         if len(known) <= len(found) or len(found) < 2:
             return None
@@ -176,7 +164,7 @@ class SpymasterValues(SearchedValues):
         clue = tuple(takes[0].given)
         if (state := self._led_to(clue, takes[1])) is None:
             return None
-        expected, best = self.search.expected(state, ((1.0, state),)), self._best[1]
+        expected, best = self.search.expected(state, state), self._best[1]
         if expected.low >= self.best.high - ROUNDING or (best and clue[:2] == best[:2]):
             return clue
         return best if expected.high < self.best.low else None
@@ -193,25 +181,14 @@ class SpymasterValues(SearchedValues):
         return stepped(game, state, None) if not state.ending and state.seat == mate else state
 
     def observer(self, probe: Probe) -> Mapping[Action, float] | None:
-        """Return the chances of the sequences of words that the operative may take.
-
-        None for an operative that draws and a clue for more than `MOST_OBSERVED` words.
-        """
+        """Return the words that the operative will take, which is certain."""
         search = self.search
         if probe.name != "takes" or probe.given is None:
             return None
-        mate = search.policies[search.seat + 1]
-        sure = isinstance(mate, EmbeddingPlayer) and mate.guess_temperature == 0
-        if not sure and probe.given[1] > MOST_OBSERVED:
-            return None
         heard = without_log(stepped(search.game, self.belief[0][1], tuple(probe.given)))
         others = {0, 1, 2, 3} - {search.seat + 1}
-        ends, _ = play_on(search.game, search.policies, {heard: 1.0}, others, log=True)
-        chances: dict[Action, float] = {}
-        for state, weight in ends.items():
-            words = tuple(event.data[0] for event in state.log if event.kind == "guess")
-            chances[words] = chances.get(words, 0.0) + weight
-        return chances
+        end, _ = play_on(search.game, search.policies, heard, others, log=True)
+        return {tuple(event.data[0] for event in end.log if event.kind == "guess"): 1.0}
 
 
 class UnknownValues(Values):
@@ -280,6 +257,12 @@ class OperativeValues(SearchedValues):
             posterior[word] = posterior.get(word, 0.0) + weight / self._whole
         return posterior
 
+    def answer(self, probe: Probe) -> tuple[Action, float] | None:
+        """Return the answer that scores most in expectation, and its score."""
+        if probe.name != "meant":
+            return super().answer(probe)
+        return best_set(self.meant) if self.meant else None
+
 
 def _assassin(state: State) -> int:
     """Return the place of the assassin."""
@@ -329,30 +312,20 @@ class CodenamesFollower(Follower):
         self.seen = len(events)
 
     def _hear(self, event: Event) -> None:
-        """Weigh boards by the chance of a clue, and collect what it may mean."""
+        """Keep the boards on which a clue is given, and collect what it means."""
         game, seat = self.search.game, event.seat
         assert self.belief is not None
         assert seat is not None
-        meant: dict[Words, float] | None = {}
+        meant: dict[Words, float] = {}
         kept = []
         for weight, state in self.belief:
-            (ask,) = game.due(state)
-            choices = self.search.policies[seat].choices(game.view(state, seat), ask, None)
-            chance = 0.0
-            for share, action in choices:
-                if action[:2] != event.data:
-                    continue
-                chance += share
-                if len(action) == 2:
-                    meant = None
-                elif meant is not None:
-                    meant[action[2:]] = meant.get(action[2:], 0.0) + weight * share
-            if chance:
-                kept.append((weight * chance, without_log(stepped(game, state, event.data))))
-        self.belief = tuple(kept)
-        whole = sum(weight for weight, _ in self.belief)
+            action = self.search.policies[seat].action(game.view(state, seat))
+            if action[:2] == event.data:
+                meant[action[2:]] = meant.get(action[2:], 0.0) + weight
+                kept.append((weight, without_log(stepped(game, state, event.data))))
+        self.belief, whole = tuple(kept), sum(weight for weight, _ in kept)
         mine = seat == self.search.seat - 1
-        self.meant = {k: v / whole for k, v in meant.items()} if meant and mine and whole else None
+        self.meant = {k: v / whole for k, v in meant.items()} if mine and whole else None
 
 
 def colourings(words: Words, found: Mapping[str, str], left: Mapping[str, int]) -> Iterator[Board]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from tomeval.games.answer import score_notes, verdict
@@ -23,8 +22,8 @@ from tomeval.games.decrypto.results import (
     has_beliefs,
 )
 from tomeval.games.decrypto.scripts import SCRIPTS
-from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, NAMES, ROLES
-from tomeval.games.decrypto.tables import TABLES, table_rows
+from tomeval.games.decrypto.seats import NAMES, ROLES
+from tomeval.games.decrypto.tables import TABLES, replays
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import worded
@@ -38,7 +37,6 @@ from tomeval.runs.capabilities import (
     later,
 )
 from tomeval.runs.cell import RunCell
-from tomeval.runs.columns import Table, always, never
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import Measure
 from tomeval.runs.record import Record
@@ -48,39 +46,6 @@ TEAM, STRATEGY = "team", "strategy"
 
 _DESCRIBED = "tomeval.games.decrypto.described"
 
-_BELIEVED = 'strategies with belief(...) for Alice: docs/measures/planted.md, "Planted beliefs"'
-
-
-def _probed(questions: Sequence[str], run: Run) -> bool:
-    """Return whether any of some literal questions is asked."""
-    return any(told["probes"].get(name) for _, told in run.store.cells() for name in questions)
-
-
-_ABOUT = {
-    "outcomes": "how games ended, by players",
-    "perspective": "what encoders expect of the other seats, and how often that is right",
-    "beliefs": "what interceptors believe the keywords are, and how often that is right",
-    "functional": "what hints were worth, and what better ones would have been",
-    "planted": "planted beliefs: use, compliance and what hints were worth",
-    "turns": "predictions and outcomes by turn",
-    "replay": "how guesses at recorded games agree with the record",
-}
-_NEEDS: dict[str, tuple[str, Callable[[Run], bool]]] = {
-    "perspective": ("probes of Alice: eve, eve_reminded, bob", partial(_probed, ENCODER_QUESTIONS)),
-    "beliefs": ("probes of Eve: beliefs, beliefs_in_view", partial(_probed, tuple(BELIEFS))),
-    "planted": (_BELIEVED, lambda run: has_beliefs(run.store)),
-}
-_TABLES = {
-    name: Table(
-        _ABOUT[name],
-        partial(table_rows, name),
-        present=_NEEDS[name][1] if name in _NEEDS else always,
-        reported=always if name == "planted" else never,
-        needs=_NEEDS[name][0] if name in _NEEDS else "",
-    )
-    for name in TABLES
-}
-
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
     return {role: definition["players"][role]["name"] for role in ROLES}
@@ -88,9 +53,7 @@ def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
 
 def _measured(run: Run) -> Mapping[str, Measure]:
     """Return the measures, those of replays only if a record is replayed."""
-    replayed = any(definition["records"] for _, definition in run.store.cells())
-    of_replays = {f"{name}_percent" for name in REPLAY_MEASURES}
-    left_out = set() if replayed else of_replays
+    left_out = set() if replays(run) else {f"{name}_percent" for name in REPLAY_MEASURES}
     if not has_beliefs(run.store):
         left_out |= {*PLANTED_MEASURES}
     if not gives_probabilities(run.store):
@@ -159,7 +122,7 @@ DECRYPTO = Domain(
             "miscommunication_percent",
         ),
         lines=game_lines,
-        tables=_TABLES,
+        tables=TABLES,
         figures={"plane": "tomeval.games.plane:plane"},
         first_figures=("plane", "forest"),
         verdict=verdict(

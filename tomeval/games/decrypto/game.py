@@ -234,6 +234,17 @@ def as_code(value: object) -> Code | None:
     return tuple(value) if len(set(value)) == 3 else None
 
 
+def code_number(code: Code | None) -> int | None:
+    """Return a code as a number of three digits.
+
+    Examples
+    --------
+    >>> code_number((2, 4, 1))
+    241
+    """
+    return None if code is None else 100 * code[0] + 10 * code[1] + code[2]
+
+
 def read_code(said: object) -> Code | None:
     """Return a code as people and programs write it, None for anything else.
 

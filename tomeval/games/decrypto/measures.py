@@ -22,7 +22,6 @@ from tomeval.games.measures import Items as Parts
 from tomeval.games.scores import Items, Scores, Terms, score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
-from tomeval.statistics.estimates import Share, clustered_share
 
 CHANCE = 1 / 24
 """How often Eve is right in the first turn, when she knows nothing."""
@@ -150,14 +149,6 @@ def _belief_items(played: Played) -> Shares:
 
 def _none(played: Played) -> Bools:
     return np.zeros(len(played.turn), dtype=bool)
-
-
-def turn_share(played: Played, name: str, turns: Bools | None = None) -> Share:
-    """Return a share of turns, of some turns (N,) or all, with an interval clustered by game."""
-    hits, among = turn_items(played).get(name, (_none(played), _none(played)))
-    if turns is not None:
-        among = among & turns
-    return clustered_share(hits[among], played.by_turn[among])
 
 
 def turns_a_wrong(played: Played) -> int:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.games.decrypto.game import CODES, Code
+from tomeval.games.decrypto.game import CODES, Code, code_number
 from tomeval.strategies.beliefs import plant
 
 Bools = NDArray[np.bool_]
@@ -65,11 +64,6 @@ class Planted:
     decodes: Bools
     changed: Bools
 
-    @classmethod
-    def nothing(cls, turns: int) -> Planted:
-        """Return turns without statements."""
-        return cls(np.full(turns, np.nan), *(np.zeros(turns, dtype=bool) for _ in range(4)))
-
     @property
     def known(self) -> Bools:
         """Turns with a statement."""
@@ -117,24 +111,19 @@ class Planted:
         return np.where(known, np.where(self.warned, 0.0, best - value), np.nan)
 
 
-def planted_of(
-    details: Sequence[Mapping[str, Any]], hints: Sequence[Sequence[str]], codes: Sequence[Code]
-) -> Planted:
-    """Return what the details of Alice's turns say.
-
-    `details` are the facts about her answers; `hints` what she gave; `codes` the turns'.
-    """
-    told = Planted.nothing(len(codes))
-    for turn, (facts, given, code) in enumerate(zip(details, hints, codes, strict=True)):
+def planted_of(turns: Sequence[Mapping[str, Any]]) -> Planted:
+    """Return what was stated on some turns, see `turns.turns_of`."""
+    accuracy, flags = np.full(len(turns), np.nan), np.zeros((4, len(turns)), dtype=bool)
+    for number, turn in enumerate(turns):
+        facts = turn["details"].get("encoder", {})
         belief = facts.get("belief")
         if belief is None or belief["right"] is None:
             continue
-        told.accuracy[turn] = belief["accuracy"]
-        guesses = {"warned": belief["eve"], "intercepts": facts["draft_eve"]}
-        for name, guess in (guesses | {"decodes": facts["draft_bob"]}).items():
-            getattr(told, name)[turn] = guess is not None and tuple(guess) == code
-        told.changed[turn] = _plain(given) != _plain(facts["draft"])
-    return told
+        accuracy[number] = belief["accuracy"]
+        guesses = (belief["eve"], facts["draft_eve"], facts["draft_bob"])
+        same = [code_number(guess) == turn["code"] for guess in guesses]
+        flags[:, number] = *same, _plain(turn["hints"]) != _plain(facts["draft"])
+    return Planted(accuracy, *flags)
 
 
 def _plain(hints: Sequence[str]) -> list[str]:
@@ -222,11 +211,6 @@ class Played:
         return bool(self.recorded)
 
     @property
-    def by_turn(self) -> NDArray[Any]:
-        """The cluster of each turn, shape (N,)."""
-        return self.clusters[self.game]
-
-    @property
     def miscommunicated(self) -> Bools:
         """Turns on which Bob guessed wrong."""
         return np.asarray(self.bob != self.code)
@@ -235,26 +219,3 @@ class Played:
     def intercepted(self) -> Bools:
         """Turns on which Eve guessed right."""
         return np.asarray(self.eve == self.code)
-
-
-def pool(parts: list[Played]) -> Played:
-    """Take several pairings together; games with equal clusters stay in one."""
-    if len(parts) == 1:
-        return parts[0]
-    games = np.cumsum([0, *(part.games for part in parts)])
-    apart = [replace(part, game=part.game + games[i], more={}) for i, part in enumerate(parts)]
-    joined: Played = _joined(apart)
-    return joined
-
-
-def _joined(values: list[Any]) -> Any:
-    """Join arrays and lists, and those inside of dicts and dataclasses."""
-    first = values[0]
-    if isinstance(first, np.ndarray):
-        return np.concatenate(values)
-    if isinstance(first, dict):
-        keys = [key for key in first if all(key in value for value in values)]
-        return {key: _joined([value[key] for value in values]) for key in keys}
-    if isinstance(first, list):
-        return list(itertools.chain(*values))
-    return type(first)(**_joined([vars(value) for value in values]))

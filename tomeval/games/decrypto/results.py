@@ -11,10 +11,19 @@ import numpy as np
 
 from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
-from tomeval.games.decrypto.game import ENDINGS, Deal, Game, Rules
+from tomeval.games.decrypto.game import ENDINGS, Deal, Game, Rules, code_number
 from tomeval.games.decrypto.llm import spec_for
 from tomeval.games.decrypto.measures import scores
-from tomeval.games.decrypto.played import LISTENERS, NONE, Bools, Ints, Played, Texts, planted_of
+from tomeval.games.decrypto.played import (
+    LISTENERS,
+    NONE,
+    Bools,
+    Floats,
+    Ints,
+    Played,
+    Texts,
+    planted_of,
+)
 from tomeval.games.decrypto.seats import (
     ENCODER_QUESTIONS,
     INTERCEPTOR_QUESTIONS,
@@ -24,7 +33,8 @@ from tomeval.games.decrypto.seats import (
     comparable,
 )
 from tomeval.games.decrypto.stages import Decrypto
-from tomeval.games.decrypto.turns import code_number, turns_of
+from tomeval.games.decrypto.turns import SHOWN_AS, finished, turns_of
+from tomeval.games.played import frozen
 from tomeval.games.running import RECORDED
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
@@ -102,17 +112,6 @@ class DecryptoRunCell(ScoredCell):
         return ", ".join(self.seated.values())
 
 
-def by_seats(
-    run: Run, roles: Sequence[str] = ROLES
-) -> dict[tuple[str, ...], list[DecryptoRunCell]]:
-    """Return a run's cells by who sits in some seats, in the experiment's order."""
-    cells: dict[tuple[str, ...], list[DecryptoRunCell]] = {}
-    for cell in run.cells:
-        assert isinstance(cell, DecryptoRunCell)
-        cells.setdefault(tuple(cell.seated[role] for role in roles), []).append(cell)
-    return cells
-
-
 @once_each
 def gives_probabilities(store: Store) -> bool:
     """Return whether any Alice scores the codes that she predicts."""
@@ -140,63 +139,55 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     try:
         of_games = [turns_of(record) for record in games]
         turns = list(itertools.chain(*of_games))
-        code, bob, eve = (
-            np.array([code_number(getattr(turn, name)) for turn in turns], dtype=np.int64)
-            for name in ("code", "bob", "eve")
-        )
-        alice = [turn.details.get("encoder", {}) for turn in turns]
-        hints, codes = [turn.hints or () for turn in turns], [turn.code for turn in turns]
-        planted = planted_of(alice, hints, codes)
+        planted = planted_of(turns)
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise store.damaged(repr(error)) from None
     game = np.repeat(np.arange(len(games)), [len(of_game) for of_game in of_games])
     keywords = np.array([comparable(record.own["keywords"]) for record in games], dtype=np.str_)
-    said = [{one.question: one.value for one in turn.probes} for turn in turns]
-    scores = [{one.question: one.brier for one in turn.probes} for turn in turns]
+    given = np.array(["given" in turn["details"].get("encoder", {}) for turn in turns], dtype=bool)
 
-    def outcome(role: str, *outcomes: str) -> Bools:
-        return np.array([turn.outcomes[role] in outcomes for turn in turns], dtype=bool)
+    def numbers(name: str) -> Ints:
+        return np.array([turn[name] or NONE for turn in turns], dtype=np.int64)
 
-    def predicted(question: str) -> Ints:
-        return np.array([code_number(one.get(question)) or NONE for one in said], dtype=np.int64)
+    def known(name: str) -> Floats:
+        return np.array([turn[name] for turn in turns], dtype=np.float64)  # None becomes NaN
+
+    def own(role: str, *outcomes: str) -> Bools:
+        return np.array([turn[f"{role}_outcome"] in outcomes for turn in turns], dtype=bool)
 
     def believed(question: str) -> Texts:
-        named = (one.get(question) for one in said)
-        return np.array([comparable(one) if one else "" for one in named], dtype=np.str_)
+        said = (turn[SHOWN_AS[question]] for turn in turns)
+        return np.array([comparable(one) if one else "" for one in said], dtype=np.str_)
+
+    def brier(question: str) -> Floats:
+        return np.array([turn["brier"].get(question) for turn in turns], dtype=np.float64)
+
+    def recorded(name: str) -> Ints:
+        said = (turn["details"]["record"][name] for turn in turns)
+        return np.array([code_number(code) for code in said], dtype=np.int64)
 
     return Played(
         outcomes=[record.own["outcome"] for record in games],
         clusters=np.array([f"{seed} {record.episode}" for record in games], dtype=np.str_),
         game=game,
-        turn=np.array([turn.number for turn in turns], dtype=np.int64),
-        code=code,
-        bob=bob,
-        eve=eve,
-        own=outcome("encoder", VALID)
-        & np.array([not facts.get("given") for facts in alice], dtype=bool),
+        turn=numbers("step"),
+        code=numbers("code"),
+        bob=numbers("bob"),
+        eve=numbers("eve"),
+        own=own("encoder", VALID) & ~given,
         guessed={
-            "bob": outcome("decoder", VALID, RECORDED),
-            "eve": outcome("interceptor", VALID, RECORDED),
+            "bob": own("decoder", VALID, RECORDED),
+            "eve": own("interceptor", VALID, RECORDED),
         },
-        predicted={question: predicted(question) for question in ENCODER_QUESTIONS},
-        brier={  # None becomes NaN
-            question: np.array([one.get(question) for one in scores], dtype=np.float64)
-            for question in ENCODER_QUESTIONS
-        },
-        believed={question: believed(question) for question in INTERCEPTOR_QUESTIONS},
+        predicted={name: numbers(SHOWN_AS[name]) for name in ENCODER_QUESTIONS},
+        brier={name: brier(name) for name in ENCODER_QUESTIONS},
+        believed={name: believed(name) for name in INTERCEPTOR_QUESTIONS},
         keywords=keywords[game],
-        best=np.array([turn.best for turn in turns], dtype=np.float64),  # None becomes NaN
-        random=np.array([turn.random for turn in turns], dtype=np.float64),
-        recorded=_recorded([turn.details["record"] for turn in turns]) if replayed else {},
+        best=known("best"),
+        random=known("random"),
+        recorded={name: recorded(name) for name in LISTENERS} if replayed else {},
         planted=planted,
     )
-
-
-def _recorded(turns: Sequence[dict[str, Any]]) -> dict[str, Ints]:
-    """Return the record's guesses, which every turn of a replay keeps."""
-    return {
-        key: np.array([code_number(turn[key]) for turn in turns], np.int64) for key in LISTENERS
-    }
 
 
 def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
@@ -214,9 +205,10 @@ def states_of(record: Record) -> list[Game]:
     """Return the states of a game: of its deal, and after every stage; in replays as heard."""
     keywords, codes = record.own["keywords"], record.own["codes"]
     states = [Game(Deal(tuple(keywords), tuple(map(tuple, codes))))]
-    for turn in turns_of(record):
-        if turn.hints is not None:
-            states.append(replace(states[-1], hints=turn.hints))
-        if turn.turn is not None:
-            states.append(replace(states[-1], hints=None, turns=(*states[-1].turns, turn.turn)))
+    turns = turns_of(record)
+    for turn, over in itertools.zip_longest(turns, finished(turns)):
+        if turn["hints"] is not None:
+            states.append(replace(states[-1], hints=frozen(turn["hints"])))
+        if over is not None:
+            states.append(replace(states[-1], hints=None, turns=(*states[-1].turns, over)))
     return states

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import unknown
 from tomeval.core.outcomes import FAILED, VOID
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.games.decrypto.measures import (
@@ -17,74 +18,45 @@ from tomeval.games.decrypto.measures import (
     CHANCE,
     MEASURES,
     expects_bad,
-    turn_share,
+    turn_items,
     turns_a_wrong,
 )
-from tomeval.games.decrypto.played import Played, pool
-from tomeval.games.decrypto.results import by_seats, gives_probabilities, has_beliefs
-from tomeval.games.decrypto.seats import ENCODER_QUESTIONS, ROLES
+from tomeval.games.decrypto.results import gives_probabilities, has_beliefs
+from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, ROLES
+from tomeval.games.measures import totals_of
 from tomeval.runs import tallies
-from tomeval.runs.columns import flat
-from tomeval.runs.measures import Measure
+from tomeval.runs.cell import RunCell
+from tomeval.runs.columns import Table, always, flat, flat_share, never
+from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
-from tomeval.statistics import AUTO, Estimate, estimate
-from tomeval.statistics.bounded import FEWEST
-from tomeval.statistics.estimates import SEQUENCE, Share, clustered_sums, kind_of
+from tomeval.statistics import AUTO, estimate
+from tomeval.statistics.bounded import FEWEST, UNBOUNDED, Bounds
+from tomeval.statistics.estimates import SEQUENCE, clustered_sums, kind_of
 
 Row = dict[str, Any]
+Cells = Sequence[RunCell]
 
-_PREDICTED = ("tom", "predicted", "actual")
 
+def pooled(
+    name: str, parts: Sequence[Totals], cells: Cells, how: str = AUTO, bounds: Bounds = UNBOUNDED
+) -> Row:
+    """Return a measure of several cells as one, with its interval, given their totals.
 
-def pooled(measure: Measure, played: Played, interval: str = AUTO) -> Estimate:
-    """Estimate a measure over games; those that share keywords and codes are one sampling unit.
-
-    Parameters
-    ----------
-    interval : str
-        Of means over games, see `tomeval.statistics.estimate`.
-
-    Returns
-    -------
-    Estimate
-        Shares have Wilson's interval, clustered, but with ``sequence``. Means over games have the
-        one that is asked for, linearised as of a ratio of sums if clusters differ in size. NaN
-        without a game; the interval is NaN with fewer clusters than
-        `tomeval.statistics.bounded.FEWEST`.
+    Games of one seed and number share keywords and codes: they are one sampling unit. Shares have
+    Wilson's interval, clustered, but with ``sequence``; means over games the one that is asked for,
+    see `tomeval.statistics.estimate`.
     """
-    totals, clusters = measure.of(played, ""), played.clusters
-    if totals.share and totals.bottom is not None:
-        return _percent(
-            clustered_sums(totals.top, totals.bottom, clusters, sequence=interval == SEQUENCE)
-        )
-    values = totals.parts
+    clusters = np.concatenate([cell.played.clusters for cell in cells])
+    top, bottom = np.concatenate([part[:2] for part in parts], axis=1)
+    if parts[0].share:
+        share = clustered_sums(top, bottom, clusters, sequence=how == SEQUENCE)
+        return flat_share(name, share)
+    values = Totals(top, bottom).values
     has = np.isfinite(values)
-    bounds = measure.limits
-    return estimate(values[has], interval, clusters=clusters[has], bounds=bounds)
+    return flat([name], estimate(values[has], how, clusters=clusters[has], bounds=bounds))
 
 
-def _percent(share: Share) -> Estimate:
-    low, high = 100 * share.low, 100 * share.high
-    return Estimate.of(100 * share.share, low, high)
-
-
-def _columns(played: Played, counts: Row, names: Sequence[str], how: str = AUTO) -> Row:
-    """Return counts, and measures with their intervals; means over games also with its kind."""
-    row: Row = {}
-    mean = ""
-    for name in names:
-        if name in counts:
-            row[name] = counts[name]
-            continue
-        row |= flat([name], pooled(MEASURES[name], played, how))
-        mean = mean if MEASURES[name].unit == "%" else name
-    if mean:
-        units = len(np.unique(played.clusters))
-        row["interval"] = kind_of(how, units) if units >= FEWEST else ""
-    return row
-
-
-TABLES: dict[str, tuple[str, ...]] = {
+_COLUMNS: dict[str, tuple[str, ...]] = {
     "outcomes": (
         *("games", VOID, FAILED, "invalid_rate", "reask_rate", "lenient_rate"),
         *(f"{name}_percent" for name in OUTCOMES),
@@ -92,7 +64,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     ),
     "perspective": (
         *("games", "turns", "probe_invalid_rate"),
-        *(f"{what}_{q}_percent" for q in ENCODER_QUESTIONS for what in _PREDICTED),
+        *(f"{w}_{q}_percent" for q in ENCODER_QUESTIONS for w in ("tom", "predicted", "actual")),
     ),
     "beliefs": (
         *("games", "probe_invalid_rate", "keywords_right_percent", "turns_a_wrong"),
@@ -106,31 +78,55 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("games", "turns", "use_slope", "compliance_right_percent", "compliance_wrong_percent"),
         *("value_per_turn", "delta_functional_per_turn", "delta_statement_per_turn"),
     ),
-    "turns": (),
     "replay": (
         *("games", "turns", "invalid_rate", "reask_rate"),
         *(f"{name}_percent" for name in AGREEMENT),
     ),
 }
-"""The columns of every table: counts and measures; ``turns`` has a row per turn instead."""
+"""The counts and measures of every table but that of turns."""
 
 
-def _turn_rows(played: Played) -> list[Row]:
-    rows = []
-    for number in sorted(set(played.turn.tolist())):
-        at = played.turn == number
-        row: Row = {"turn": number, "games": int(at.sum())}
+def _row(columns: Sequence[str], counts: Row, cells: Cells, how: str) -> Row:
+    """Return counts, and measures with their intervals; means over games also with its kind."""
+    row: Row = {}
+    mean = ""
+    for name in columns:
+        if name in counts:
+            row[name] = counts[name]
+            continue
+        measure = MEASURES[name]
+        parts = [measure.of(cell.played, "") for cell in cells]
+        row |= pooled(name, parts, cells, how, measure.limits)
+        mean = mean if measure.unit == "%" else name
+    if mean:
+        units = len({label for cell in cells for label in cell.played.clusters.tolist()})
+        row["interval"] = kind_of(how, units) if units >= FEWEST else ""
+    return row
+
+
+BY_TURN = {
+    "predicted_eve_percent": "predicted_eve",
+    "predicted_eve_reminded_percent": "predicted_eve_reminded",
+    "interception_percent": "interception_per_turn",
+    "miscommunication_percent": "miscommunication_per_turn",
+}
+"""The shares of the table of turns by column."""
+
+
+def _turn_rows(cells: Cells) -> Iterator[Row]:
+    for number in sorted({turn for cell in cells for turn in cell.played.turn.tolist()}):
+        row: Row = {"turn": number}
+        row["games"] = sum(int((cell.played.turn == number).sum()) for cell in cells)
         row["chance_percent"] = 100 * CHANCE if number == 1 else float("nan")
-        for name, of in (
-            ("predicted_eve", "predicted_eve"),
-            ("predicted_eve_reminded", "predicted_eve_reminded"),
-            ("interception", "interception_per_turn"),
-            ("miscommunication", "miscommunication_per_turn"),
-        ):
-            column = f"{name}_percent"
-            row |= flat([column], _percent(turn_share(played, of, at)))
-        rows.append(row)
-    return rows
+
+        def items(name: str, played: Any, number: int = number) -> Any:
+            hits, among = turn_items(played)[name]
+            return played.game, hits, among & (played.turn == number)
+
+        for column, name in BY_TURN.items():
+            parts = [totals_of(partial(items, name), True, cell.played, "") for cell in cells]
+            row |= pooled(column, parts, cells)
+        yield row
 
 
 def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
@@ -138,40 +134,32 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
 
     Parameters
     ----------
-    what : {"outcomes", "perspective", "beliefs", "functional", "planted", "turns", "replay"}
-        How games ended; Alice's predictions; Eve's beliefs; ΔFunctional and ΔToM; what she makes of
-        planted beliefs, of pairings that have them; by turn; replays.
+    what : str
+        One of `TABLES`.
     by : sequence of str
         Roles that tell rows apart, default all; pairings that agree in them are taken together.
     """
     for role in by:
         if role not in ROLES:
             raise unknown("role", role, ROLES)
-    roles, how = by or ROLES, run.method(AUTO)
-    result = []
-    for names, cells in by_seats(run, roles).items():
+    roles, together = by or ROLES, dict[tuple[Any, ...], list[RunCell]]()
+    for cell in run.cells:
+        together.setdefault(tuple(cell.columns[role] for role in roles), []).append(cell)
+    columns = _COLUMNS.get(what, ())
+    columns += (f"{UNDECIDED}_percent",) * (what == "outcomes" and replays(run))
+    columns += BRIER_MEASURES * (what == "perspective" and gives_probabilities(run.store))
+    result: list[Row] = []
+    for names, cells in together.items():
         head: Row = dict(zip(roles, names, strict=True))
-        played = pool([cell.played for cell in cells])
         if what == "turns":
-            result += [head | row for row in _turn_rows(played)]
-        elif what == "replay" and not played.replayed:
-            raise TomevalError("this run replays no recorded games, so there is nothing to compare")
-        elif what == "planted" and not played.planted.known.any():
-            continue
-        else:
-            columns = TABLES[what]
-            if what == "outcomes" and played.replayed:
-                columns += (f"{UNDECIDED}_percent",)
-            if what == "perspective" and gives_probabilities(run.store):
-                columns += BRIER_MEASURES
-            counts = _counts(run, [cell.number for cell in cells], played, what)
-            result.append(head | _columns(played, counts, columns, how))
-    if what == "planted" and not has_beliefs(run.store):
-        raise TomevalError("this run has no planted beliefs")
+            result += [head | row for row in _turn_rows(cells)]
+        elif what != "planted" or any(cell.played.planted.known.any() for cell in cells):
+            counts = _counts(run, cells, what)
+            result.append(head | _row(columns, counts, cells, run.method(AUTO)))
     return result
 
 
-def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
+def _counts(run: Run, cells: Cells, what: str) -> Row:
     """Return the numbers of games and turns, and the shares of invalid moves and probes.
 
     Of the turns, values are of those with hints of Alice's own, and ΔToM of those of them on which
@@ -179,17 +167,70 @@ def _counts(run: Run, cells: Sequence[int], played: Played, what: str) -> Row:
 
     Probes are those of the seat that a table is of: Eve's beliefs or Alice's predictions.
     """
-    by_status = tallies.episodes(run.store)
-    row: Row = {"games": played.games, "turns": len(played.turn)}
-    row["own_turns"] = int(played.own.sum())
-    row["predicted_turns"] = int(expects_bad(played)[1].sum())
-    row["turns_a_wrong"] = turns_a_wrong(played)
+    by_status, numbers = tallies.episodes(run.store), [cell.number for cell in cells]
+    played = [cell.played for cell in cells]
+    row: Row = {"games": sum(one.games for one in played)}
+    row["turns"] = sum(len(one.turn) for one in played)
+    row["own_turns"] = sum(int(one.own.sum()) for one in played)
+    row["predicted_turns"] = sum(int(expects_bad(one)[1].sum()) for one in played)
+    row["turns_a_wrong"] = sum(map(turns_a_wrong, played))
     for status in (VOID, FAILED):
-        row[status] = sum(by_status.get(cell, {}).get(status, 0) for cell in cells)
-    whole = tallies.rates_of(run.store, cells)
-    row |= tallies.rates_of(run.store, cells, lambda _, question: question in ROLES)
+        row[status] = sum(by_status.get(number, {}).get(status, 0) for number in numbers)
+    whole = tallies.rates_of(run.store, numbers)
+    row |= tallies.rates_of(run.store, numbers, lambda _, question: question in ROLES)
     row["lenient_rate"] = whole["lenient_rate"]
     seat = "interceptor" if what == "beliefs" else "encoder"
-    asked = tallies.rates_of(run.store, cells, lambda whose, question: whose == seat != question)
+    asked = tallies.rates_of(run.store, numbers, lambda whose, question: whose == seat != question)
     row["probe_invalid_rate"] = asked["invalid_rate"]
     return row
+
+
+def replays(run: Run) -> bool:
+    """Return whether any games are played from a record."""
+    return any(definition["records"] for _, definition in run.store.cells())
+
+
+def _asks(*probes: str) -> dict[str, Any]:
+    """Return what a table says that needs any of some probes."""
+
+    def present(run: Run) -> bool:
+        return any(told["probes"].get(name) for _, told in run.store.cells() for name in probes)
+
+    return {"present": present, "needs": f"probes = {{ {', '.join(probes)} }}"}
+
+
+def _table(what: str, about: str, reported: bool = False, **more: Any) -> Table:
+    show = always if reported else never
+    return Table(about, partial(table_rows, what), reported=show, **more)
+
+
+TABLES = {
+    "outcomes": _table("outcomes", "how games ended, by players"),
+    "perspective": _table(
+        "perspective",
+        "what encoders expect of the other seats, and how often that is right",
+        **_asks(*ENCODER_QUESTIONS),
+    ),
+    "beliefs": _table(
+        "beliefs",
+        "what interceptors believe the keywords are, and how often that is right",
+        **_asks(*BELIEFS),
+    ),
+    "functional": _table(
+        "functional", "what hints were worth, and what better ones would have been"
+    ),
+    "planted": _table(
+        "planted",
+        "planted beliefs: use, compliance and what hints were worth",
+        reported=True,
+        present=lambda run: has_beliefs(run.store),
+        needs='strategies with belief(...) for Alice: docs/measures/planted.md, "Planted beliefs"',
+    ),
+    "turns": _table("turns", "predictions and outcomes by turn"),
+    "replay": _table(
+        "replay",
+        "how guesses at recorded games agree with the record",
+        present=replays,
+        needs="records, a file of recorded games",
+    ),
+}

@@ -12,7 +12,7 @@ import numpy as np
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.matrix.partners import Tables
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
 from tomeval.runs.record import Record

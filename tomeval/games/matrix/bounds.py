@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,8 @@ from tomeval.games.matrix.responses import (
 from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import Bounds as Ends
 
+Rows = list[dict[str, Any]]
+
 CEILINGS = {
     "tom_percent_attainable": 1,
     "delta_tom_best_response_attainable": -1,
@@ -43,66 +44,42 @@ REGRETS = ("delta_functional_per_step", "delta_tom_best_response_per_step")
 """The measures whose limits depend on the partners."""
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """What is attainable against one partner, per step."""
-
-    partner: str
-    weight: float  # probability of the partner in its set
-    # Expected reward per step of the best and of the worst T-step response.
-    best: float
-    worst: float
-    stationary: float  # best mean reward per step in the long run
-    # Smallest (0 under ``horizon``, may be negative under ``stationary``) and largest expected
-    # ΔFunctional/T.
-    regret_min: float
-    regret_max: float
-    # What one wrong prediction can cost under the `misprediction` rule, over the actions that the
-    # partner can play.
-    misprediction_min: float
-    misprediction_max: float
-    # The most ToM % and the least ΔToM/T, under both rules, that a subject can expect who knows the
-    # partner's table and state but not its draws: 100, 0 and 0 for a deterministic partner.
-    tom_percent_attainable: float
-    delta_tom_best_response_attainable: float
-    delta_tom_misprediction_attainable: float
-
-
 def bounds(
     game: str | Path | MatrixGame,
     partners: str | Path | PartnerSet,
     horizon: int = 100,
     reference: str = "horizon",
-) -> list[Bounds]:
-    """Return what is attainable in a task, one row per partner of the set.
+) -> Rows:
+    """Return what is attainable in a task per step, one row per partner of the set.
 
-    Game and partners may be given by name or by file. Regret is measured from `reference`, see
-    `optima.reference_rewards`; the horizon T is at least 1. For a stochastic partner these are
-    bounds on expected values; a single episode can fall outside.
+    Game and partners may be given by name or by file; the horizon T is at least 1. For a stochastic
+    partner these are bounds on expected values; a single episode can fall outside.
+
+    Returns
+    -------
+    list of dict
+        ``partner`` and its ``weight`` in the set; the expected reward of the ``best`` and of the
+        ``worst`` T-step response; ``stationary``, the best mean reward in the long run;
+        ``regret_min`` (0, or below 0 for the reference ``stationary``) and ``regret_max``, the
+        smallest and largest expected ΔFunctional/T; and of `CEILINGS` the most ToM % and the least
+        ΔToM/T of who knows the partner's table and state but not its draws.
 
     Examples
     --------
-    >>> round(bounds("IPD", "tit_for_tat")[0].regret_max, 2)
+    >>> round(bounds("IPD", "tit_for_tat")[0]["regret_max"], 2)
     3.02
     """
     game, partners = opened(game, partners)
     if reference not in REFERENCES:
         raise unknown("reference", reference, REFERENCES)
-    cost = misjudgement_cost(game, "misprediction")
-    wrong = ~np.eye(game.m, dtype=bool)
     rows = []
     for partner, weight in zip(partners.partners, partners.weights, strict=True):
         worst, best = ends(game, partner, horizon)
         stationary = stationary_reward(*dynamics(game, partner), partner.start)
         start = best if reference == "horizon" else stationary
-        costs = cost[wrong & (partner.emissions > 0).any(axis=0)]
-        row = Bounds(
-            *(partner.name, weight),
-            *(best, worst, stationary, start - best, start - worst),
-            *(float(costs.min()), float(costs.max())),
-            *most_attainable(game, partner, horizon).values(),
-        )
-        rows.append(row)
+        row = {"partner": partner.name, "weight": weight, "best": best, "worst": worst}
+        row |= {"stationary": stationary, "regret_min": start - best, "regret_max": start - worst}
+        rows.append(row | most_attainable(game, partner, horizon))
     return rows
 
 

@@ -129,7 +129,7 @@ def import_(
     from tomeval.games.matrix.log_fields import Reading
     from tomeval.games.matrix.recording import import_matches
 
-    reading = Reading.of(
+    reading = Reading(
         game,
         partner,
         labels=labels,

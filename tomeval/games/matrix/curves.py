@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tomeval.games.matrix.measures import MEASURES
-from tomeval.games.matrix.optima import possible_sums, reference_rewards
 from tomeval.games.matrix.played import FloatArray
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
 from tomeval.plots.drawing import (
@@ -45,7 +44,7 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
     """Draw one metric by step, for every task of a run or every overlay that has values of it."""
     if metric not in run.measures:
         return []
-    by, what = options.by, _what(metric, options)
+    by, what = options.by, MEASURES[metric].heading
     if by is None:
         shown = [
             Overlay(str(task), task.stem, cells, [cell.title for cell in cells])
@@ -55,7 +54,6 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
         shown = overlays(run, by)
     shown = [overlay for one in shown if (overlay := _with_curves(one, metric)).cells]
     stem = name if by is None else f"{name}_by_{by}"
-    stem += "" if options.curve == "window" else f"_{options.curve}"
     return [
         Drawing(
             name,
@@ -69,29 +67,19 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
     ]
 
 
-def _what(metric: str, options: Options) -> str:
-    """Return what is drawn, for titles: a measure, or the sum of one that is a mean by step."""
-    heading = MEASURES[metric].heading
-    return f"cumulative {heading.removesuffix('/T')}" if options.curve == "cumulative" else heading
-
-
 def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) -> str:
     """Describe what is drawn: of how many episodes, with which intervals."""
-    by, width = options.by, options.window
+    by = options.by
     several = "a line per subject" if by is None else f"a line per value of {by}"
     which = "" if by is None else " (for the first one, if it was played for several)"
     based = any(cell.is_baseline for cell in cells)
     base = f" The dashed grey line is the tabular baseline{which}." if based else ""
-    over, kind, part = f", over {sample_words(cells)}", "mean", "all steps up to there"
-    if options.curve == "window":
-        part = "the step"
-        if width > 1:
-            part = f"a centred window of {width} steps (shorter at the ends)"
-    if options.curve == "cumulative":
-        kind, over = "sum", f", averaged over {sample_words(cells)}"
+    width, part = options.window, "the step"
+    if width > 1:
+        part = f"a centred window of {width} steps (shorter at the ends)"
     return (
-        f"{what} by step, {title}: {several}. Every point is the {kind} of {part}{over}; bands "
-        f"are {interval_words(options)}.{base}"
+        f"{what} by step, {title}: {several}. Every point is the mean of {part}, over "
+        f"{sample_words(cells)}; bands are {interval_words(options)}.{base}"
     )
 
 
@@ -116,24 +104,19 @@ def curve_figure(
 ) -> Figure:
     """Draw one metric by step: a line per cell with a 95 % band.
 
-    It is the mean over episodes of what `Options.curve` makes of each of them, so that the last
-    point of a running mean is the cell's number in tables. With more than six lines each gets a
-    panel of its own. `names` are those of the lines; default: the cells' titles.
+    With more than six lines each gets a panel of its own. `names` are those of the lines; default:
+    the cells' titles.
     """
     lines, is_percent = [], metric == "tom_percent"
     for name, cell in zip(names or [cell.title for cell in cells], cells, strict=True):
         x, drawn = _points(matrix_cell(cell), metric, options)
         if not np.isnan(drawn.mean).all():
             lines.append(Line(name, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
-    unit = "" if options.curve != "cumulative" else " (payoff units)"
-    part = {"window": f", mean of {options.window} steps", "running": ", running mean"}
-    if options.window == 1:
-        part["window"] = ""
-    axis = unit and f"{_what(metric, options)}{unit}"
+    part = f", mean of {options.window} steps" if options.window > 1 else ""
     frame = Frame(
         title,
         "step",
-        axis or f"{axis_name(MEASURES[metric])}{part[options.curve]}",
+        f"{axis_name(MEASURES[metric])}{part}",
         "tabular baseline",
         limits=(-3, 103) if is_percent else None,
         zero=not is_percent,
@@ -143,43 +126,24 @@ def curve_figure(
 
 
 def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
-    """Return the steps from 1, and means over episodes of what the curve makes of each of them."""
-    curves = cell.curves(options.reference)
-    values = _curve(curves[metric], options)
-    bounds = np.array([[0.0, 100.0]])
+    """Return the steps from 1, and means over episodes of the window around each of them."""
+    curves, window = cell.curves(options.reference), options.window
+    values, bounds = smooth(curves[metric], window), np.array([[0.0, 100.0]])
     if metric != "tom_percent":
-        bounds = _regret_limits(cell, values + _curve(curves["reward_per_step"], options), options)
+        best = values + smooth(curves["reward_per_step"], window)
+        bounds = _regret_limits(cell, best)
     return np.arange(1.0, values.shape[1] + 1), cell.mean(values, options.interval, bounds=bounds)
 
 
-def _regret_limits(cell: MatrixRunCell, best: FloatArray, options: Options) -> FloatArray:
+def _regret_limits(cell: MatrixRunCell, best: FloatArray) -> FloatArray:
     """Return between what mean regret by step lies, (T, 2), given the best reward's curves.
 
-    Of all steps up to one, as `limits.regret_limits` has it for whole episodes: whichever partner
-    is met and however lucky the player; of single steps, at the best and at the worst payoff that
-    the partners met ever give.
+    At the best and at the worst payoff that the partners met ever give.
     """
-    played, own, count = cell.played, cell.game.own, best.shape[1]
-    if options.curve != "window":
-        reference, ends = options.reference or cell.reference, []
-        for partner in cell.partners:
-            start = _curve(reference_rewards(cell.game, partner, count, reference)[None], options)
-            sums = possible_sums(cell.game, partner, count)
-            lengths = 1 if options.curve == "cumulative" else np.arange(1.0, count + 1)[:, None]
-            ends.append(start.T - (sums / lengths)[:, ::-1])
-        return np.stack([np.min(ends, axis=0)[:, 0], np.max(ends, axis=0)[:, 1]], axis=1)
-    gives = [own[:, (partner.emissions > 0).any(axis=0)] for partner in cell.partners]
-    steps = _curve(np.ones((1, count)), options)
-    rewards = [steps * np.array([[end(payoffs)] for payoffs in gives]) for end in (np.max, np.min)]
-    return np.stack([(best - reward[played.which]).mean(axis=0) for reward in rewards], axis=1)
-
-
-def _curve(values: FloatArray, options: Options) -> FloatArray:
-    """Return what the curve makes of each episode's steps, shape (E, T)."""
-    if options.curve == "window":
-        return smooth(values, options.window)
-    sums: FloatArray = np.cumsum(values, axis=1)
-    return sums if options.curve == "cumulative" else sums / np.arange(1, values.shape[1] + 1)
+    gives = [cell.game.own[:, (partner.emissions > 0).any(axis=0)] for partner in cell.partners]
+    rewards = [np.array([end(payoffs) for payoffs in gives]) for end in (np.max, np.min)]
+    which = cell.played.which
+    return np.stack([(best - reward[which][:, None]).mean(axis=0) for reward in rewards], axis=1)
 
 
 def smooth(values: FloatArray, window: int = 5) -> FloatArray:

@@ -16,6 +16,7 @@ from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
+from tomeval.games.matrix.rules import PARTNER, REACT, SEAT
 from tomeval.games.matrix.shown import (
     LISTS,
     episode_lines,
@@ -23,7 +24,6 @@ from tomeval.games.matrix.shown import (
     example_cell,
     experiment_bounds,
 )
-from tomeval.games.matrix.steps import PARTNER, REACT, SEAT
 from tomeval.games.matrix.storing import (
     SCHEMA,
     has_reactions,
@@ -184,10 +184,7 @@ MATRIX = Domain(
             "tom": "tomeval.games.matrix.curves:tom_curves",
         },
         first_figures=("plane", "forest"),
-        heeds={  # a share has no sum
-            "regret": ("by", "window", "running", "cumulative"),
-            "tom": ("by", "window", "running"),
-        },
+        heeds={"regret": ("by", "window"), "tom": ("by", "window")},
         rates=_rates,
         facts=run_facts,
         notes=notes,

@@ -19,11 +19,10 @@ from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
-from tomeval.games.matrix.steps import PARTNER, SEAT
+from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.subject_specs import (
     LLM,
     PartnerPlayer,
-    check_names,
     expand_player,
     expand_subject,
     is_player,
@@ -125,22 +124,12 @@ class MatrixExperiment(Experiment):
         return cells
 
     def _subjects(self) -> list[Player]:
-        """Return every subject; two of one name and model could not be told apart."""
-        by_name: dict[tuple[str, str], tuple[int, Player]] = {}
-        players = []
-        for index, spec in enumerate(self.subjects):
-            for player in expand_subject(spec, self.model, f"{self._where}: subjects[{index}]"):
-                other, same = by_name.setdefault((player.name, player.model_name), (index, player))
-                # If one model replaces several, what was asked of each of them is asked once.
-                if same is not player and not (self._one_model and same == player):
-                    with_model = f" with {player.model_name}" if player.model_name else ""
-                    what = "the same subject" if same.options == player.options else "the same name"
-                    raise TomevalError(
-                        f"{self._where}: subjects[{index}]: {what} as subjects[{other}]: "
-                        f"{player.name!r}{with_model}; drop one or rename it"
-                    )
-                players.append(player)
-        return players
+        where = f"{self._where}: subjects"
+        return [
+            player
+            for index, spec in enumerate(self.subjects)
+            for player in expand_subject(spec, self.model, f"{where}[{index}]")
+        ]
 
     def _check_options(self, cells: list[MatrixCell]) -> None:
         """Seat every subject once, so that a bad option shows before anything is played."""
@@ -213,7 +202,6 @@ class MatrixExperiment(Experiment):
                 sets += expand_player(s, self.model, "partners")
             else:
                 sets.append(get_partner_set(s, game, self._base))
-        check_names(sets)
         return sets
 
     @classmethod

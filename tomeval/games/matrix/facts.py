@@ -9,7 +9,7 @@ from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.measures import ONE_STEP, PLANNED
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.storing import cells_told, cells_with_beliefs
 from tomeval.games.matrix.subject_specs import LLM
 from tomeval.runs.capabilities import Facts

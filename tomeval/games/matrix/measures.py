@@ -12,8 +12,8 @@ import numpy as np
 from tomeval.games.matrix.planned import planned_regret, reactions_right
 from tomeval.games.matrix.played import HINDSIGHT, FloatArray, Played, StepFacts, hindsight_metrics
 from tomeval.games.matrix.responses import best_responses
+from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.steps import NONE
 from tomeval.games.scores import score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO

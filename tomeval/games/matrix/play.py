@@ -19,11 +19,21 @@ from tomeval.core.outcomes import VALID, Decision, Invalid, InvalidAnswerError
 from tomeval.core.streams import Stream
 from tomeval.games.game import Ask, Probe
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
-from tomeval.games.matrix.observation import Joint, Observation
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.rules import RepeatedGame, RoundView, TablePolicy
+from tomeval.games.matrix.rules import (
+    DRAW,
+    PARTNER,
+    PREDICT,
+    REACT,
+    SEAT,
+    Joint,
+    Observation,
+    RepeatedGame,
+    RoundView,
+    TablePolicy,
+)
 from tomeval.games.matrix.scene import prompts_of
-from tomeval.games.matrix.steps import DRAW, PARTNER, PREDICT, REACT, SEAT, as_record
+from tomeval.games.matrix.storing import as_record
 from tomeval.games.matrix.subject_specs import PartnerPlayer, nothing_drawn
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Door, Subject

@@ -1,4 +1,4 @@
-"""The complete episodes of one cell as measures read them, what steps lost, who fits a match."""
+"""The complete episodes of one cell as measures read them, and what steps lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.optima import reference_rewards
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.responses import misjudgement_cost, stepwise_regret
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.rules import NONE
 from tomeval.runs.measures import Totals
 
 FloatArray = NDArray[np.float64]
@@ -135,31 +135,6 @@ def by_episode(played: Played, values: FloatArray | BoolArray) -> FloatArray:
         return np.empty(0)
     sums: FloatArray = np.add.reduceat(values, played.starts, dtype=np.float64)
     return sums
-
-
-def fitting(partner: Partner, own: Sequence[int], theirs: Sequence[int]) -> list[int]:
-    """Return a partner's states in the steps of a match, up to the first that it cannot have made.
-
-    Where it fits there are as many as steps. A match ends where the subject made no move, -1.
-
-    Examples
-    --------
-    Against a subject that defects, tit for tat defects from the second step on:
-
-    >>> from tomeval.games.matrix.games import get_game
-    >>> from tomeval.games.matrix.partner_specs import get_partner
-    >>> partner = get_partner("tit_for_tat", get_game("IPD"))
-    >>> fitting(partner, [1, 1], [0, 1]), fitting(partner, [1, 1], [0, 0])
-    ([0, 2], [0])
-    """
-    state, states = partner.start, []
-    for a, b in zip(own, theirs, strict=True):
-        if partner.emissions[state, b] == 0:
-            break
-        states.append(state)
-        if a >= 0:
-            state = int(partner.next_state[state, a, b])
-    return states
 
 
 class StepFacts:

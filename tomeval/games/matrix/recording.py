@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,10 @@ from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
 from tomeval.games.matrix.experiment import game_data, partners_data
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.log_fields import UNKNOWN, WHO_PLAYED, CellError, Reading, Rows
+from tomeval.games.matrix.log_fields import UNKNOWN, WHO_PLAYED, Reading, Rows
 from tomeval.games.matrix.optima import REFERENCES
-from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.played import fitting
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.storing import RECORDED
 from tomeval.report.facts import counted
 from tomeval.runs.domain import get_domain
@@ -30,22 +31,6 @@ from tomeval.statistics import AUTO
 logger = logging.getLogger(__name__)
 
 _Row = tuple[int, dict[str, str]]
-
-
-@dataclass(eq=False)
-class _Cell:
-    """The rows of one subject in one task, with their lines, by match, and what they became."""
-
-    definition: dict[str, Any]
-    game: MatrixGame
-    partners: PartnerSet | None
-    rows: dict[str, list[_Row]] = field(default_factory=dict)
-    records: list[Record] = field(default_factory=list)
-
-    @property
-    def task(self) -> tuple[str, str]:
-        """Game and partners, whose longest match is the horizon."""
-        return self.game.name, self.definition["partners"]["name"]
 
 
 def score(
@@ -100,7 +85,7 @@ def import_log(
     TomevalError
         As for `import_matches`; or the folder exists.
     """
-    notes = import_matches(Path(path), Path(out), Reading.of(game, partner, **how))
+    notes = import_matches(Path(path), Path(out), Reading(game, partner, **how))
     for line in notes[1:]:  # the first one counts matches
         logger.warning(line)
     return Run(out)
@@ -125,60 +110,83 @@ def import_matches(path: Path, out: Path, reading: Reading) -> list[str]:
     TomevalError
         With file, line, column, value and near match: what cannot be read, but for steps that are
         to be left out with their match; a match that no partner of its set can have played, if it
-        is not to be left out; nothing left to score; a file that takes more memory than is allowed,
-        see `tomeval.core.files`.
+        is not to be left out; nothing left to score.
     """
     return import_games(get_domain("matrix"), lambda: _Reader(path, reading).read(), out).notes
 
 
+@dataclass(eq=False)
+class _Cell:
+    """The rows of one subject in one task, with their lines, by match, and what they became."""
+
+    definition: dict[str, Any]
+    game: MatrixGame
+    partners: PartnerSet | None
+    rows: dict[str, list[_Row]] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+
+
 class _Reader:
     def __init__(self, path: Path, reading: Reading) -> None:
-        if path.suffix.lower() in (".json", ".jsonl", ".ndjson", ".parquet"):
-            raise TomevalError(
-                f"{path}: is not a CSV file; pandas converts it: read_json(FILE), with lines=True "
-                "for a row per line, or read_parquet(FILE), then .to_csv(OTHER, index=False)"
-            )
         self.path, self.reading = path, reading
         self.table = read_csv(path)
         self.fields = Rows(path, self.table.columns, reading)
         self.line = 0
+
+    @contextmanager
+    def _at_line(self) -> Iterator[None]:
+        try:
+            yield
+        except TomevalError as error:
+            raise TomevalError(f"{self.path}, line {self.line}: {error}") from None
 
     def read(self) -> Recorded:
         """Read all matches as cells."""
         cells = dict[tuple[Any, ...], _Cell]()
         for line, row in self.table.rows:
             self.line = line
-            try:
-                if isinstance(row, str):
-                    raise CellError("", "", row)
+            # Never left out: its match, if it was the last step, would seem to be shorter.
+            with self._at_line():
                 self._place(row, cells)
-            except CellError as error:
-                # Never left out: its match, if it was the last step, would seem to be shorter.
-                raise TomevalError(f"{self.path}, line {self.line}: {error}") from None
         if not cells:
             raise TomevalError(f"{self.path}: has a header but no steps")
         left_out: list[tuple[int, str]] = []
         for cell in cells.values():
             for name in list(cell.rows):
-                try:
-                    self._match(cell, name)
-                except CellError as error:
-                    if not self.reading.skip_bad:
-                        raise TomevalError(f"{self.path}, line {self.line}: {error}") from None
-                    many = counted(len(cell.rows.pop(name)), "row")
-                    left_out.append((self.line, f"match {name!r} ({many}): {error}"))
-        return self._recorded([cell for cell in cells.values() if cell.rows], left_out)
+                with self._at_line():
+                    try:
+                        self._match(cell, name)
+                    except TomevalError as error:
+                        if not self.reading.skip_bad:
+                            raise
+                        many = counted(len(cell.rows.pop(name)), "row")
+                        left_out.append((self.line, f"match {name!r} ({many}): {error}"))
+        kept = [cell for cell in cells.values() if cell.rows]
+        notes = self._notes([record for cell in kept for record in cell.records], left_out)
+        if not kept:
+            raise TomevalError("\n".join([f"{self.path}: no rows are left", *notes[1:]]))
+        return Recorded(self._definitions(kept), notes)
 
-    def _place(self, row: dict[str, str], cells: dict[tuple[Any, ...], _Cell]) -> None:
+    def _place(self, row: dict[str, str] | str, cells: dict[tuple[Any, ...], _Cell]) -> None:
         """Put a row to its match."""
+        if isinstance(row, str):
+            raise TomevalError(row)
         subject, *conditions = self.fields.who(row)
         game = self.fields.game(row)
         partners = self.fields.partners(row, game)
         if not (name := self.fields.text(row, "episode")):
-            raise CellError("", "", "episode is empty")
+            raise TomevalError("episode is empty")
         key = (subject, *conditions, game.name, partners.name if partners else None)
         if key not in cells:
-            definition = _definition(subject or self.path.name, game, partners, self.reading.labels)
+            nobody = {"name": UNKNOWN, "weights": [], "tables": []}
+            definition = {
+                **{"subject": subject or self.path.name, "kind": RECORDED},
+                **dict.fromkeys(("model", "strategy", "templates"), ""),
+                "options": {},
+                "game": game_data(game),
+                "labels": asdict(game.label_set(self.reading.labels)),
+                "partners": partners_data(partners) if partners else nobody,
+            }
             if conditions:
                 definition["condition"] = ", ".join(conditions)
             cells[key] = _Cell(definition, game, partners)
@@ -187,51 +195,58 @@ class _Reader:
     def _match(self, cell: _Cell, name: str) -> None:
         """Add a match to the episodes of its cell; it is void from an invalid move on."""
         steps: list[tuple[Any, ...]] = []
-        rows, first, status = cell.rows[name], 0, COMPLETE
+        rows, first, status = cell.rows[name], self.fields.number(cell.rows[name][0][1]), COMPLETE
+        who = [self.fields.text(rows[0][1], column) for column in WHO_PLAYED]
         for number, (self.line, row) in enumerate(rows):
             step = self.fields.number(row)
-            first = step if number == 0 else first
             if first not in (0, 1):
-                raise CellError("", "", f"episode {name!r} starts at step {step}, not 1 (or 0)")
+                raise TomevalError(f"episode {name!r} starts at step {step}, not 1 (or 0)")
             if step != first + number:
-                why = f"a gap in episode {name!r}: step {step} after step {first + number - 1}"
-                raise CellError("", "", why)
-            for who in WHO_PLAYED:
-                if self.fields.text(row, who) != (began := self.fields.text(rows[0][1], who)):
-                    why = f"differs from {began!r} at the start of {name!r}"
-                    raise CellError(self.fields.columns[who], self.fields.text(row, who), why)
+                before = first + number - 1
+                raise TomevalError(f"a gap in episode {name!r}: step {step} after step {before}")
+            if [self.fields.text(row, column) for column in WHO_PLAYED] != who:
+                raise TomevalError(
+                    f"{' or '.join(WHO_PLAYED)} differs from the start of episode {name!r}"
+                )
             steps.append(self.fields.step(cell.game, row))
             if steps[-1][0] == NONE:
                 status = VOID
                 break
         which, states = 0, [NONE] * len(steps)
         if cell.partners is not None:
-            own, theirs = [step[0] for step in steps], [step[1] for step in steps]
-            every = [fitting(partner, own, theirs) for partner in cell.partners.partners]
-            longest = max(map(len, every))
-            if longest < len(steps):
-                self.line = rows[longest][0]
-                why = f"{cell.partners.name!r} cannot have played action {steps[longest][1]}"
-                why += f" in step {longest + 1} of the episode; was it another partner?"
-                raise CellError("", "", f"episode {name!r}: {why}")
-            fit = [index for index, one in enumerate(every) if len(one) == longest]
-            if len(fit) > 1:
-                names = ", ".join(cell.partners.partners[index].name for index in fit)
-                why = f"episode {name!r} fits several partners ({names}): name the one it was"
-                raise CellError("", "", f"{why} in a column partner")
-            which, states = fit[0], every[fit[0]]
-        columns = _columns(cell.game, steps, states)
-        met = {"partner": which}
+            which, states = self._partner_of(cell.partners, f"episode {name!r}", rows, steps)
+        columns, met = _columns(cell.game, steps, states), {"partner": which}
         cell.records.append(Record(len(cell.records), status, len(steps), met, columns))
 
-    def _recorded(self, cells: list[_Cell], left_out: list[tuple[int, str]]) -> Recorded:
-        """Return the cells of a run, and lines on what was read and left out."""
-        episodes = [record for cell in cells for record in cell.records]
+    def _partner_of(
+        self, partners: PartnerSet, episode: str, rows: list[_Row], steps: list[tuple[Any, ...]]
+    ) -> tuple[int, list[int]]:
+        """Return which partner of a set fits a match, and its states; exactly one must."""
+        own, theirs = [step[0] for step in steps], [step[1] for step in steps]
+        every = [fitting(partner, own, theirs) for partner in partners.partners]
+        longest = max(map(len, every))
+        if longest < len(steps):
+            self.line = rows[longest][0]
+            raise TomevalError(
+                f"{episode}: {partners.name!r} cannot have played action {theirs[longest]} in "
+                f"step {longest + 1} of the episode; was it another partner?"
+            )
+        fit = [index for index, one in enumerate(every) if len(one) == longest]
+        if len(fit) > 1:
+            names = ", ".join(partners.partners[index].name for index in fit)
+            raise TomevalError(
+                f"{episode} fits several partners ({names}): name the one it was in a column "
+                "partner"
+            )
+        return fit[0], every[fit[0]]
+
+    def _notes(self, episodes: list[Record], left_out: list[tuple[int, str]]) -> list[str]:
+        """Return lines on what was read and left out."""
         void = sum(record.status == VOID for record in episodes)
         matches = counted(len(episodes), "match", "matches")
         matches += f", {void:,} of them void" if void else ""
         steps = counted(sum(record.steps for record in episodes), "step")
-        notes = [f"{self.path.name}: {matches}, {steps}, {counted(len(cells), 'cell')}"]
+        notes = [f"{self.path.name}: {matches}, {steps}"]
         if left_out:
             notes.append(f"left out: {counted(len(left_out), 'match', 'matches')}")
             notes += [f"  line {line}, {why}" for line, why in sorted(left_out)]
@@ -239,40 +254,51 @@ class _Reader:
             names = enumerate(game.label_set(self.reading.labels).own)
             said = ", ".join(f"{index}={label}" for index, label in names)
             notes.append(f"note: actions of {game.name} by index were read as {said}")
-        if not cells:
-            raise TomevalError("\n".join([f"{self.path}: no rows are left", *notes[1:]]))
+        return notes
+
+    def _definitions(self, cells: list[_Cell]) -> list[tuple[dict[str, Any], list[Record]]]:
+        """Return cells with what is only known of all: T is the longest match of a task."""
+        tasks = [(cell.game.name, cell.definition["partners"]["name"]) for cell in cells]
         longest: dict[tuple[str, str], int] = {}
-        for cell in cells:
-            lengths = [record.steps for record in cell.records]
-            longest[cell.task] = max(longest.get(cell.task, 0), *lengths)
+        for task, cell in zip(tasks, cells, strict=True):
+            longest[task] = max(longest.get(task, 0), *(one.steps for one in cell.records))
         digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
-        source = {"file": self.path.name, "sha256": digest}
         made = []
-        for cell in cells:
-            cell.definition["matches"] = list(cell.rows)
+        for task, cell in zip(tasks, cells, strict=True):
+            more: dict[str, Any] = {"matches": list(cell.rows)}
             for name, column in zip(("participants", "seeds"), WHO_PLAYED, strict=True):
                 texts = [self.fields.text(rows[0][1], column) for rows in cell.rows.values()]
                 if all(texts):
-                    cell.definition[name] = texts
-            same = {"horizon": longest[cell.task], "seed": 0, "reference": REFERENCES[0]}
-            same |= {"on_invalid": "void", "source": source}
-            made.append((cell.definition | same, cell.records))
-        return Recorded(made, notes)
+                    more[name] = texts
+            more |= {"horizon": longest[task], "seed": 0, "reference": REFERENCES[0]}
+            more |= {"on_invalid": "void", "source": {"file": self.path.name, "sha256": digest}}
+            made.append((cell.definition | more, cell.records))
+        return made
 
 
-def _definition(
-    subject: str, game: MatrixGame, partners: PartnerSet | None, labels: str | None
-) -> dict[str, Any]:
-    """Return what a cell is, complete enough to be measured again."""
-    nobody = {"name": UNKNOWN, "weights": [], "tables": []}
-    return {
-        **{"subject": subject, "kind": RECORDED},
-        **dict.fromkeys(("model", "strategy", "templates"), ""),
-        "options": {},
-        "game": game_data(game),
-        "labels": asdict(game.label_set(labels)),
-        "partners": partners_data(partners) if partners else nobody,
-    }
+def fitting(partner: Partner, own: Sequence[int], theirs: Sequence[int]) -> list[int]:
+    """Return a partner's states in the steps of a match, up to the first that it cannot have made.
+
+    Where it fits there are as many as steps. A match ends where the subject made no move, -1.
+
+    Examples
+    --------
+    Against a subject that defects, tit for tat defects from the second step on:
+
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner
+    >>> partner = get_partner("tit_for_tat", get_game("IPD"))
+    >>> fitting(partner, [1, 1], [0, 1]), fitting(partner, [1, 1], [0, 0])
+    ([0, 2], [0])
+    """
+    state, states = partner.start, []
+    for a, b in zip(own, theirs, strict=True):
+        if partner.emissions[state, b] == 0:
+            break
+        states.append(state)
+        if a >= 0:
+            state = int(partner.next_state[state, a, b])
+    return states
 
 
 def _columns(

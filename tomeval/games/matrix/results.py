@@ -25,8 +25,8 @@ from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import FloatArray, IntArray, Played
+from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.steps import NONE, PARTNER, SEAT
 from tomeval.games.matrix.storing import (
     RECORDED,
     read_played,
@@ -111,12 +111,9 @@ class MatrixRunCell(ScoredCell):
     @held
     def played(self) -> Played:
         """The complete episodes."""
-        read = read_played(self.store, self.number, self.recorded)
+        read = read_played(self.store, self.number)
         more = readers(self.store, self.number, self.definition)
-        played = Played(self.game, self.partners, **read, more=more)
-        if problem := _contradiction(played, len(self.partner_names)):
-            raise self.store.damaged(f"cell {self.number}: {problem}")
-        return played
+        return Played(self.game, self.partners, **read, more=more)
 
     @property
     def models(self) -> dict[str, str]:
@@ -316,29 +313,3 @@ def matrix_cell(cell: RunCell) -> MatrixRunCell:
     """Narrow the type of a cell of a run of matrix games."""
     assert isinstance(cell, MatrixRunCell)
     return cell
-
-
-def _contradiction(played: Played, partners: int) -> str:
-    """Return what is impossible in the stored episodes of a run, or an empty string.
-
-    `partners` is how many an episode can be against.
-
-    Checksums find damage; this finds rows of stores without them, and rows that were edited.
-    """
-    game = played.game
-    if played.episodes and played.lengths.min() < 1:
-        return "an episode without steps"
-    for what, values, count in (
-        ("partner", played.which, partners),
-        ("own action", played.own, game.n),
-        ("partner's action", played.partner, game.m),
-        ("predicted action", played.predicted, game.m),
-    ):
-        if values is None or not values.size:
-            continue
-        least = NONE if values is played.predicted else 0
-        if not least <= values.min() <= values.max() < count:
-            return f"a {what} is outside 0..{count - 1}"
-    if (played.own_reward != game.own[played.own, played.partner]).any():
-        return "a reward does not match its actions"
-    return ""

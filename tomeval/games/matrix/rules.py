@@ -23,10 +23,54 @@ from tomeval.games.game import (
     View,
     What,
 )
-from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.partners import Partner
-from tomeval.games.matrix.steps import ACT, PREDICT, REACT, SEATS
 from tomeval.games.policy import Choices, Memory, Policy
+
+NONE = -1
+"""Index that stands for 'no action' in the arrays; NULL on disk."""
+
+SEAT = "subject"
+"""The seat that is measured in tables of cells."""
+
+PARTNER = "partner"
+"""The other seat, where a player sits in it and no table. Its answers are among ``answers``: to
+``act`` and ``predict`` an object with ``action`` and, where they are known, ``probs`` and
+``details``; to other questions as for the subject. The steps hold its action too."""
+
+SEATS = (SEAT, PARTNER)
+
+ACT, PREDICT = "act", "predict"
+"""The questions of every step."""
+
+REACT = "react"
+"""The question of the conditional probe; a number follows it, the index of an own action."""
+
+DRAW = "draw"
+"""The literal question once more, to see how often each answer comes; a number follows it."""
+
+BELIEF = "belief"
+"""The key of what was stated to a subject among the facts about its action, see `subjects.base`."""
+
+
+class Joint(NamedTuple):
+    """One past step: both actions (indices) and both rewards."""
+
+    own: int
+    partner: int
+    own_reward: float
+    partner_reward: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What the subject knows when asked: the rules and the past, never the partner's table."""
+
+    game: MatrixGame  # payoffs of both sides, title and wording
+    labels: Labels  # what the actions are called in this episode
+    round: int  # the current step, from 1
+    horizon: int  # the number of steps of the episode
+    past: tuple[Joint, ...]  # the steps played so far, ``round - 1`` of them
 
 
 class Standing(NamedTuple):

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import shipped
 from tomeval.core.text import check_text, excerpt
-from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.observation import Joint, Words
+from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.optima import dynamics
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.responses import best_responses, stationary_reward
+from tomeval.games.matrix.rules import Joint
 from tomeval.models.base import Message
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.options import templates_of
@@ -89,11 +92,106 @@ def framed(
     return "\n\n".join(parts)
 
 
+OPTION_ORDERS = ("fixed", "reversed", "shuffled")
+GOALS = ("none", "win", "maximise")
+_VERBS = {
+    "points": {"you": "win", "other": "wins", "past": "won"},
+    "score": {"you": "receive", "other": "receives", "past": "received"},
+}
+"""What one does with an amount, by the game's wording."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """In which order the options are listed: indices of the own and of the partner's actions."""
+
+    own: tuple[int, ...]
+    partner: tuple[int, ...]
+
+
+def option_order(kind: str, n: int, m: int, rng: np.random.Generator) -> Order:
+    """Return the order of one episode: as indexed, reversed or drawn."""
+    own, partner = list(range(n)), list(range(m))
+    if kind == "reversed":
+        own, partner = own[::-1], partner[::-1]
+    elif kind == "shuffled":
+        own, partner = rng.permutation(n).tolist(), rng.permutation(m).tolist()
+    return Order(tuple(own), tuple(partner))
+
+
+class Words:
+    """The values that templates fill in, for one game, label set and order of options."""
+
+    def __init__(
+        self,
+        game: MatrixGame,
+        labels: Labels,
+        horizon: int,
+        order: Order,
+        *,
+        show_table: bool = True,
+        show_rewards: bool = True,
+        goal: str = "win",
+    ) -> None:
+        self.game, self.labels, self.order = game, labels, order
+        own = [labels.own[i] for i in order.own]
+        partner = [labels.partner[i] for i in order.partner]
+        self.common: dict[str, Any] = {
+            "horizon": horizon,
+            "own_labels": own,
+            "partner_labels": partner,
+            "own_options": _either(own),
+            "partner_options": _either(partner),
+            "show_table": show_table,
+            "show_rewards": show_rewards,
+            "goal": goal,
+            "verb": _VERBS[game.wording],
+        }
+
+    def amount(self, value: float) -> str:
+        """Word a payoff, never rounded: ``a score of +1`` or ``8 points``."""
+        score = self.game.wording == "score"
+        signed = score and bool(value != 0)
+        number = np.format_float_positional(value + 0.0, trim="-", sign=signed)
+        if score:
+            return f"a score of {number}"
+        return f"{number} point{'' if value == 1 else 's'}"
+
+    def payoff_lines(self) -> list[dict[str, str]]:
+        """Return one entry per joint action, in the order of options."""
+        return [
+            {
+                "own": self.labels.own[a],
+                "partner": self.labels.partner[b],
+                "own_amount": self.amount(self.game.own[a, b]),
+                "partner_amount": self.amount(self.game.partner[a, b]),
+            }
+            for a in self.order.own
+            for b in self.order.partner
+        ]
+
+    def round_values(self, number: int, joint: Joint) -> dict[str, Any]:
+        """Return the values of one past round."""
+        return {
+            **self.common,
+            "round": number,
+            "own": self.labels.own[joint.own],
+            "partner": self.labels.partner[joint.partner],
+            "own_amount": self.amount(joint.own_reward),
+            "partner_amount": self.amount(joint.partner_reward),
+        }
+
+
+def _either(names: list[str]) -> str:
+    """Join options: ``J or F``, ``J, F or B``."""
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 class MatrixScene:
     """Rules and history; the history grows by one line per round and is never rendered again.
 
     `words` decides whether payoffs and rewards are shown; `earlier` stands before every prompt and
-    `before` before the rules; `examples` is the kind of `worked_examples`.
+    `before` before the rules.
     """
 
     def __init__(
@@ -102,12 +200,10 @@ class MatrixScene:
         words: Words,
         strategy: Strategy,
         earlier: tuple[Message, ...] = (),
-        examples: str = "reciprocal",
         before: str = "",
     ) -> None:
         self.prompts, self.words, self.strategy = prompts, words, strategy
         self.earlier = earlier
-        self._examples_kind = examples
         self._examples: list[dict[str, Any]] = []
         self.step = 1
         rules = prompts.render("context/rules", payoffs=words.payoff_lines(), **words.common)
@@ -163,28 +259,25 @@ class MatrixScene:
         if not style.shots:
             return Phrased((text,))
         shown = "act" if question.form == "functional" else "predict"
-        self._examples = self._examples or worked_examples(self.words, self._examples_kind)
+        self._examples = self._examples or worked_examples(self.words)
         values["examples"] = self._examples
         return Phrased((self.prompts.render(f"answer/examples_{shown}", **values), text))
 
 
-EXAMPLES = ("reciprocal", "myopic")
-
-
-def worked_examples(words: Words, kind: str) -> list[dict[str, Any]]:
+def worked_examples(words: Words) -> list[dict[str, Any]]:
     """Make three examples of ideal reasoning for the game at hand.
 
-    A ``myopic`` set shows two partners that repeat an action and one that alternates between two;
-    the answer is the best response to the expected action. In a ``reciprocal`` set the third
-    partner reacts to the subject's last action, as tit for tat does (as a best responder does where
-    the two sides have different numbers of actions), and the answer is the first action of what
-    pays most in the long run: to keep one action, or to respond to each expected action. Where
-    neither reaches the best stationary reward, the set is the myopic one.
+    The first partner repeats an action, the second alternates between two; the answer is the best
+    response to the expected action. The third reacts to the subject's last action, as tit for tat
+    does (as a best responder does where the two sides have different numbers of actions), and the
+    answer is the first action of what pays most in the long run: to keep one action, or to respond
+    to each expected action. Where neither reaches the best stationary reward, the third partner
+    repeats an action too.
     """
     last = words.game.m - 1
     alternating = _unmoved(words, "alternating", (0, last, 0), last)
     examples = [_unmoved(words, "constant", (0, 0, 0), 0)]
-    reacting = _reacting(words) if kind == "reciprocal" else None
+    reacting = _reacting(words)
     if reacting is None:
         return [*examples, _unmoved(words, "constant", (last, last, last), last), alternating]
     return [*examples, alternating, reacting]

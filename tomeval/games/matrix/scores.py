@@ -23,7 +23,7 @@ from tomeval.games.matrix.played import (
     by_episode,
 )
 from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding
-from tomeval.games.matrix.steps import NONE
+from tomeval.games.matrix.rules import NONE
 from tomeval.games.scores import Scores, Terms
 
 SHOWS = 0.1

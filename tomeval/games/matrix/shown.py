@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.core.parts import parts
 from tomeval.core.resources import read_toml
-from tomeval.games.matrix.bounds import CEILINGS, blind_sentences, bounds, opened
+from tomeval.games.matrix.bounds import blind_sentences, bounds, opened
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES, MatrixGame
 from tomeval.games.matrix.optima import relevance
@@ -21,7 +20,7 @@ from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.games.matrix.steps import ACT, DRAW, PARTNER, PREDICT, SEAT
+from tomeval.games.matrix.rules import ACT, DRAW, PARTNER, PREDICT, SEAT
 from tomeval.games.matrix.storing import BELIEFS, draws_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.play.engines import run_loop
@@ -128,14 +127,10 @@ def bounds_rows(
 
 def _of_set(game: MatrixGame, partners: PartnerSet, horizon: int, reference: str) -> Rows:
     """Return the bounds of each partner of a set, and last, if there are several, their mean."""
-    rows = [dataclasses.asdict(row) for row in bounds(game, partners, horizon, reference)]
+    rows = bounds(game, partners, horizon, reference)
     if len(rows) > 1:
-        weighted = ("best", "worst", "stationary", "regret_min", "regret_max", *CEILINGS)
-        whole: dict[str, Any] = {"partner": f"{partners.name} (mean)", "weight": 1.0}
-        whole |= {key: sum(row["weight"] * row[key] for row in rows) for key in weighted}
-        whole["misprediction_min"] = min(row["misprediction_min"] for row in rows)
-        whole["misprediction_max"] = max(row["misprediction_max"] for row in rows)
-        rows.append({key: whole[key] for key in rows[0]})
+        means = {key: sum(row["weight"] * row[key] for row in rows) for key in list(rows[0])[2:]}
+        rows.append({"partner": f"{partners.name} (mean)", "weight": 1.0, **means})
     return rows
 
 

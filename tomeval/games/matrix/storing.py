@@ -4,18 +4,57 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tomeval.core.once import once_each
-from tomeval.core.outcomes import BACKEND_ERROR, LENIENT, NOT_ASKED, VALID
-from tomeval.games.matrix.steps import ACT, BELIEF, COLUMNS, DRAW, NONE, PREDICT, REACT, SEAT
+from tomeval.core.outcomes import LENIENT, NOT_ASKED, VALID
+from tomeval.games.matrix.partners import PartnerSet
+from tomeval.games.matrix.rules import (
+    ACT,
+    BELIEF,
+    DRAW,
+    NONE,
+    PARTNER,
+    PREDICT,
+    REACT,
+    SEAT,
+    SEATS,
+)
+from tomeval.games.played import Decision, PlayedGame, Probed
+from tomeval.games.seats import Answer
 from tomeval.runs.record import Column, Record, Schema
 from tomeval.runs.store import Store
 
+if TYPE_CHECKING:
+    from tomeval.games.matrix.play import Setup
+
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
+
+COLUMNS = {
+    "partner_state": "INTEGER",
+    "own_action": "INTEGER",
+    "partner_action": "INTEGER",
+    "own_reward": "REAL",
+    "partner_reward": "REAL",
+    "predicted_action": "INTEGER",
+    "own_probs": "TEXT",
+    "predicted_probs": "TEXT",
+    "act_outcome": "TEXT",
+    "predict_outcome": "TEXT",
+    "act_attempts": "INTEGER",
+    "predict_attempts": "INTEGER",
+    "told": "INTEGER",
+    "act_details": "TEXT",
+    "predict_details": "TEXT",
+    "reactions": "TEXT",
+}
+"""The columns of steps. `own_probs` and `predicted_probs` are null where all mass lies on what was
+chosen; `told` is 1 where the subject learned what the observation does not show; `reactions` has,
+per own action, the partner's next action that counts, stated or, under the policy ``random``,
+drawn; -1 where there is none."""
 
 _OF = f"act_details/{BELIEF}"
 BELIEFS = (f"{_OF}/action", f"{_OF}/accuracy", f"{_OF}/right", "partner_action", f"{_OF}/as")
@@ -44,6 +83,82 @@ SCHEMA = Schema(
         "stated_accuracy": "REAL",
     },
 )
+
+
+def as_record(setup: Setup, played: PlayedGame, status: str = "") -> Record:
+    """Return what was played of an episode as it is stored; default: with its own status."""
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    episode, which, tables = played.index, played.deal, setup.partners
+    record = Record(episode, status or played.status, 0, {"partner": which}, columns)
+    partner = tables.partners[which] if isinstance(tables, PartnerSet) else None
+    state = NONE if partner is None else partner.start
+    rounds: dict[int, dict[int, Decision]] = {}
+    for decision in played.decisions:
+        rounds.setdefault(decision.stage, {})[decision.seat] = decision
+    for step, decided in enumerate(rounds.values(), 1):
+        own, theirs = (decided[seat].action if seat in decided else None for seat in (0, 1))
+        row: dict[str, Any] = _columns(decided.get(0))
+        row |= {"partner_state": state, "own_action": own, "partner_action": theirs}
+        if own is not None and theirs is not None:
+            rewards = setup.game.payoffs[own, theirs].tolist()
+            row |= zip(("own_reward", "partner_reward"), rewards, strict=True)
+            state = NONE if partner is None else int(partner.next_state[state, own, theirs])
+        for name, values in columns.items():
+            values.append(row.get(name))
+        for seat, decision in decided.items():
+            if seat == 0 or partner is None:
+                record.answers += _answers(step, SEATS[seat], decision)
+    record.steps = len(rounds)
+    for number, slot, form, call in played.calls:
+        step, purpose = call.get("step", (number + 1) // 2), form.partition("_")[0]
+        record.calls.append((step, SEATS[slot], call.get("purpose", purpose), call))
+    return record
+
+
+def _asked(decision: Decision | None, name: str) -> list[Probed]:
+    return [] if decision is None else [one for one in decision.probed if one.probe.name == name]
+
+
+def _columns(decision: Decision | None) -> dict[str, Any]:
+    """Return the columns of what the subject answered in a step; None: it was not asked."""
+    row: dict[str, Any] = {"told": int(decision is not None and decision.told)}
+    act = None if decision is None else decision.answer
+    said, counted = None, None
+    for one in _asked(decision, PREDICT):
+        said, counted = one.answer, one.counted
+    row["predicted_action"] = counted
+    for form, of, answer in ((ACT, "own", act), (PREDICT, "predicted", said)):
+        there = answer is not None and answer.attempts > 0  # else it was not asked
+        row[f"{form}_outcome"] = answer.outcome if answer and there else NOT_ASKED
+        row[f"{form}_attempts"] = answer.attempts if answer else 0
+        row[f"{form}_details"] = answer.details if answer else None
+        row[f"{of}_probs"] = answer.probs if answer else None
+    if reactions := _asked(decision, REACT):
+        row["reactions"] = [NONE if one.counted is None else one.counted for one in reactions]
+    return row
+
+
+def _answers(step: int, seat: str, decision: Decision) -> Iterator[tuple[Any, ...]]:
+    """Yield the answers of a step that have no columns."""
+
+    def row(question: str, answer: Answer, value: Any) -> tuple[Any, ...]:
+        return step, seat, question, answer.outcome, answer.attempts, value, answer.raw
+
+    if seat == PARTNER:
+        told = [(ACT, decision.answer, decision.action)]
+        told += [(PREDICT, one.answer, one.counted) for one in _asked(decision, PREDICT)]
+        for form, answer, action in told:
+            more = {"probs": answer.probs, "details": answer.details}
+            said = {"action": action, **{k: v for k, v in more.items() if v is not None}}
+            if answer.attempts:
+                yield row(form, answer, said)
+    for one in decision.probed:
+        if one.probe.name == REACT:
+            value = one.answer.action if seat == SEAT else one.counted
+            yield row(f"{REACT} {one.probe.given}", one.answer, value)
+        elif one.probe.name != PREDICT:
+            yield row(one.probe.name, one.answer, one.answer.action)
+
 
 _OF_CELL = ("subject", "model", "revision", "strategy", "game", "labels", "partners", "horizon")
 _SET = ("seed", "reference", "on_invalid")
@@ -105,55 +220,39 @@ def _label(labels: Sequence[str], action: int | None) -> str | None:
     return None if action is None else labels[action]
 
 
-_NO_REPLY = NONE - 1
-_NO_PREDICTION = {NOT_ASKED: NONE, BACKEND_ERROR: _NO_REPLY}
-
-
-def read_played(store: Store, cell: int, recorded: bool = False) -> dict[str, Any]:
+def read_played(store: Store, cell: int) -> dict[str, Any]:
     """Return the complete episodes of a cell as flat arrays, in order of episode and step.
 
     Keys: ``which`` and ``lengths`` per episode; ``own``, ``partner``, ``predicted`` (None if no
     step has one) and ``own_reward`` per step. Some steps may have no valid prediction, -1: those of
     recorded games, and those whose question got no reply.
     """
+    names = ("own_action", "partner_action", "predicted_action", "own_reward")
     which, lengths, flat = [], [], []
-    try:
-        for record in store.records(cell, complete=True):
-            which.append(record.own["partner"])
-            lengths.append(record.steps)
-            flat.append(_flat(record, recorded))
-        table = np.concatenate([*flat, np.empty((0, 4))])
-    except (TypeError, ValueError) as error:
-        raise store.damaged(error) from None
-    unasked = table[:, 2] == NONE
-    whole = np.isfinite(table).all() and (recorded or unasked.all() or not unasked.any())
-    if not whole or len(table) != sum(lengths):
+    for record in store.records(cell, complete=True):
+        which.append(record.own["partner"])
+        lengths.append(record.steps)
+        own, partner, predicted, reward = (record.column(name) for name in names)
+        if None in predicted:  # but if it was said, it is lost
+            outcomes = record.column("predict_outcome")
+            predicted = [
+                action if action is not None or outcome == VALID else NONE
+                for action, outcome in zip(predicted, outcomes, strict=True)
+            ]
+        flat.append(np.array([own, partner, predicted, reward], dtype=np.float64).T)
+    table = np.concatenate([*flat, np.empty((0, 4))])
+    if not np.isfinite(table).all():
         raise store.damaged("a complete episode lacks steps")
-    none = len(table) > 0 and bool((table[:, 2] <= NONE).all())
+    none = len(table) > 0 and bool((table[:, 2] == NONE).all())
     extra = _reactions(store, cell) if has_reactions(store) else {}
     return extra | {
         "which": np.array(which, dtype=np.int64),
         "lengths": np.array(lengths, dtype=np.int64),
         "own": table[:, 0].astype(np.int64),
         "partner": table[:, 1].astype(np.int64),
-        "predicted": None if none else np.maximum(table[:, 2], NONE).astype(np.int64),
+        "predicted": None if none else table[:, 2].astype(np.int64),
         "own_reward": table[:, 3].copy(),
     }
-
-
-def _flat(record: Record, recorded: bool) -> np.ndarray:
-    """Return own action, the partner's, the prediction and the own reward of each step, (T, 4)."""
-    predicted = record.column("predicted_action")
-    if None in predicted:
-        outcomes = record.column("predict_outcome")
-        none = {} if recorded else _NO_PREDICTION
-        predicted = [
-            (NONE if recorded else none.get(outcome)) if action is None else action
-            for action, outcome in zip(predicted, outcomes, strict=True)
-        ]
-    names = ("own_action", "partner_action", "own_reward")
-    own, partner, reward = (record.column(name) for name in names)
-    return np.array([own, partner, predicted, reward], dtype=np.float64).T
 
 
 def _reactions(store: Store, cell: int) -> dict[str, Any]:
@@ -171,10 +270,7 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     for episode, step, question, outcome, seat in store.read("answers", said, cell):
         asked = seat == SEAT and question.startswith(f"{REACT} ")
         if asked and outcome != VALID and (episode, step) in row_of:
-            own = question.removeprefix(f"{REACT} ")
-            if not own.isdecimal() or int(own) >= size:
-                raise store.damaged(f"cell {cell}: there is no question {question!r}")
-            drawn[row_of[episode, step], int(own)] = True
+            drawn[row_of[episode, step], int(question.removeprefix(f"{REACT} "))] = True
     return {"reactions": reactions, "drawn_reactions": drawn}
 
 

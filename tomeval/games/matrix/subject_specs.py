@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.parts import load_plugins
-from tomeval.games.matrix.games import check_keys
-from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.scene import FRAME, PERSONAS
 from tomeval.games.matrix.subjects import LLMSubject, subject_class
 from tomeval.games.matrix.subjects.llm import SubjectOptions
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 LLM = "llm"
 LABELS = "labels"
-_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME, "literal_order", "examples")
+_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME)
 """Options of subjects that change what the model reads, and neither the game nor the strategy."""
 _WORDING = SHARED | {name: str(getattr(SubjectOptions, name)) for name in _OPTIONS}
 
@@ -114,10 +112,7 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-SUBJECT = "subject"
-"""The key that names a kind of subject with its default options: ``{ subject = "rmax" }``."""
-
-_KEYS = ("kind", "model", "strategy", SUBJECT)
+_KEYS = ("kind", "model", "strategy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,25 +146,11 @@ def expand_player(spec: dict[str, Any], models: list[Any], where: str) -> list[P
     >>> [player.name for player in expand_player({"strategy": "QA"}, ["pocket"], "here")]
     ['QA (pocket)']
     """
-    entry = dict(spec)
-    if SUBJECT in entry:
-        check_keys(where, entry, (SUBJECT, "name"))
-        entry["kind"] = entry.pop(SUBJECT)
     players = []
-    for player in expand_subject(entry, models, where):
-        if not subject_class(player.kind).by_run:
-            raise TomevalError(f"{where}: a person cannot sit in the partner's seat")
+    for player in expand_subject(spec, models, where):
         model = f" ({without_address(player.model_name)})" if player.model else ""
         players.append(PartnerPlayer(f"{player.name}{model}", player))
     return players
-
-
-def check_names(found: Sequence[PartnerSet | PartnerPlayer]) -> None:
-    """Raise if a player has the name of another partner: tables could not tell them apart."""
-    names = [one.name for one in found]
-    for one in found:
-        if isinstance(one, PartnerPlayer) and names.count(one.name) > 1:
-            raise TomevalError(f"partners: {one.name!r} is listed twice; drop one or rename it")
 
 
 def nothing_drawn(setup: Setup) -> bool:

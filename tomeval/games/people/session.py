@@ -20,7 +20,7 @@ from tomeval.games.play import play_game
 from tomeval.games.played import PlayedGame
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
-from tomeval.play.engine import spec_key, started
+from tomeval.play.engine import episode_models, spec_key, started
 from tomeval.play.engines import run_loop
 from tomeval.strategies.templates import load_prompts
 
@@ -120,8 +120,8 @@ def _with_models(
             # asyncio would keep the first Ctrl-C for later, and the person waiting.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         async with started(opened) as lines:
-            with lines.episode(list(asked.values())) as mine:
-                await play({seat: mine[key].episode(0) for seat, key in asked.items()})
+            with episode_models(lines, asked) as mine:
+                await play({seat: model.episode(0) for seat, model in mine.items()})
 
     try:
         run_loop(session())

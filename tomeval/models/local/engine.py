@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tomeval.models.base import BackendError, ContextExceeded
-from tomeval.models.local.load import require
+from tomeval.models.local import require
 from tomeval.models.local.prefix import Prefixes
 from tomeval.models.local.tasks import (
     ALONE,
@@ -37,7 +37,7 @@ class Engine:
     model : transformers.PreTrainedModel
         The model, or one with its interface.
     batch_tokens : int
-        The most tokens of a pass, halved when a device runs out of memory.
+        The most tokens of a pass, where prompts are not read whole.
     context : int, optional
         The longest sequence that the model takes.
     switch : float
@@ -61,7 +61,7 @@ class Engine:
         self._threads = 1 if small and free else None
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         self.device = model.get_input_embeddings().weight.device
-        self.whole = Whole(self, batch_tokens)
+        self.batch_tokens, self.whole = batch_tokens, Whole(self)
         self.reader: Whole | Prefixes = self.whole
 
     def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
@@ -181,7 +181,7 @@ def _halve(reader: Any, batch: Any, work: Callable[[Any, Any], None]) -> None:
 
 
 class Whole:
-    """Reads every text whole, those of one length side by side, so that nothing is padded.
+    """Reads every text whole and for itself.
 
     Attributes
     ----------
@@ -190,58 +190,36 @@ class Whole:
         before it.
     """
 
-    def __init__(self, engine: Engine, batch_tokens: int) -> None:
-        self._engine, self.batch_tokens = engine, batch_tokens
-        self.cached = True
-        self._live: list[Any] = []  # what was run last, and the model's cache of it
-        self._past: Any = None
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self.cached = engine, True
+        self._past: Any = None  # the model's cache of what was run last
 
     def batches(self, paths: Iterable[AnyPath]) -> Iterator[list[list[AnyPath]]]:
-        """Yield paths of one length, each as a group of its own, within the most tokens."""
-        ordered = sorted(paths, key=lambda path: (-len(path.ids), -path.new))
-        for _, same in itertools.groupby(ordered, lambda path: len(path.ids)):
-            rest = [[path] for path in same]
-            while rest:
-                [widest] = rest[0]
-                count = max(1, self.batch_tokens // (len(widest.ids) + widest.new))
-                batch, rest = rest[:count], rest[count:]
-                yield batch
+        """Yield one path after the other, each as a group of its own."""
+        return ([[path]] for path in paths)
 
     def read(self, batch: Sequence[Sequence[Path]]) -> Any:
-        """Run paths of one length; return the logits that they want."""
-        self._live = [path for group in batch for path in group]
-        length = len(self._live[0].ids)
+        """Run a path; return the logits that it wants."""
+        [[path]] = batch
+        length, switch = len(path.ids), self._engine.switch
         # Beyond the switch all tokens turn by other factors: no cache holds across it.
-        across = any(length <= self._engine.switch < length + path.new for path in self._live)
-        goes_on = self.cached and not across and any(path.new for path in self._live)
-        keep = max(length - path.first for path in self._live)
-        ids = require("torch").tensor([path.ids for path in self._live], device=self._engine.device)
+        goes_on = self.cached and path.new > 0 and not length <= switch < length + path.new
+        keep = length - path.first
+        ids = require("torch").tensor([path.ids], device=self._engine.device)
         output = self._engine.run(ids, keep, use_cache=goes_on)
         self._past = getattr(output, "past_key_values", None) if goes_on else None
-        for row, path in enumerate(self._live):
-            path.fed = path.fed or length
-            end = (row + 1) * keep
-            path.rows = list(range(end - (length - path.first), end))
-        return output.logits[:, -keep:].flatten(0, 1)
+        path.fed, path.rows = path.fed or length, [*range(keep)]
+        return output.logits[0, -keep:]
 
     def step(self, texts: Sequence[Text]) -> Any:
-        """Run the last tokens of texts that were read; return the logits of the next ones."""
+        """Run the last token of the text that was read; return the logits of the next one."""
         if self._past is None:
             return self.read([texts])
-        torch = require("torch")
-        kept = [self._live.index(text) for text in texts]
-        self._past.reorder_cache(torch.tensor(kept, device=self._engine.device))
-        last = torch.tensor([text.ids[-1:] for text in texts], device=self._engine.device)
+        [text] = texts
+        last = require("torch").tensor([text.ids[-1:]], device=self._engine.device)
         output = self._engine.run(last, 1, past_key_values=self._past, use_cache=True)
-        self._live = list(texts)
-        for row, text in enumerate(texts):
-            text.rows = [row]
+        text.rows = [0]
         return output.logits[:, -1]
-
-    def shrink(self) -> None:
-        """Run half as many tokens at a time from now on."""
-        self.batch_tokens = max(1, self.batch_tokens // 2)
-        self._past = None
 
     def slots(self) -> int | None:
         """Return None: nothing is kept."""

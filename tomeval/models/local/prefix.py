@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.text import common_prefix
+from tomeval.models.local import require
 from tomeval.models.local.cache import Cache, Chain
-from tomeval.models.local.load import require
 from tomeval.models.local.tasks import AnyPath, Path, Text
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Prefixes:
             places = max(places, self._places(group))
             widest = widest or len(self._tree(group).tokens)
             full = len(batch) >= min(MAX_ROWS, self.cache.room(places))
-            if batch and (full or widest * (len(batch) + 1) > self._engine.whole.batch_tokens):
+            if batch and (full or widest * (len(batch) + 1) > self._engine.batch_tokens):
                 yield batch
                 batch, widest, places = [], len(self._tree(group).tokens), self._places(group)
             batch.append(group)

@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 from jinja2 import TemplateError
 
-from tomeval.core.errors import LOCAL, TomevalError, need, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.models.base import Message, Prompt, ScoreRequest, plain_text
 from tomeval.models.local.control import ControlTokens
-from tomeval.models.local.load import why_not_loaded
 from tomeval.models.local.tasks import LabelQuery, split_labels
 
 ROLES = ("system", "user", "assistant")
@@ -228,13 +227,3 @@ def _opened(text: str) -> str:
     """Return the end of a text from a thinking block that it leaves open, or an empty text."""
     found = _OPENED.search(text)
     return found.group() if found else ""
-
-
-def load_tokenizer(name: str) -> Any:
-    """Load a tokenizer from the Hub or a folder; `TomevalError` if that fails."""
-    transformers = need("transformers", LOCAL, f"tokenizers such as {name!r}")
-    try:
-        return transformers.AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
-        reason = why_not_loaded(error)
-        raise TomevalError(f"tokenizer {name!r} cannot be loaded: {reason}") from None

@@ -13,15 +13,14 @@ from tomeval.models import check_options
 from tomeval.models.base import (
     GenerateRequest,
     LocalModel,
-    Prompt,
     Reply,
     ScoreRequest,
     Scores,
     Usage,
     thinking_room,
 )
+from tomeval.models.local import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.engine import Engine
-from tomeval.models.local.load import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.local.tasks import LabelQuery, Scored, Text, exclusive
 from tomeval.models.local.trials import rope_switch, settle
@@ -41,7 +40,7 @@ class TransformersModel(LocalModel):
     given : Loaded, optional
         A model and tokenizer that are loaded already; `path_or_repo` is then their name only.
     **options
-        See `tomeval.models.local.load.LocalOptions`.
+        See `tomeval.models.local.LocalOptions`.
 
     Attributes
     ----------
@@ -85,14 +84,6 @@ class TransformersModel(LocalModel):
         self.engine = Engine(self.model, tokens, context, switch)
         settle(self.engine, how.prefix_reuse, how.cache_memory)
         self.ends = self._end_tokens()
-
-    def count_tokens(self, prompt: Prompt) -> int:
-        """Return the prompt's length in tokens, as for generation."""
-        return len(self.codec.encode(prompt)[0])
-
-    def context_length(self) -> int | None:
-        """See `LocalModel.context_length`."""
-        return self.engine.context
 
     def slots(self) -> int | None:
         """See `LocalModel.slots`."""

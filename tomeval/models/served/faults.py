@@ -48,6 +48,8 @@ class Refused(BackendError):
 class Unanswered(BackendError):
     """No reply came, which may pass: silence, a broken connection, an error of the server."""
 
+    headers: Any = None  # of the server's error, which may say when to ask again
+
     def __init__(self, url: str, reason: str, status: int = 0) -> None:
         super().__init__(f"{url}: {reason}")
         self.url, self.reason, self.status = url, reason, status  # status 0: no answer at all

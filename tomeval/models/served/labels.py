@@ -23,13 +23,21 @@ from tomeval.models.base import (
 )
 from tomeval.models.local.tasks import LabelQuery, exclusive, split_labels
 from tomeval.models.served.faults import Refused, Unanswered
-from tomeval.models.served.replies import dig, is_number, match, read_entries, read_usage
+from tomeval.models.served.replies import (
+    choice_of,
+    dig,
+    is_number,
+    match,
+    read_entries,
+    read_usage,
+)
 from tomeval.models.served.requests import (
     CHAT,
     COMPLETIONS,
     NO_THINKING,
     Requests,
     chat_fields,
+    omission,
 )
 
 if TYPE_CHECKING:
@@ -56,13 +64,15 @@ class Query:
     latency: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
 
-    async def run(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request that runs the model for one token, and return the reply."""
-        answer = await self.client.ask(path, body, self.tokens)
+    async def run(
+        self, path: str, body: dict[str, Any], read: Callable[[Any], Any] = choice_of
+    ) -> Any:
+        """Send a request that runs the model for one token, and return what is read of it."""
+        answer, said = await self.client.ask(path, body, self.tokens, lambda one: (one, read(one)))
         self.usage += read_usage(answer.data) or Usage()
         self.latency += answer.latency
         self.details.update(answer.mended)
-        return answer.data
+        return said
 
     async def ask(self, path: str, **body: Any) -> Any:
         """Send a request that runs no model; return the text or the tokens in its reply."""
@@ -70,17 +80,16 @@ class Query:
         told = data.get("tokens", data.get("prompt", data.get("text")))
         ids = isinstance(told, list) and all(type(token) is int for token in told)
         if not ids and not isinstance(told, str):
-            raise Unusable(f"needs a tokenizer (option tokenizer): {path} gave nothing to use")
+            raise Unusable(f"needs the server's tokenizer: {path} gave nothing to use")
         return told
 
-    def texts(self, rendered: str | None) -> list[str]:
-        """Return the labels as they continue the prompt: with a space where it needs one.
+    def texts(self, end: str) -> list[str]:
+        """Return the labels as they continue a prompt: with a space where it needs one.
 
-        `rendered` is the prompt's text, None if only the server knows it: then a prompt without
-        prefill is taken to end in a control token or a line break, as chat templates do.
+        `end` is the prompt's, empty where only the server knows it: a chat template ends in a
+        control token or a line break.
         """
-        end = self.request.prompt.prefill or rendered or "\n"
-        space = "" if end[-1].isspace() else " "
+        space = "" if not end or end[-1].isspace() else " "
         return [space + label for label in self.request.labels]
 
 
@@ -89,11 +98,11 @@ async def token_ids(query: Query) -> list[float]:
 
     async def following(context: Ids, wanted: Ids) -> Next:
         how = {"logprobs": 1, "logprob_token_ids": wanted, "return_tokens_as_token_ids": True}
-        data = await query.run(COMPLETIONS, query.requests.scoring(prompt=context, **how))
-        table = dig(data, "choices", 0, "logprobs", "top_logprobs", 0)
+        choice = await query.run(COMPLETIONS, query.requests.scoring(prompt=context, **how))
+        table = dig(choice, "logprobs", "top_logprobs", 0)
         if not isinstance(table, dict):
             raise Unusable("no log-probs in the reply")
-        likeliest = str(dig(data, "choices", 0, "logprobs", "tokens", 0))
+        likeliest = str(dig(choice, "logprobs", "tokens", 0))
         values = {name.removeprefix("token_id:"): value for name, value in table.items()}
         by_id = {int(name): value for name, value in values.items() if name.isdecimal()}
         argmax = likeliest.removeprefix("token_id:")
@@ -110,8 +119,8 @@ async def n_probs(query: Query) -> list[float]:
         for count in (_FEW, _WHOLE_VOCABULARY):
             how = {"n_predict": 1, "n_probs": count, "cache_prompt": False}
             body = {"prompt": context, **how, **query.requests.greedy()}
-            told = dig(await query.run("/completion", body), "completion_probabilities", 0)
-            entries = dig(told, "top_logprobs")
+            data = await query.run("/completion", body, lambda answer: answer.data)
+            entries = dig(data, "completion_probabilities", 0, "top_logprobs")
             if not isinstance(entries, list) or not entries:
                 raise Unusable("no completion_probabilities in the reply")
             pairs = [(dig(entry, "id"), dig(entry, "logprob")) for entry in entries]
@@ -121,13 +130,14 @@ async def n_probs(query: Query) -> list[float]:
         return logprobs, max(logprobs, key=logprobs.__getitem__, default=None)
 
     prompt = query.request.prompt
-    text = rendered = plain_text(prompt)
+    text = end = plain_text(prompt)
     if query.requests.chat:
         messages = [message._asdict() for message in prompt.messages]
         how = {"messages": messages, "chat_template_kwargs": NO_THINKING}
-        text, rendered = await query.ask("/apply-template", **how) + prompt.prefill, ""
+        text = await query.ask("/apply-template", **how) + prompt.prefill
+        end = prompt.prefill
     special = {"add_special": True, "parse_special": True}
-    ends = [text + label for label in ["", *query.texts(rendered)]]
+    ends = [text + label for label in ["", *query.texts(end)]]
     begun, *joint = await gather(*(query.ask("/tokenize", content=end, **special) for end in ends))
     return await _walk(query, split_labels(begun, joint, query.request.labels), following)
 
@@ -139,8 +149,7 @@ async def echo(query: Query) -> list[float]:
     async def log_probability(label: tuple[int, ...]) -> float:
         ids = [*labels.prefix, *label]
         body = query.requests.scoring(prompt=ids, echo=True, logprobs=1)
-        data = await query.run(COMPLETIONS, body)
-        values = dig(data, "choices", 0, "logprobs", "token_logprobs")
+        values = dig(await query.run(COMPLETIONS, body), "logprobs", "token_logprobs")
         if not isinstance(values, list):
             raise Unusable("no log-probs in the reply")
         if len(values) not in (len(ids), len(ids) + 1):  # one more: the generated token
@@ -155,29 +164,23 @@ async def echo(query: Query) -> list[float]:
 
 
 async def top_k(query: Query) -> list[float]:
-    """Score by the likeliest first tokens of a reply, matched with whole labels by bytes.
+    """Score by the likeliest first tokens of a chat's reply, each a whole label.
 
     `Unlisted` if a label is not among them.
     """
-    prompt, chat = query.request.prompt, query.requests.chat
-    texts, count = (
-        query.texts(None if chat else plain_text(prompt)),
-        query.requests.options.top_logprobs,
-    )
-    fields: dict[str, Any] = {"prompt": plain_text(prompt), "logprobs": count}
-    if chat:
-        fields = {**chat_fields(prompt), "logprobs": True, "top_logprobs": count}
-        fields["chat_template_kwargs"] = NO_THINKING
-    data = await query.run(CHAT if chat else COMPLETIONS, query.requests.scoring(**fields))
-    message = dig(data, "choices", 0, "message")
-    if dig(message, "reasoning_content") or dig(message, "reasoning"):
+    how = query.requests
+    if not how.chat:
+        raise Unusable("it has no chat API")
+    prompt = how.shown(query.request.prompt)
+    query.details.update(omission(query.request.prompt, prompt))
+    fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
+    fields |= {"logprobs": True, "top_logprobs": how.options.top_logprobs}
+    choice = await query.run(CHAT, how.scoring(**fields))
+    if any(dig(choice, "message", name) for name in ("reasoning_content", "reasoning")):
         raise Unusable("the model thinks before it answers, and that cannot be switched off")
-    table = dig(data, "choices", 0, "logprobs", "top_logprobs", 0)
-    listed = dig(data, "choices", 0, "logprobs", "content", 0, "top_logprobs")
-    if isinstance(table, dict):  # of the completions API
-        listed = [{"token": token, "logprob": value} for token, value in table.items()]
-    entries = read_entries(listed)
-    likeliest = max(entries, key=lambda entry: entry[1])[0].decode(errors="replace")
+    entries = read_entries(dig(choice, "logprobs", "content", 0, "top_logprobs"))
+    likeliest = max(entries, key=lambda entry: entry[1])[0]
+    texts = query.texts(prompt.prefill)
     query.details |= {"top_k": len(entries), "argmax_is_label": likeliest in texts}
     return [match(text, entries) for text in texts]
 
@@ -185,24 +188,26 @@ async def top_k(query: Query) -> list[float]:
 Route = Callable[[Query], Awaitable[list[float]]]
 """Returns log P(label | prompt) per label, in nats; `Unusable` if the reply lacks it."""
 
-
-def routes(chat: bool) -> dict[str, Route]:
-    """Return the routes to try by what `Scores.method` says of them, the most exact first."""
-    last = "top_k" if chat else "top_k_completions"
-    return {"token_ids": token_ids, "echo": echo, "n_probs": n_probs, last: top_k}
+ROUTES: dict[str, Route] = {
+    "token_ids": token_ids,
+    "echo": echo,
+    "n_probs": n_probs,
+    "top_k": top_k,
+}
+"""The routes to try by what `Scores.method` says of them, the most exact first."""
 
 
 async def find_route(
-    tried: dict[str, Route], score: Callable[[ScoreRequest, str, Route], Awaitable[object]]
+    score: Callable[[ScoreRequest, str], Awaitable[object]],
 ) -> tuple[str, str]:
     """Return the first route by which labels can be scored, and why those before it cannot.
 
     Errors that say nothing of a route, such as a server that does not answer, are passed on.
     """
     faults: list[str] = []
-    for name, route in tried.items():
+    for name in ROUTES:
         try:
-            await score(_TRIAL, name, route)
+            await score(_TRIAL, name)
         except Unlisted:  # a model may name none of the trial's letters, and later others
             pass
         except (Refused, Unusable, Unanswered) as error:
@@ -239,30 +244,26 @@ async def _walk(
 
 
 async def _split(query: Query) -> LabelQuery:
-    """Return prompt and labels in ids.
+    """Return prompt and labels in ids of the server's tokenizer.
 
-    Without a tokenizer the server's own is asked (``/tokenize`` and ``/detokenize`` of vLLM and
-    SGLang): it renders the conversation, its text is taken back, and every label is tokenised
-    together with that text. `Unusable` if the text does not give the same tokens again.
+    ``/tokenize`` of vLLM and SGLang renders the conversation, ``/detokenize`` gives its text back,
+    and every label is tokenised together with that text. `Unusable` if the text does not give the
+    same tokens again.
     """
     how = query.requests
-    if how.codec is not None:
-        return how.codec.label_query(query.request)
     prompt, model = query.request.prompt, {"model": how.model}
     fields: dict[str, Any] = {"prompt": plain_text(prompt)}
     if how.chat:
         fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
     ids = await query.ask("/tokenize", **model, **fields)
     text = await query.ask("/detokenize", **model, tokens=ids, skip_special_tokens=False)
-    ends = ["", *query.texts(None if how.chat else text)]
+    ends = ["", *query.texts(prompt.prefill or ("" if how.chat else text))]
     plain = {**model, "add_special_tokens": False}
     again, *joint = await gather(
         *(query.ask("/tokenize", **plain, prompt=text + end) for end in ends)
     )
     if again != ids:
         raise Unusable(
-            "needs a tokenizer (option tokenizer): the server's own does not give the same tokens "
-            "for the text of its tokens"
+            "the server's tokenizer does not give the same tokens for the text of its tokens"
         )
-    query.details["tokenizer"] = "server"
     return split_labels(ids, joint, query.request.labels)

@@ -6,8 +6,6 @@ import logging
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
@@ -30,13 +28,11 @@ from tomeval.models.base import (
     thinking_room,
 )
 from tomeval.models.keys import check_url, key_for
-from tomeval.models.local.prompt import PromptCodec, load_tokenizer
+from tomeval.models.served import Budget, OpenAIOptions, Waiting, estimate_tokens
 from tomeval.models.served.faults import Refused
-from tomeval.models.served.labels import Query, Route, find_route, routes
-from tomeval.models.served.options import Budget, OpenAIOptions, estimate_tokens
+from tomeval.models.served.labels import ROUTES, Query, find_route
 from tomeval.models.served.replies import check_logprobs, read_reply
 from tomeval.models.served.requests import OLLAMA, Requests, look_up, omission
-from tomeval.models.waiting import Waiting
 
 if TYPE_CHECKING:
     from tomeval.models.served.client import Client
@@ -64,8 +60,6 @@ class OpenAIModel(Model):
     base_url : str
         Such as ``https://api.openai.com/v1`` or ``http://127.0.0.1:8000/v1``.
     options : OpenAIOptions, optional
-    tokenizer : object, optional
-        A Hugging Face tokenizer, in place of `OpenAIOptions.tokenizer`.
     budget : Budget, optional
         Caps, which may be shared with other models.
     waiting : Waiting, optional
@@ -78,7 +72,6 @@ class OpenAIModel(Model):
         base_url: str,
         options: OpenAIOptions | None = None,
         *,
-        tokenizer: Any = None,
         budget: Budget | None = None,
         waiting: Waiting | None = None,
     ) -> None:
@@ -89,7 +82,7 @@ class OpenAIModel(Model):
         self._url = check_url(base_url)
         self.name = f"openai:{model}@{self._url}"
         self._key = key_for(self._url)
-        self._budget, self._tokenizer = budget, tokenizer
+        self._budget = budget
         self._context: int | None = None
         self._waiting = waiting or Waiting()
         self._label = self._waiting.model or f"openai:{model}"  # in notes
@@ -116,8 +109,6 @@ class OpenAIModel(Model):
         score labels that are to be scored.
         """
         ask, scoring = self._requests, self.options.scoring == "required"
-        if self._tokenizer is None and self.options.tokenizer:
-            self._tokenizer = load_tokenizer(self.options.tokenizer)
         self.client.starting = True
         try:
             about = await look_up(self.client, ask.model, self._label)
@@ -125,13 +116,8 @@ class OpenAIModel(Model):
             if ask.server is OLLAMA:
                 logger.warning("%s: Ollama uses its own top_k and min_p", self._label)
             await self._ask_first()
-            if self._tokenizer is not None:
-                # Scoring switches thinking off, which a codec with thinking on would refuse.
-                thinking = None if self.options.thinking else self.options.thinking
-                ask.codec = PromptCodec(self._tokenizer, chat=ask.chat, thinking=thinking)
-            self._routes = routes(ask.chat)
             if scoring:
-                self.route, faults = await find_route(self._routes, self._score)
+                self.route, faults = await find_route(self._score)
         except BackendError as error:
             raise TomevalError(f"{self._label} failed its start-up test: {error}") from None
         finally:
@@ -141,18 +127,13 @@ class OpenAIModel(Model):
                 f"{self.name}: labels cannot be scored: leave LM and Social LM out, or ask a "
                 f"server that gives log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults}"
             )
-        # Other routes put a scored prompt together here, or token by token.
-        ask.renders = self.route not in ("", "top_k")
         wanted = self.options.structured == "auto"
         ask.holds = wanted and ask.chat and not self.thinks
         if wanted and not ask.holds:
             why = "the model thinks before it answers" if self.thinks else "it has no chat API"
             note = "%s: structured = 'auto': answers are not held to a form: %s"
             logger.warning(note, self._label, why)
-        self.capabilities = Capabilities(
-            choices=ask.holds,
-            schemas=ask.holds,
-        )
+        self.capabilities = Capabilities(choices=ask.holds, schemas=ask.holds)
 
     def stop(self) -> None:
         """See `Model.stop`."""
@@ -171,7 +152,31 @@ class OpenAIModel(Model):
         a prefill that must go and has nothing instead, `ContextExceeded` if the prompt is too long,
         and `BudgetExceeded`, without a call, if that would pass a cap.
         """
-        return await self.client.insist(lambda: self._generate(request))
+        prompt = self._requests.shown(request.prompt)
+        text = plain_text(prompt)
+        most = estimate_tokens(text) + request.sampling.max_tokens
+        # What is asked at the start needs no room for thinking.
+        room = 0 if self.client.starting else self._requests.room
+        if self.options.thinking_budget is None and self._context is not None:
+            room = max(0, min(room, self._context - most))
+        path, body = self._requests.generation(request, prompt, room)
+        form = self._requests.form(request)
+        try:
+            reply: Reply = await self.client.ask(
+                path, body, most + room, lambda answer: read_reply(answer, request, form)
+            )
+        except Refused as refusal:
+            # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
+            if not refusal.filtered and not _USED_UP.search(refusal.message):
+                raise
+            why = {"route": path, "finish": refusal.message}
+            return Reply("", finish="refusal" if refusal.filtered else "length", details=why)
+        reply.details["route"] = path
+        if room:
+            reply.details["thinking_budget"] = room
+        reply.details.update(omission(request.prompt, prompt), **self._cost(reply.usage))
+        self._note_cut(request.group, len(text), reply.usage.prompt)
+        return reply
 
     async def score(self, request: ScoreRequest) -> Scores:
         """Score labels by the route that `start` found, see `Model.score`.
@@ -182,53 +187,16 @@ class OpenAIModel(Model):
         """
         if not (name := self.route):
             raise TomevalError(f"{self.name}: labels are scored after start(), unless that is off")
-        return await self.client.insist(lambda: self._score(request, name, self._routes[name]))
+        return await self._score(request, name)
 
-    def count_tokens(self, prompt: Prompt) -> int | None:
-        """Return the prompt's length in tokens; None without a tokenizer."""
-        codec = self._requests.codec
-        return None if codec is None else len(codec.encode(prompt)[0])
-
-    def context_length(self) -> int | None:
-        """Return the longest sequence in tokens, if the server tells; see `Model`."""
-        return self._context
-
-    async def _generate(self, request: GenerateRequest) -> Reply:
-        prompt = self._requests.shown(request.prompt)
-        text = plain_text(prompt)
-        most = estimate_tokens(text) + request.sampling.max_tokens
-        # What is asked at the start needs no room for thinking.
-        room = 0 if self.client.starting else self._requests.room
-        if self.options.thinking_budget is None and self._context is not None:
-            room = max(0, min(room, self._context - most))
-        path, body = self._requests.generation(request, prompt, room)
-        try:
-            answer = await self.client.ask(path, body, most + room)
-        except Refused as refusal:
-            # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
-            if not refusal.filtered and not _USED_UP.search(refusal.message):
-                raise
-            why = {"route": path, "finish": refusal.message}
-            return Reply("", finish="refusal" if refusal.filtered else "length", details=why)
-        reply = read_reply(answer, request, self._requests.form(request))
-        reply.details["route"] = path
-        if room:
-            reply.details["thinking_budget"] = room
-        reply.details.update(omission(request.prompt, prompt), **self._cost(reply.usage))
-        self._note_cut(request.group, len(text), reply.usage.prompt)
-        return reply
-
-    async def _score(self, request: ScoreRequest, name: str, route: Route) -> Scores:
-        prompt = self._requests.shown(request.prompt)
-        query = Query(
-            *(self.client, self._requests, replace(request, prompt=prompt)),
-            tokens=estimate_tokens(plain_text(prompt)) + 1 + max(map(len, request.labels)),
-        )
-        logprobs = await route(query)
+    async def _score(self, request: ScoreRequest, route: str) -> Scores:
+        most = estimate_tokens(plain_text(request.prompt)) + 1 + max(map(len, request.labels))
+        query = Query(self.client, self._requests, request, most)
+        logprobs = await ROUTES[route](query)
         check_logprobs(logprobs)
         mass = math.fsum(math.exp(value) for value in logprobs)
-        query.details.update(omission(request.prompt, prompt), **self._cost(query.usage))
-        return Scores(tuple(logprobs), mass, name, query.usage, query.latency, query.details)
+        query.details.update(self._cost(query.usage))
+        return Scores(tuple(logprobs), mass, route, query.usage, query.latency, query.details)
 
     def _cost(self, usage: Usage) -> dict[str, float]:
         return {"cost": self.price.cost(usage)} if self.price else {}
@@ -270,7 +238,7 @@ class OpenAIModel(Model):
 
 
 def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:
-    """Open ``openai:MODEL@BASE_URL``; a folder of a tokenizer may be relative to the experiment.
+    """Open ``openai:MODEL@BASE_URL``.
 
     Raises `TomevalError` for a name without base URL or a wrong option.
     """
@@ -279,9 +247,7 @@ def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> Open
         form = "openai:MODEL@BASE_URL, such as openai:org/name@http://127.0.0.1:8000/v1"
         raise TomevalError(f"{name!r} is not {form}")
     options = {"scoring": "required" if opening.scores else "off", **options}
-    path = (opening.base or Path()) / str(options.get("tokenizer", ""))
-    if "tokenizer" in options and path.exists():
-        options["tokenizer"] = str(path)
     checked = check_options(OpenAIOptions, options, "openai model")
-    more: dict[str, Any] = {"budget": opening.budget, "waiting": opening.waiting}
-    return OpenAIModel(match["model"], match["url"], checked, **more)
+    return OpenAIModel(
+        match["model"], match["url"], checked, budget=opening.budget, waiting=opening.waiting
+    )

@@ -36,20 +36,14 @@ def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Repl
     to a form, which is recorded if it has that form. Raises `Unusable` if no text can be found, or
     the server says that it broke off.
     """
-    data = answer.data
-    choice = dig(data, "choices", 0)
-    if not isinstance(choice, dict):
-        raise Unusable(f"the reply has no choices: {json.dumps(data)[:300]}")
-    raw = str(choice.get("finish_reason"))
-    if raw in _BROKEN:
-        raise Unusable(f"the server broke the reply off (finish_reason {raw!r})")
+    data, choice = answer.data, choice_of(answer)
     message = choice.get("message")
     if message is None and "text" in choice:
         message = {"content": choice["text"]}
     if not isinstance(message, dict):
         raise Unusable(f"the reply has no message: {json.dumps(data)[:300]}")
     text, refusal = _content(message)
-    finish = "refusal" if refusal else _FINISHES.get(raw, "stop")
+    finish = "refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "stop")
     cut = min((text.find(mark) for mark in request.sampling.stop if mark in text), default=None)
     if cut is not None:
         text, finish = text[:cut], "stop" if finish == "length" else finish
@@ -77,6 +71,16 @@ def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Repl
         answer.latency,
         {name: value for name, value in details.items() if value is not None},
     )
+
+
+def choice_of(answer: Answer) -> dict[str, Any]:
+    """Return the first choice of a reply; `Unusable` without one, or if it was broken off."""
+    choice = dig(answer.data, "choices", 0)
+    if not isinstance(choice, dict):
+        raise Unusable(f"the reply has no choices: {json.dumps(answer.data)[:300]}")
+    if (finish := choice.get("finish_reason")) in _BROKEN:
+        raise Unusable(f"the server broke the reply off (finish_reason {finish!r})")
+    return choice
 
 
 def read_usage(data: Mapping[str, Any]) -> Usage | None:
@@ -133,32 +137,27 @@ def _unwrapped(text: str) -> str:
     return answer if isinstance(answer, str) and len(data) == 1 else text
 
 
-def read_entries(entries: Any) -> list[tuple[bytes, float]]:
-    """Read a list of ``{token, logprob, bytes}``; the bytes count where they are given."""
+def read_entries(entries: Any) -> list[tuple[str, float]]:
+    """Read a list of ``{token, logprob}``."""
     if not isinstance(entries, list) or not entries:
         raise Unusable("no log-probs in the reply")
-    likeliest: list[tuple[bytes, float]] = []
-    for entry in entries:
-        token, raw, value = (dig(entry, name) for name in ("token", "bytes", "logprob"))
-        if not is_number(value) or not (isinstance(token, str) or raw):
+    read = [(dig(entry, "token"), dig(entry, "logprob")) for entry in entries]
+    for (token, value), entry in zip(read, entries, strict=True):
+        if not is_number(value) or not isinstance(token, str):
             raise Unusable(f"no token with its log-prob: {entry!r:.80}")
-        try:
-            likeliest.append((bytes(raw) if raw else str(token).encode(), value))
-        except (TypeError, ValueError):
-            raise Unusable(f"not the bytes of a token: {raw!r:.80}") from None
-    check_logprobs([value for _, value in likeliest])
-    return likeliest
+    check_logprobs([value for _, value in read])
+    return read
 
 
-def match(text: str, entries: list[tuple[bytes, float]]) -> float:
+def match(text: str, entries: list[tuple[str, float]]) -> float:
     """Return the log-probability of the token that is exactly this text."""
-    exact = [value for token, value in entries if token == text.encode()]
+    exact = [value for token, value in entries if token == text]
     if len(exact) == 1:
         return exact[0]
     if exact:
-        raise Unusable(f"{len(exact)} of the likeliest tokens are {text!r}: set a tokenizer")
+        raise Unusable(f"{len(exact)} of the likeliest tokens are {text!r}")
     likeliest = sorted(entries, key=lambda entry: -entry[1])[:_SHOWN]
-    shown = ", ".join(f"{t.decode(errors='replace')!r} {math.exp(v):.2g}" for t, v in likeliest)
+    shown = ", ".join(f"{token!r} {math.exp(value):.2g}" for token, value in likeliest)
     raise Unlisted(
         f"{text!r} is not among the {len(entries)} likeliest tokens, so its probability is unknown "
         f"(a label must be one token on this route); the likeliest: {shown}"

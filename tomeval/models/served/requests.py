@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, Unusable, plain_text
-from tomeval.models.local.prompt import PromptCodec
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.faults import Refused, Unanswered
-from tomeval.models.served.options import OpenAIOptions
 
 if TYPE_CHECKING:
     from tomeval.models.served.client import Client
@@ -67,7 +66,7 @@ class About(NamedTuple):
 async def look_up(client: Client, model: str, label: str) -> About:
     """Look a model up in its server's list; one that is not there is told, as `label`."""
     try:
-        listed = (await client.fetch("models")).get("data")
+        listed = (await client.ask("models")).data.get("data")
     except (Refused, Unusable, Unanswered) as error:
         if isinstance(error, Unanswered) and not error.status:
             raise  # nobody is there
@@ -92,9 +91,7 @@ class Requests:
     model: str  # as the server calls it
     options: OpenAIOptions
     server: Server = ANY
-    codec: PromptCodec | None = None  # the tokenizer, if there is one
     holds: bool = False  # whether answers are held to choices and schemas
-    renders: bool = False  # whether scored prompts are put together here or token by token
     chat: bool = field(init=False)
     room: int = field(init=False)  # tokens for thinking, on top of the answer's
 
@@ -139,7 +136,7 @@ class Requests:
 
         Raises `TomevalError` if the prefill must go and the prompt has nothing instead.
         """
-        if not prompt.prefill or not self.chat or self.server.goes_on or self.renders:
+        if not prompt.prefill or not self.chat or self.server.goes_on:
             return prompt
         if not prompt.instead:
             raise TomevalError(

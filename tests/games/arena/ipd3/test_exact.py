@@ -80,14 +80,8 @@ def check_observer(game, enumeration, belief, values, ask):
 
 @st.composite
 def partners(draw, seat, talk):
-    """Draw two opponents: machines, or one whose kind is hidden."""
-    found = {other: draw(machines(talk=talk)) for other in OPPONENTS[seat]}
-    if draw(st.booleans()):
-        other = draw(st.sampled_from(OPPONENTS[seat]))
-        kinds = draw(st.sampled_from([("grim", "always_cooperate"), ("coin", "tit_for_tat")]))
-        tables = tuple({"kind": kind} for kind in kinds)
-        found[other] = policy("drawn", players=tables, weights=(0.25, 0.75))
-    return found
+    """Draw two opponents."""
+    return {other: draw(machines(talk=talk)) for other in OPPONENTS[seat]}
 
 
 REWARDS = [("points", "own"), ("rank", "own"), ("rank", "textarena-0.7.4")]

@@ -123,9 +123,6 @@ BAD = [
     ("machine", {"first": "a", "states": {"b": {"cooperates": [1, 1]}}}, "unknown state 'a'"),
     ("machine", {"first": "a", "states": {"a": {}}}, "states.a: missing key 'cooperates'"),
     ("machine", {"first": "a", "each": True, "states": {"a": {"cooperates": [1, 1]}}}, "number"),
-    ("drawn", {}, "at least one table"),
-    ("drawn", {"players": ({"kind": "grimm"},)}, "did you mean 'grim'"),
-    ("drawn", {"players": ({"kind": "grim"},), "weights": (0.5, 0.5)}, "must be 1 probabilities"),
 ]
 
 
@@ -133,43 +130,6 @@ BAD = [
 def test_bad_tables(name, options, message):
     with pytest.raises(TomevalError, match=message):
         policy(name, **options)
-
-
-def chance_of(player, seat, game, log):
-    """Return the probability that a player does what it does in a log."""
-    state = game.deal(None)
-    memory = player.start(game.view(state, seat))
-    total = 1.0
-    for actions in log:
-        for ask in game.due(state):
-            if ask.seat == seat:
-                view = game.view(state, seat)
-                chances = {a: p for p, a in player.choices(view, ask, memory)}
-                total *= chances.get(actions[seat], 0.0)
-        _, state = game.after(state, actions, np.random.default_rng(0))
-        memory = player.observe(game.view(state, seat), memory)
-    return total
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.data(), st.integers(0, 2), st.sampled_from([0.5, 0.125]), st.booleans())
-def test_a_drawn_player_is_a_mixture(data, seat, weight, talk):
-    """The chance of all it does in a game is the mean of its players' chances."""
-    tables = [data.draw(machines(talk=talk)) for _ in range(2)]
-    options = [
-        {"kind": "machine", "first": m.first, "states": m.states, "each": m.each} for m in tables
-    ]
-    drawn = policy("drawn", players=tuple(options), weights=(weight, 1 - weight))
-    game = game_of(rounds=2, talk=int(talk))
-    state, log = game.deal(None), []
-    while due := game.due(state):
-        log.append(
-            {a.seat: data.draw(st.sampled_from(legal(game.view(state, a.seat), a))) for a in due}
-        )
-        _, state = game.after(state, log[-1], np.random.default_rng(0))
-    chances = [chance_of(m, seat, game, log) for m in tables]
-    expected = weight * chances[0] + (1 - weight) * chances[1]
-    assert chance_of(drawn, seat, game, log) == pytest.approx(expected, abs=1e-9)
 
 
 LETTERS = list(itertools.permutations(("me", "first", "second"), 2))

@@ -17,9 +17,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.games import seats
 from tomeval.games.matrix.games import Labels, MatrixGame
-from tomeval.games.matrix.observation import Joint, Observation
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.steps import BELIEF
+from tomeval.games.matrix.rules import BELIEF, Joint, Observation
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
 

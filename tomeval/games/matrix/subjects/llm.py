@@ -11,10 +11,17 @@ from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision, Invalid, Said
-from tomeval.games.matrix.observation import GOALS, OPTION_ORDERS, Joint, Observation, Words
-from tomeval.games.matrix.observation import option_order as option_order_of
-from tomeval.games.matrix.scene import EXAMPLES, NONE, MatrixScene, framed, prompts_of
-from tomeval.games.matrix.steps import DRAW
+from tomeval.games.matrix.rules import DRAW, Joint, Observation
+from tomeval.games.matrix.scene import (
+    GOALS,
+    NONE,
+    OPTION_ORDERS,
+    MatrixScene,
+    Words,
+    framed,
+    prompts_of,
+)
+from tomeval.games.matrix.scene import option_order as option_order_of
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject, stated
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
@@ -23,8 +30,6 @@ from tomeval.strategies.labels import Labels
 from tomeval.strategies.options import ModelOptions, ScoredOptions
 from tomeval.strategies.player import Beside, LabelAnswer, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
-
-LITERAL_ORDERS = ("agent_first", "partner_first")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +40,6 @@ class SubjectOptions(ScoredOptions):
     ----------
     model : str or dict
         Which model; read by the runner, see `tomeval.models.open_model`.
-    literal_order : {"agent_first", "partner_first"}
-        Whether the scored literal probe shows the own action of the round before the partner's
-        label. Social LM always asks partner first: its own action is not known yet.
     option_order : {"fixed", "reversed", "shuffled"}
         In which order prompts list the options; ``shuffled`` draws one order per episode.
     goal : {"none", "win", "maximise"}
@@ -48,8 +50,6 @@ class SubjectOptions(ScoredOptions):
     frame : str
         The story that is told around the game: ``none``, ``business``, ``friends``, ``sport``, or a
         template ``matrix/frame/NAME.j2`` of a folder that `prompts` names.
-    examples : {"reciprocal", "myopic"}
-        The worked examples of CoT + 3-Shot, see `worked_examples`.
     literal : bool
         Ask what the partner does in every round. False leaves the question out where it is a probe
         only; a prediction that the strategy acts on (Social) is made and recorded all the same.
@@ -62,13 +62,11 @@ class SubjectOptions(ScoredOptions):
     """
 
     model: str | dict[str, Any] = ""
-    literal_order: str = "agent_first"
     option_order: str = "fixed"
     goal: str = "win"
     persona: str = NONE
     partner_persona: str = NONE
     frame: str = NONE
-    examples: str = "reciprocal"
     literal: bool = True
     conditional: bool = False
     draws: int = 0
@@ -78,10 +76,8 @@ class SubjectOptions(ScoredOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, known in (
-            ("literal_order", LITERAL_ORDERS),
             ("option_order", OPTION_ORDERS),
             ("goal", GOALS),
-            ("examples", EXAMPLES),
         ):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
@@ -136,9 +132,7 @@ class LLMSubject(Subject, Foresight):
         )
         prompts = prompts_of(options, seat.base)
         before = framed(prompts, vars(self.settings), words.common, game.story)
-        self.scene = MatrixScene(
-            prompts, words, strategy, self.settings.opening, self.settings.examples, before
-        )
+        self.scene = MatrixScene(prompts, words, strategy, self.settings.opening, before)
         line = Asker(seat.model, self.settings.asking(), seat.name)
         how = self.settings.decide, self.settings.predict
         self.player = LLMPlayer(self.scene, strategy, line, seat.rng, *how)
@@ -191,9 +185,8 @@ class LLMSubject(Subject, Foresight):
         if self._beside is not None:
             answer = await self._beside.answer()
             return self._close(answer, answer.calls)
-        agent_first = self.settings.literal_order == "agent_first" and self.strategy.scored
-        shows_own = agent_first and not self.strategy.predicts_first
-        question = self._literal(own_action if shows_own else None)
+        # Where labels are scored, the own action of the round stands before the partner's.
+        question = self._literal(own_action if self.strategy.scored else None)
         return self._close((await self.player.ask(question)).answer)
 
     async def react(self, observation: Observation) -> tuple[Answer, ...] | None:

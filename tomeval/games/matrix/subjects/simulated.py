@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.observation import Observation
-from tomeval.games.matrix.optima import known_best_response
-from tomeval.games.matrix.responses import best_responses, rational_responses
+from tomeval.games.matrix.optima import known_best_response, reference_rewards
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.responses import (
+    best_responses,
+    misjudgement_cost,
+    rational_responses,
+    stepwise_regret,
+)
+from tomeval.games.matrix.rules import Observation
 from tomeval.games.matrix.subjects.base import (
     Answers,
     Batched,
@@ -100,7 +106,7 @@ class SimulatedSubject(Batched):
     It predicts the partner's action correctly with probability `p`, otherwise one of the wrong
     actions, each equally likely. It plays a best response to its own prediction with probability
     `q` (ties equally likely), else draws an own action uniformly. What it should measure is known
-    in closed form: `tomeval.games.matrix.calibration.expected`.
+    in closed form: `expected`.
 
     Parameters
     ----------
@@ -133,6 +139,89 @@ def simulated_policy(tied: NDArray[np.bool_], q: float) -> FloatArray:
     """Return the simulated subject's action distribution, shape (n,), given best responses."""
     policy: FloatArray = q * tied / tied.sum() + (1 - q) / len(tied)
     return policy
+
+
+def expected(
+    game: MatrixGame,
+    partners: PartnerSet,
+    *,
+    p: float,
+    q: float,
+    horizon: int = 100,
+    reference: str = "horizon",
+) -> dict[str, float]:
+    """Return the expected metrics of the simulated subject in a cell.
+
+    Parameters
+    ----------
+    partners : PartnerSet
+        The mean is over its weights.
+    p, q : float
+        Literal accuracy and rationality of `SimulatedSubject`.
+    horizon, reference
+        As in the experiment.
+
+    Returns
+    -------
+    dict of str to float
+        Every name in `measures.METRICS`: exact expectations, no simulation. The partner's
+        state is a Markov chain under the subject's policy; its distribution is carried forward
+        step by step.
+
+    Examples
+    --------
+    Predicts all, acts at random: the dissociation the toolkit measures.
+
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner_set
+    >>> game = get_game("RPS")
+    >>> truth = expected(game, get_partner_set("single_action", game), p=1, q=0)
+    >>> round(truth["tom_percent"], 9), truth["delta_tom_best_response_per_step"]
+    (100.0, 0.0)
+    >>> round(truth["delta_functional_per_step"], 9)
+    1.0
+    """
+    p, q = check_unit("p", p), check_unit("q", q)
+    total: dict[str, float] = {}
+    for partner, weight in zip(partners.partners, partners.weights, strict=True):
+        for name, value in _against(game, partner, p, q, horizon, reference).items():
+            total[name] = total.get(name, 0.0) + weight * value
+    return total
+
+
+def _against(
+    game: MatrixGame, partner: Partner, p: float, q: float, horizon: int, reference: str
+) -> dict[str, float]:
+    """Return the expected metrics against one partner."""
+    best = best_responses(game)
+    said = p * np.eye(game.m) + (1 - p) / (game.m - 1) * (1 - np.eye(game.m))  # [predicted, actual]
+    policy = np.stack([simulated_policy(best[:, c], q) for c in range(game.m)])  # [predicted, own]
+    acts = policy.T @ said  # [own, actual]
+    state = np.eye(len(partner.emissions))[partner.start]
+    frequency = np.zeros(game.m)  # mean over steps of P(partner plays b)
+    for _ in range(horizon):
+        joint = state[:, None, None] * partner.emissions[:, None, :] * acts[None]
+        frequency += joint.sum(axis=(0, 1)) / horizon
+        state = np.bincount(partner.next_state.ravel(), joint.ravel(), minlength=len(state))
+    reward = float((game.own * acts).sum(axis=0) @ frequency)
+    stepwise = float((stepwise_regret(game) * acts).sum(axis=0) @ frequency)
+    belief = {
+        rule: float((misjudgement_cost(game, rule) * said).sum(axis=0) @ frequency)
+        for rule in ("best_response", "misprediction")
+    }
+    consistent = float((policy * best.T).sum(axis=1) @ said @ frequency)
+    functional = float(reference_rewards(game, partner, horizon, reference).mean()) - reward
+    return {
+        "tom_percent": 100.0 * p,
+        "delta_functional_per_step": functional,
+        "delta_tom_best_response_per_step": belief["best_response"],
+        "delta_tom_misprediction_per_step": belief["misprediction"],
+        "stepwise_regret_per_step": stepwise,
+        "response_gap_per_step": stepwise - belief["best_response"],
+        "foresight_gap_per_step": functional - stepwise,
+        "self_consistency_percent": 100.0 * consistent,
+        "reward_per_step": reward,
+    }
 
 
 @lru_cache(maxsize=256)
