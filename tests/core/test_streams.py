@@ -26,12 +26,6 @@ def test_stretches_do_not_overlap(draws) -> None:
     assert len(np.unique(numbers)) == numbers.size
 
 
-def test_unbounded_stretches_do_not_overlap() -> None:
-    stream = Stream.of(7, "partner")
-    numbers = np.concatenate([stream.episode(i).random(1_000) for i in range(200)])
-    assert len(np.unique(numbers)) == numbers.size
-
-
 def test_seed_and_purpose_change_everything() -> None:
     streams = [
         Stream.of(1, "a", "b"),

@@ -114,12 +114,6 @@ def test_a_change_too_late_to_be_noticed_has_no_number(step, changed):
     assert np.isnan(values(cell, "detection_steps")).all()
 
 
-def test_without_predictions_there_is_adaptation_only():
-    cell = played(RPS, ROCK_PAPER, [[1] * 4 + [1] * 3 + [2] * 5])
-    assert np.isnan(values(cell, "detection_steps")).all()
-    assert values(cell, "adaptation_steps") == [3]
-
-
 def test_a_partner_that_draws_its_moves_is_predicted_by_its_most_probable_one():
     pair = [get_partner(text, RPS) for text in ("mixture(0.8, 0.2, 0)", "mixture(0, 0.3, 0.7)")]
     partner = switching(*pair, 4)

@@ -155,16 +155,6 @@ def test_the_policy_for_what_cannot_be_read_is_the_games_own() -> None:
     assert env.step("Final answer: Defect")[1:3] == (0.0, True)
 
 
-def test_a_round_that_is_not_played_to_its_end_pays_nothing() -> None:
-    env = tomeval.environment(
-        "IPD", "tit_for_tat", horizon=2, reward={"payoff": 1, "literal": 1}, on_invalid="void"
-    )
-    env.reset(0)
-    assert env.step("Final answer: Defect")[1:3] == (0.0, False)
-    assert env.step("no")[1:3] == (0.0, True)
-    assert env.info["status"] == "void"
-
-
 @pytest.mark.parametrize(
     ("keys", "said"),
     [

@@ -106,11 +106,6 @@ def test_what_changes_nothing_is_not_sent():
     assert (config.temperature, config.seed) == (None, None)
 
 
-def test_min_p_is_refused_because_it_would_be_lost():
-    with pytest.raises(TomevalError, match="min_p"):
-        generate(Mock(), min_p=0.1)
-
-
 @pytest.mark.parametrize(
     ("stop", "finish"),
     [
@@ -164,12 +159,6 @@ LIMIT = ValueError("This model's maximum context length is 8192 tokens")
 def test_errors_of_providers_say_their_cause(answer, kind, said):
     with pytest.raises(kind, match=said):
         generate(Mock(answer))
-
-
-def test_a_failed_start_is_one_error_with_the_models_name():
-    broken = Mock(raising(RuntimeError("no such model")), always=True)
-    with pytest.raises(TomevalError, match="inspect:mockllm/model failed its start-up test"):
-        generate(broken)
 
 
 def test_caps_count_calls_and_tokens():
