@@ -223,16 +223,13 @@ class Asker:
         """
         free: Read[T] | None = None
         text = ""
-        try:
-            if explained or step == 1:
-                reply = await self._generate(purpose, kind, prompt, step, 1, most)
-                free = reader.read(reply.text, reply.finish)
-                said, text = self._calls[-1], forced.reasoning(reply.text) if explained else ""
-                said[FREE] = free.outcome
-        except ContextExceeded:
-            raise
-        except BackendError as error:
-            return Invalid("backend_error", self._said(error)), ""
+        if explained or step == 1:
+            reply = await self._generate(purpose, kind, prompt, step, 1, most)
+            if isinstance(reply, Invalid):
+                return reply, ""
+            free = reader.read(reply.text, reply.finish)
+            said, text = self._calls[-1], forced.reasoning(reply.text) if explained else ""
+            said[FREE] = free.outcome
         start, labels = forced.begun(reader.choices)
         scores = await self.score(purpose, forced.answer_prompt(prompt, text, start), step, labels)
         if isinstance(scores, Invalid):
