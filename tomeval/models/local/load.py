@@ -54,6 +54,9 @@ class LocalOptions(BaseModel):
     # Most bytes of the caches of prefixes; default: 40 % of what is free, and for a small model no
     # more than 512 MiB or eight times its weights, see `tomeval.models.local.cache`.
     cache_memory: int | None = Field(None, ge=0)
+    # auto: answers are held to their form: those that can be read are compared, see
+    # `tomeval.strategies.forced`.
+    structured: Literal["off", "auto"] = "off"
     local_files_only: bool = False  # this and the next as for `from_pretrained`
     trust_remote_code: bool = False
 
