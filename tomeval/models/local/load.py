@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 import threading
 from pathlib import Path
@@ -17,6 +18,8 @@ from tomeval.core.errors import LOCAL, TomevalError, installed, need
 from tomeval.core.resources import read_text
 from tomeval.models import check_options
 from tomeval.models.base import LocalModel, Opening
+
+logger = logging.getLogger(__name__)
 
 POCKET = {"pocket": "main", "pocket-rational": "rational"}
 """The embedded models, and the folders of `tomeval/models/pocket` that hold them."""
@@ -75,15 +78,17 @@ def require(name: str) -> Any:
 
 
 def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
-    """Load a causal model and its tokenizer from a local folder or the Hub.
+    """Load a causal model and its tokenizer from a local folder, a GGUF file or the Hub.
 
-    Weights are read from safetensors only: pickled ones (``.bin``, ``.pt``) can hold code.
+    Weights are read from safetensors or GGUF only: pickled ones (``.bin``, ``.pt``) can hold code.
+    Those of a GGUF file are taken out of their quantisation.
 
     Raises `TomevalError` if there is no such folder or repository, if files do not load, or if a
     library is missing.
     """
     torch, transformers = require("torch"), require("transformers")
-    folder = local_folder(path_or_repo)
+    file = gguf_file(path_or_repo)
+    folder = local_folder(path_or_repo) if file is None else file.parent
     source = str(folder) if folder else path_or_repo
     common: dict[str, Any] = {
         "local_files_only": how.local_files_only or folder is not None,
@@ -93,6 +98,11 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
     options: dict[str, Any] = {"dtype": how.dtype, "device_map": spread}
     if how.quantization:  # quantised weights cannot be moved after loading
         options |= {"quantization_config": how.quantization, "device_map": spread or {"": device}}
+    reading: dict[str, Any] = {"use_safetensors": True}
+    if file is not None:
+        need("gguf", "gguf", f"GGUF files such as {file.name}")
+        reading, common = {}, common | {"gguf_file": file.name}
+        logger.warning("hf:%s: reading %.0f MB of GGUF", path_or_repo, file.stat().st_size / 1e6)
     try:
         if folder is None:
             # The commit instead of the branch: all files come from one state of the repository.
@@ -101,7 +111,7 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, **common)
         with _LOADING:
             model = transformers.AutoModelForCausalLM.from_pretrained(
-                source, use_safetensors=True, **common, **options
+                source, **reading, **common, **options
             )
         if options["device_map"] is None:
             model = model.to(device)
@@ -111,7 +121,8 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
     if how.dtype == "auto" and narrow and model.device.type == "cpu":
         # CPUs have no arithmetic of this width: it is slow there, and rounds for nothing.
         model = model.float()
-    return Loaded(model.eval(), tokenizer, folder_revision(folder) if folder else revision or "")
+    at = file or folder
+    return Loaded(model.eval(), tokenizer, folder_revision(at) if at else revision or "")
 
 
 def _usual_device() -> str:
@@ -128,14 +139,16 @@ def _commit(repo: str, revision: str | None, local: bool) -> str | None:
 
 
 def folder_revision(folder: Path) -> str:
-    """Return ``sha256:`` and a hash of a model folder.
+    """Return ``sha256:`` and a hash of a model folder, or of one file.
 
     Configuration and tokenizer files count whole; of weights the name, the size and a megabyte each
     at the start, the middle and the end, so that a retrained model of equal size differs.
     """
     digest = hashlib.sha256()
-    for file in sorted(folder.rglob("*"), key=lambda file: file.relative_to(folder).as_posix()):
-        name = file.relative_to(folder).as_posix()
+    home = folder if folder.is_dir() else folder.parent
+    files = folder.rglob("*") if folder.is_dir() else [folder]
+    for file in sorted(files, key=lambda file: file.relative_to(home).as_posix()):
+        name = file.relative_to(home).as_posix()
         if not file.is_file() or name.startswith("."):
             continue
         if file.suffix in _WEIGHTS:
@@ -149,6 +162,22 @@ def folder_revision(folder: Path) -> str:
             data = file.read_bytes()
             digest.update(f"{name}\0{len(data)}\0".encode() + data)
     return f"sha256:{digest.hexdigest()[:32]}"
+
+
+def gguf_file(path_or_repo: str) -> Path | None:
+    """Return the GGUF file that is meant: itself, or the only one of a folder that has no other."""
+    path = Path(path_or_repo).expanduser()
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise TomevalError(f"hf:{path_or_repo}: no such file")
+        return path
+    if not path.is_dir() or (path / "config.json").is_file():
+        return None
+    found = sorted(path.glob("*.gguf"))
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise TomevalError(f"hf:{path_or_repo}: name one of its files: {names}")
+    return found[0] if found else None
 
 
 def local_folder(path_or_repo: str) -> Path | None:
@@ -225,6 +254,8 @@ def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:
     """
     _checked(name, options)
     source, revision = source_of(name, opening.base)
+    if gguf_file(source) is not None:
+        return None
     folder = local_folder(source)
     file: Any = folder and folder / "config.json"
     if file is None and installed("huggingface_hub"):  # which keeps the cache
@@ -249,7 +280,7 @@ def source_of(name: str, base: Path | None) -> tuple[str, str | None]:
     if name in POCKET:
         return str(pocket_folder(name)), None
     base, rest = base or Path(), name.partition(":")[2]
-    if (base / rest).is_dir():
+    if (base / rest).is_dir() or rest.endswith(".gguf"):
         return str(base / rest), None
     path, _, revision = rest.partition("@")
     return str(base / path) if (base / path).is_dir() else path, revision or None
