@@ -131,12 +131,6 @@ def rates_of(
     return rates | NOT_RECORDED if recorded else rates
 
 
-def rates(store: Store) -> dict[int, dict[str, float]]:
-    """Return `rates_of` by cell, without cells that have no answers."""
-    of = {cell: rates_of(store, [cell]) for cell in store.played_cells()}
-    return {cell: some for cell, some in of.items() if not math.isnan(some[INVALID.name])}
-
-
 def _lenient(store: Store, cell: int) -> int:
     """Return how many of the measured seat's answers were read leniently."""
     spent = store.summary(cell).spent.items()
