@@ -19,7 +19,7 @@ from tomeval.core.once import Holding
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
-from tomeval.runs.analyses import analyses_of, known_tables, measures_for
+from tomeval.runs.analyses import analyses_of, known_measures, known_tables
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import (
     ANSWER,
@@ -167,7 +167,7 @@ class Run:
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """The measures that this run has data for, in the order of tables."""
-        return measures_for(self.domain, self)
+        return known_measures(self.domain, self)
 
     @cached_property
     def tables(self) -> Mapping[str, Table]:
