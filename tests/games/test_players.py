@@ -6,8 +6,8 @@ import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
+from tomeval.games.cells import naming_game
 from tomeval.games.players import check_name, check_options
-from tomeval.games.running import naming_game
 from tomeval.models.base import Stopped
 from tomeval.runs.domain import get_domain
 

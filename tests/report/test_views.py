@@ -94,17 +94,6 @@ def test_percentages_always_have_a_mean_unless_a_value_is_missing() -> None:
     assert "mean" not in shown(no_value, metrics=("tom",))[1]
 
 
-def test_rows_of_another_seed_are_another_task() -> None:
-    rows = rows_of(seed=1) + [
-        found | {REGRET: found[REGRET] / 100, "seed": 2} for found in rows_of()
-    ]
-    lines = shown(rows, form="markdown")[2:]
-    assert lines[0].startswith("| subject | seed | x | y | mean |")
-    best = [line for line in lines if "**0.70 ± 0.10**" in line]
-    assert [line.split(" | ")[:2] for line in best] == [["| c", "1"]]  # of seed 2 all are near 0
-    assert sum("**" in line for line in lines) == 1
-
-
 def test_an_interval_without_an_end_shows_the_end_that_it_has() -> None:
     """± would say that a rating is known from neither side."""
     ends = {"a": (5.0, 2.0, float("inf")), "b": (-5.0, -float("inf"), -2.0)}

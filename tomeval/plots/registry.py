@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tomeval.comparing.sides import Incomparable
+from tomeval.comparing.sides import Incomparable, check_by
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import resolved
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.output import check_formats, safe_stems, save, write_captions
-from tomeval.plots.overlays import check_by
 from tomeval.runs.analyses import known_figures
 from tomeval.runs.results import Run
 from tomeval.runs.selection import first_part
@@ -28,12 +28,6 @@ FIGURES: dict[str, str] = {
 
 FIRST = ("plane", "forest")
 """Those that are drawn if none is asked for."""
-
-CHOOSE_BY = ("differences",)
-"""Those of `FIGURES` that use `Options.by`; a domain's own are `Domain.curves`."""
-
-CHOOSE_METRICS = ("forest", "differences")
-"""Those of `FIGURES` that use `Options.metrics`."""
 
 
 def figures_of(run: Run) -> dict[str, Any]:
@@ -51,8 +45,8 @@ def chosen(
 ) -> list[str]:
     """Return the names of the figures to draw, see `draw_one`.
 
-    Those of `only`; else, with `every` or options that some figures heed alone (`by`, those of
-    curves), all that heed the options; else those of `FIRST` that do.
+    Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
+    `FIRST` that do.
 
     Raises
     ------
@@ -63,28 +57,25 @@ def chosen(
     if only and every:
         raise TomevalError("--only and --all cannot be combined")
     if options.by is not None:
-        check_by(run, options.by)
-    by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
-    curves = run.domain.curves
-    heeding = {by: (*CHOOSE_BY, *curves)} if options.by else {}
-    heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
-    if options.of_curves:
-        heeding[options.of_curves] = curves
-    for name in only:
-        figure = _figure(run, name)
-        for option, heed in heeding.items():
-            if figure not in heed:
-                raise TomevalError(
-                    f"{option} does not apply to the figure {figure!r}; it applies to "
-                    f"{', '.join(heed) or 'none of these runs'}"
-                )
+        check_by([run], options.by)
+    heeding = {
+        f"--by {options.by}": (options.by, ["differences", *run.domain.curves]),
+        f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
+    }
+    asked = {option: able for option, (given, able) in heeding.items() if given}
+    for name, (option, able) in itertools.product(only, asked.items()):
+        if _figure(run, name) not in able:
+            raise TomevalError(
+                f"{option} does not apply to the figure {_figure(run, name)!r}; it applies to "
+                f"{', '.join(able) or 'none of these runs'}"
+            )
     if only:
         return list(dict.fromkeys(only))
     first = [name for name in FIRST if name in drawable(run)]
-    names = drawable(run) if every or options.by or options.of_curves else first
-    names = [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
+    names = drawable(run) if every or options.by else first
+    names = [n for n in names if all(_figure(run, n) in able for able in asked.values())]
     if not names:
-        raise TomevalError(f"{run.folder}: no figure supports {' and '.join(heeding)}")
+        raise TomevalError(f"{run.folder}: no figure supports {' and '.join(asked)}")
     return names
 
 

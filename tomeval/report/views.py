@@ -224,10 +224,10 @@ def measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
 
     def by_row(ordered: Rows, names: Sequence[str]) -> Grid:
         chosen = chosen_rows(ordered, measures, Asked(metrics=tuple(names)))
-        return grid_of(chosen, measures, task, words=words)
+        return grid_of(chosen, measures, words=words)
 
     if asked.whole:
-        grid = grid_of(rows, measures, task, [*OF_CELLS.values()], words)
+        grid = grid_of(rows, measures, [*OF_CELLS.values()], words)
         return View([grid], list(measures), [])
     headline = [name for name in run.headline if name in measures] or list(measures)[:1]
     names = choose_measures(measures, asked.metrics)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from tomeval.core.outcomes import ENFORCED, LENIENT, VALID
+from tomeval.core.outcomes import AGREES, ENFORCED, FREE, LENIENT, VALID
 from tomeval.models.base import LOW_MASS
 
 Column = Any
@@ -45,7 +45,9 @@ class Spent(NamedTuple):
     lenient : int
         Answers that were read although they were not in the exact form asked for.
     enforced : int
-        Replies that the server held to a form.
+        Answers that were held to a form.
+    free, agree : int
+        Of these, those that the model was seen to give by itself too, and those that say the same.
     """
 
     calls: int = 0
@@ -61,6 +63,8 @@ class Spent(NamedTuple):
     low: int = 0
     lenient: int = 0
     enforced: int = 0
+    free: int = 0
+    agree: int = 0
 
     @classmethod
     def of_call(cls, record: Mapping[str, Any]) -> Spent:
@@ -84,6 +88,8 @@ class Spent(NamedTuple):
             int(mass is not None and mass < LOW_MASS),
             int(record.get(LENIENT) is True),
             int(ENFORCED in details),
+            int(FREE in record),
+            int(record.get(AGREES) is True),
         )
 
 

@@ -82,16 +82,6 @@ def test_an_unreadable_reaction_ends_the_episode_and_is_counted(tmp_path, monkey
     assert row["reaction_invalid_rate"] == 1 / 2
 
 
-def test_a_reaction_that_is_asked_for_again_is_no_invalid_answer(tmp_path, monkeypatch):
-    options = {"on_invalid": "void", "conditional": True, "max_attempts": 3}
-    with run(tmp_path, monkeypatch, gibberish(1), **options) as found:
-        [row], [status] = found.rows(), found.status()
-    assert (status["complete"], status["unparsable"]) == (2, 0)
-    assert (row["invalid_rate"], row["reaction_invalid_rate"]) == (0, 0)
-    assert row["reask_rate"] == 8 / 36
-    assert row["reaction_accuracy_percent"] == 100
-
-
 def test_a_lost_prediction_counts_once(tmp_path, monkeypatch):
     """Social asks what to do given the prediction: without one it does not ask."""
     honest = known()

@@ -46,16 +46,16 @@ class Measured(NamedTuple):
     text: str
 
 
+def experiment_of(data: Mapping[str, Any], model: str) -> Experiment:
+    """Return an experiment by its raw data, with one model in place of all that it names."""
+    return _experiment(json.dumps(data), model)
+
+
 @cache
 def _experiment(text: str, model: str) -> Experiment:
     data = json.loads(text)
     get_domain(data["domain"]).experiment.use_model(data, model)
     return make_experiment(data, where=str(data["name"]))
-
-
-def experiment_of(data: Mapping[str, Any], model: str) -> Experiment:
-    """Return an experiment by its raw data, with one model in place of all that it names."""
-    return _experiment(json.dumps(data), model)
 
 
 async def play(experiment: Experiment, number: int, episode: int, model: Model) -> Record:

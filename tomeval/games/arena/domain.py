@@ -15,9 +15,9 @@ from tomeval.games.arena.replaying import game_lines
 from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell, step_records
 from tomeval.games.arena.scripts import SCRIPTS
 from tomeval.games.arena.tables import result_rows, run_facts, run_notes
+from tomeval.games.cells import play_of
 from tomeval.games.players import worded
 from tomeval.games.records import as_record
-from tomeval.games.running import play_of
 from tomeval.runs.capabilities import Worded, later
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, never

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tomeval.games.answer import score_notes, verdict
-from tomeval.games.decrypto.cells import DecryptoCell
-from tomeval.games.decrypto.experiment import DecryptoExperiment
+from tomeval.games.cells import play_of
+from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.games.decrypto.measures import (
     BRIER_MEASURES,
     MEASURES,
@@ -27,7 +27,6 @@ from tomeval.games.decrypto.tables import TABLES, replays
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import worded
-from tomeval.games.running import play_of
 from tomeval.runs.capabilities import Worded, later
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Domain

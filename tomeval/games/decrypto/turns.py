@@ -16,8 +16,7 @@ from tomeval.games.decrypto.seats import (
     INTERCEPTOR_QUESTIONS,
     ROLES,
 )
-from tomeval.games.played import PlayedGame, frozen
-from tomeval.games.running import RECORDED
+from tomeval.games.played import RECORDED, PlayedGame, frozen
 from tomeval.runs.record import Record, Schema
 from tomeval.runs.store import Store
 

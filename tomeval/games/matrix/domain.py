@@ -11,7 +11,7 @@ from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.games.matrix.facts import notes, run_facts, table_notes, tom_notes
-from tomeval.games.matrix.measures import MEASURES, measures_for
+from tomeval.games.matrix.measures import MEASURES, measured
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode_async
@@ -24,20 +24,13 @@ from tomeval.games.matrix.shown import (
     example_cell,
     experiment_bounds,
 )
-from tomeval.games.matrix.storing import (
-    SCHEMA,
-    has_reactions,
-    partners_known,
-    partners_react,
-    step_records,
-)
+from tomeval.games.matrix.storing import SCHEMA, has_reactions, step_records
 from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
 from tomeval.models.base import Model
 from tomeval.runs.capabilities import later
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REACTION_INVALID
 from tomeval.runs.domain import Domain
-from tomeval.runs.measures import Measure
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 
@@ -71,13 +64,6 @@ def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
         "partners": definition["partners"]["name"],
         "horizon": definition["horizon"],
     }
-
-
-def _measured(run: Run) -> Mapping[str, Measure]:
-    """Return the measures that the run's partners and questions allow."""
-    store = run.store
-    names = measures_for(partners_known(store), has_reactions(store), partners_react(store))
-    return {name: MEASURES[name] for name in names}
 
 
 def _rates(run: Run) -> Mapping[str, Callable[[str, str], bool]]:
@@ -157,7 +143,7 @@ MATRIX = Domain(
     columns=_columns,
     run_cell=MatrixRunCell,
     step_records=step_records,
-    measured=_measured,
+    measured=measured,
     references=REFERENCES,
     headline=(
         "delta_functional_per_step",
