@@ -291,8 +291,6 @@ class Run:
             row["episodes"] = len(cell.episodes)
             estimates = flat(shown, cell.estimate(shown, interval, reference))
             row |= tallies.rates_of(self.store, [cell.number])
-            if not cell.knows_attempts:
-                row |= tallies.NOT_RECORDED
             for name, where in own.items():
                 row[name] = tallies.rates_of(self.store, [cell.number], where)[INVALID.name]
             row |= estimates
@@ -345,7 +343,7 @@ class Run:
         for cell in self.cells:
             number = cell.number
             row: dict[str, Any] = {"cell": number, **cell.columns, COMPLETE: 0}
-            row[WANTED] = self.wanted(cell) if cell.knows_attempts else None
+            row[WANTED] = None if cell.recorded else self.wanted(cell)
             row |= dict.fromkeys(statuses, 0) | counts.get(number, {})
             if self.until:
                 row[STOPPED] = self.stopped(cell)
@@ -353,7 +351,7 @@ class Run:
                 row["unfinished"] = unfinished.get(number, 0)
                 row |= usage.get(number, none_asked)
                 row |= invalid.get(number, dict.fromkeys(INVALID_REASONS, 0))
-                rates = tallies.rates_of(store, [number] if cell.knows_attempts else [])
+                rates = tallies.rates_of(store, [number])
                 row[REASK.name] = rates[REASK.name]
             rows.append(row)
         return rows
