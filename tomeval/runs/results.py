@@ -17,7 +17,6 @@ import numpy as np
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.once import Holding
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
-from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
 from tomeval.runs.analyses import analyses_of, known_measures, known_tables
 from tomeval.runs.cell import JUDGED, RunCell
@@ -107,7 +106,7 @@ class Run:
         """The cells, in the experiment's order."""
         try:
             cells = [
-                self.domain.run_cell(self.store, number, renamed(definition, self.public_names))
+                self.domain.run_cell(self.store, number, definition)
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where) if self._where else cells
@@ -153,16 +152,6 @@ class Run:
     def stopped(self, cell: RunCell) -> str:
         """Return why a cell got no more episodes; empty without a condition, or if it goes on."""
         return str(self.until.get("cells", {}).get(str(cell.number), {}).get("stopped", ""))
-
-    @cached_property
-    def public_names(self) -> dict[str, str]:
-        """What is said in place of models' names that hold an address."""
-        return public_names(definition for _, definition in self.store.cells())
-
-    @cached_property
-    def revisions(self) -> dict[str, str]:
-        """The revision of every model that was used, by its name in tables; empty if unknown."""
-        return {self.public_names.get(k, k): v for k, v in self.store.revisions().items()}
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
@@ -231,13 +220,6 @@ class Run:
         return name in self.measures and any(
             np.isfinite(cell.totals(name).values).any() for cell in self.cells
         )
-
-    def publicly(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        """Return rows of the store with models as tables name them: without an address."""
-        names = self.public_names
-        if not names:
-            return rows
-        return (tuple(names.get(v, v) if isinstance(v, str) else v for v in row) for row in rows)
 
     def rows(
         self,
@@ -458,8 +440,8 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
     rows = iter(run.rows()) if what == "cells" else _ROWS[what](run)
     first = next(rows, None)
     every = itertools.chain(filter(None, [first]), rows)
-    plain = (tuple(map(_plain, row.values())) for row in every)
-    return list(first or ("cell", "episode", "step", "status")), run.publicly(plain)
+    columns = list(first or ("cell", "episode", "step", "status"))
+    return columns, (tuple(map(_plain, row.values())) for row in every)
 
 
 def _plain(value: Any) -> Any:
