@@ -119,8 +119,9 @@ class WritableStore(Store):
         super().close()
         for file in self._opened:
             file.close()
-        with suppress(OSError):  # unless it holds replies
-            (self.folder / REPLIES).rmdir()
+        if not self.part:  # others may need the folder
+            with suppress(OSError):  # unless it holds replies
+                (self.folder / REPLIES).rmdir()
 
     def add(self, cell: int, records: Sequence[Record]) -> None:
         """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
