@@ -119,9 +119,8 @@ class WritableStore(Store):
         super().close()
         for file in self._opened:
             file.close()
-        if not self.part:  # others may need the folder
-            with suppress(OSError):  # unless it holds replies
-                (self.folder / REPLIES).rmdir()
+        with suppress(OSError):  # unless it holds replies
+            (self.folder / REPLIES).rmdir()
 
     def add(self, cell: int, records: Sequence[Record]) -> None:
         """Write finished episodes of a cell, in place of earlier, failed attempts at them."""
@@ -182,9 +181,11 @@ class WritableStore(Store):
         line = encode(data, self._seeds[self._own])
         path = self._kept(cell, episode)
         try:
-            path.parent.mkdir(exist_ok=True)
-            with path.open("ab") as file:
-                file.write(b"\n" + line)  # what was cut off before it ends there
+            while True:
+                path.parent.mkdir(exist_ok=True)
+                with suppress(FileNotFoundError), path.open("ab") as file:  # another part ended
+                    file.write(b"\n" + line)  # what was cut off before it ends there
+                    return
         except OSError as error:
             raise cannot_write(path, error) from None
 
