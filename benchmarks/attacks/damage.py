@@ -228,12 +228,13 @@ def _attempts(base: Base, files: list[Path], work: Path, count: int, rng: Rng) -
         folder = work / "copy"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(base.folder, folder)
-        file = folder / files[number % len(files)].name
+        own = files[number % len(files)].relative_to(base.folder)
+        file = folder / own
         how = [kinds[number % len(kinds)]]
         if how != [FORGED]:  # whose first line must stay: nothing tells it from a forged one
             how += [str(one) for one in rng.choice(kinds[:5], int(rng.choice((0, 0, 1, 2))))]
         data = bytearray(file.read_bytes())
-        twin = base.other / re.sub(r"\.\d-of-\d", "", file.name)
+        twin = base.other / re.sub(r"\.\d-of-\d", "", str(own))
         for one in how:
             if data:
                 DAMAGE[one](data, twin.read_bytes() if twin.exists() else bytes(data), rng)

@@ -7,7 +7,7 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import shipped
-from tomeval.runs.analyses import all_analyses
+from tomeval.runs.analyses import analyses_of
 from tomeval.runs.domain import get_domain
 
 ANALYSES = [n for n, one in shipped().items() if f"matrix {n}" in one.parts.get("analyses", {})]
@@ -22,7 +22,7 @@ def plain(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_runs_without_its_data_have_none_of_it(plain, name) -> None:
-    analysis = all_analyses(get_domain("matrix"))[name]
+    analysis = analyses_of(get_domain("matrix"))[name]
     measures = [measure.name for measure in analysis.measures]
     tables = {*analysis.tables}
     assert measures or tables

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support import ROOT, dump, edit, outcome, setup_of, with_step
+from support import ROOT, dump, edit, outcome, setup_of
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -331,27 +331,6 @@ def test_a_full_disk_keeps_what_was_finished_and_goes_on_later(tmp_path, monkeyp
     assert (folder / "episodes.jsonl").read_bytes().endswith(b"\n")  # whole episodes only
     run(folder)
     assert len(dump(folder)["episodes"]) == 96
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda line: with_step(line, 3, own_action=9),
-        lambda line: with_step(line, 3, own_action=None),
-        lambda line: with_step(line, 3, partner_action=-1),
-        lambda line: with_step(line, 3, own_reward=0.125),
-        lambda line: with_step(line, 3, predicted_action=5),
-        lambda line: with_step(line, 3, own_action="x"),
-        lambda line: line | {"own_action": line["own_action"][:-1]},
-        lambda line: line | {"partner": 7},
-        lambda line: line | {"steps": 0},
-    ],
-)
-def test_rows_that_contradict_each_other_are_an_error(damaged, change) -> None:
-    """As one who means it would write them: with their checksums."""
-    edit(damaged, lambda line: change(line) if line["cell"] == 0 else line)
-    with pytest.raises(TomevalError, match="damaged"), tomeval.Run(damaged) as opened:
-        opened.rows()
 
 
 @pytest.mark.parametrize("cells", ["[]", "{", '[{"kind": "rmax"}]'])

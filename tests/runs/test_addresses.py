@@ -56,7 +56,7 @@ def test_the_address_stays_in_the_run_folder(tmp_path):
     out.mkdir()
     with tomeval.Run(tmp_path / "run") as run:
         assert run.rows()[0]["model"] == "openai:toy"
-        assert list(run.revisions) == ["openai:toy"]
+        assert list(run.store.revisions()) == ["openai:toy"]
         said = [str(record) for *_, record in calls_in(run)]
         assert any("the server" in record for record in said)
         assert not any(server.url in record for record in said)
@@ -81,7 +81,7 @@ def test_a_partner_s_model_is_called_without_its_address(tmp_path):
     staged.mkdir()
     with tomeval.Run(tmp_path / "run") as run:
         assert [row["partners"] for row in run.rows()] == ["it (openai:toy)"]
-        assert set(run.revisions) == {"openai:toy", "openai:toy (2)"}
+        assert set(run.store.revisions()) == {"openai:toy", "openai:toy (2)"}
         (tmp_path / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
         export(run, "hub", out=staged, settings={"repo": "someone/run"})
     for kept in (everything(staged), (tmp_path / "transcript.txt").read_bytes()):

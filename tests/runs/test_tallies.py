@@ -49,10 +49,11 @@ def test_rates_are_shares_of_all_answers(answered) -> None:
         for cell, found in counts.items()
     }
     asked = {cell: bad[cell] + found[VALID] for cell, found in counts.items()}
-    rates = {cell: of["invalid_rate"] for cell, of in tallies.rates(answered.store).items()}
+    found = {cell: tallies.rates_of(answered.store, [cell]) for cell in (0, 1, 3)}
+    rates = {cell: of["invalid_rate"] for cell, of in found.items()}
     assert rates == {cell: bad[cell] / asked[cell] for cell in (0, 1, 3)}  # 2 has no answer
     assert (rates[1], rates[3]) == (0, 0) != rates[0]
-    reask = {cell: share["reask_rate"] for cell, share in tallies.rates(answered.store).items()}
+    reask = {cell: share["reask_rate"] for cell, share in found.items()}
     assert reask == {cell: again[cell] / asked[cell] for cell in (0, 1, 3)}
     assert (reask[0] > 0, reask[1] > 0, reask[3]) == (True, True, 0)
     pooled = (bad[0] + bad[1]) / (asked[0] + asked[1])

@@ -119,10 +119,6 @@ def prompt(
             "labels=neutral, partners=tit_for_tat, persona='a trader'. Repeatable.",
         ),
     ] = None,
-    tokenizer: Annotated[
-        str | None,
-        typer.Option("--tokenizer", help="Count tokens with this tokenizer: folder or Hub name."),
-    ] = None,
     copy_to: Annotated[
         Path | None,
         typer.Option(
@@ -165,4 +161,4 @@ def prompt(
             show(path)
         tell(f"next: edit them, and view the result with --prompts {copy_to}")
         return
-    show(preview(kind, shown, seat, form, number, tokenizer))
+    show(preview(kind, shown, seat, form, number))

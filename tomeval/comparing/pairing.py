@@ -298,7 +298,7 @@ def _in_order(unit: tuple[int, Any]) -> tuple[int, str, Any]:
 
 def _met(a: Side, b: Side) -> _Met:
     """Return the units of a cell of a level and of one of the baseline."""
-    if not (a.by_number and b.by_number):
+    if a.cell.recorded or b.cell.recorded:
         return _met_elsewhere(a, b)
     labels, at_a, at_b = common_episodes(a, b)
     if (a.which[at_a] != b.which[at_b]).any():

@@ -71,11 +71,6 @@ class Side:
     persons: bool = False
 
     @property
-    def by_number(self) -> bool:
-        """Whether episodes of one number met the same chance as those of other cells."""
-        return self.cell.by_number
-
-    @property
     def key(self) -> tuple[Any, ...]:
         """The task and what is held: cells with the same key differ only in level and seed."""
         return (*self.task.values(), self.held)
@@ -284,7 +279,7 @@ def _side(
         cell,
         run,
     )
-    return side if cell.by_number else _elsewhere([side])
+    return _elsewhere([side]) if cell.recorded else side
 
 
 def _people_together(sides: Sequence[Side]) -> list[Side]:

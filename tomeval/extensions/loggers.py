@@ -47,7 +47,7 @@ def _logged(name: str, folder: Path) -> str:
     send = {"wandb": _to_wandb, "mlflow": _to_mlflow}[name]
     try:
         with Run(folder) as run:
-            said = json.dumps(renamed(read_experiment(folder), run.public_names))
+            said = json.dumps(renamed(read_experiment(folder), run.store.public_names))
             return f"{name}: {send(run, json.loads(without_credentials(said)))}"
     except Exception as error:  # noqa: BLE001 - whatever a client raises, the run is played
         why = without_credentials(str(error)) or type(error).__name__

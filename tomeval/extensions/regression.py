@@ -151,7 +151,7 @@ def _units(run: Run, number: int) -> dict[tuple[int, int], tuple[Any, ...]]:
             same, labels = ["person"], cell.people
         elif cell.chances is not None:
             same, labels = [*draws, "chance"], cell.chances
-        elif not cell.by_number:
+        elif cell.recorded:
             same = [number, cell.number]
         for episode, label in zip(cell.episodes.tolist(), labels.tolist(), strict=True):
             units[cell.number, episode] = (*same, label)

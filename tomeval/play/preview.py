@@ -21,7 +21,6 @@ def preview(
     seat: str = "",
     form: str = "",
     step: int | None = None,
-    tokenizer: str | None = None,
 ) -> str:
     """Return the prompt of one question as text, after those of earlier calls in its step.
 
@@ -36,8 +35,6 @@ def preview(
     step : int, optional
         The how manieth time it is asked, from 1: in matrix games the round. Default: the fifth, or
         the last if there are fewer.
-    tokenizer : str, optional
-        Counts tokens: a local folder or a Hub name.
     """
     seat = model_seat(cell, seat)
     episodes = domain.questions(cell, seat, "")
@@ -51,18 +48,16 @@ def preview(
     if not 1 <= number <= len(times):
         raise TomevalError(f"--round must be from 1 to {len(times)}, is {number}")
     shown = times[number - 1]
-    count = token_counter(tokenizer) if tokenizer else None
     parts = []
     for index, question in enumerate(shown, 1):
         prompt, text = question.prompt, flatten(question.prompt)
-        tokens = f", {count(prompt)} tokens" if count else ""
         if prompt.instead:
             text += (
                 "\n[or, if it cannot begin like this, the last message ends "
                 f"with]\n{prompt.instead}"
             )
         head = f"--- call {index} of {len(shown)}, {question.purpose}: the model {question}; "
-        parts.append(f"{head}{len(text)} characters{tokens}\n{text}")
+        parts.append(f"{head}{len(text)} characters\n{text}")
     return "\n\n".join(parts)
 
 

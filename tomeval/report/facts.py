@@ -47,7 +47,7 @@ def settings(run: Run) -> list[dict[str, str]]:
 def revisions(run: Run) -> dict[str, str]:
     """Return the revisions of the models that a run's cells name."""
     playing = {name for cell in run.cells for name in cell.models.values()}
-    return {name: said for name, said in run.revisions.items() if name in playing}
+    return {name: said for name, said in run.store.revisions().items() if name in playing}
 
 
 def meanings(run: Run, measures: Iterable[Measure]) -> list[dict[str, str]]:

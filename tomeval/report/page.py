@@ -31,7 +31,7 @@ from tomeval.report.views import cells_notes
 from tomeval.runs import tallies
 from tomeval.runs.columns import ATTAINABLE, RATES
 from tomeval.runs.measures import Measure
-from tomeval.runs.notes import random_notes
+from tomeval.runs.notes import mass_notes, random_notes
 from tomeval.runs.results import Run
 from tomeval.runs.selection import choose_measures, first_part
 
@@ -238,7 +238,7 @@ class Notice(NamedTuple):
 
 def notices(run: Run, left_out: str = "") -> list[Notice]:
     """Return the warnings of a run, serious ones first; `left_out` says what the page lacks."""
-    serious = [left_out] * bool(left_out) + [*_serious(run), *random_notes(run)]
+    serious = [left_out] * bool(left_out) + [*_serious(run), *random_notes(run), *mass_notes(run)]
     notes = [note for note in cells_notes(run, ()) if note not in serious]
     notes += run.domain.notes(run)
     notes += [
@@ -259,7 +259,6 @@ def _serious(run: Run) -> Iterator[str]:
     counts = {cell.number: Counter(every.get(cell.number, {})) for cell in run.cells}
     of = sum(counts.values(), Counter[str]())
     missing = sum(max(0, (run.wanted(c) or 0) - counts[c.number].total()) for c in run.cells)
-    low, scored = tallies.low_mass(run.store, list(counts))
     empty = sum(not count[COMPLETE] for count in counts.values())
     for count, text in (
         (empty, f"{counted(empty, 'cell')} without a complete episode, and so without a measure"),
@@ -273,11 +272,6 @@ def _serious(run: Run) -> Iterator[str]:
             of[VOID],
             f"{counted(of[VOID], 'episode')} of {of.total():,} are void: an invalid answer ended "
             "them; measures describe only the completed episodes",
-        ),
-        (
-            low,
-            f"in {low:,} of {counted(scored, 'scored answer')} all labels together have little "
-            "probability: the model would hardly have given any of them",
         ),
     ):
         if count:

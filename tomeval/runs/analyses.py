@@ -82,7 +82,7 @@ def register_measure(
     def add(of: _Of) -> _Of:
         made = make_measure(name, of, **fields, source=source)
         if domain in LOADED:
-            _with(LOADED[domain], {}, {name: Analysis(measures=[made])})
+            _check_free(LOADED[domain], name, made, {})
         register("analyses", f"{domain} {name}", Analysis(measures=[made]), of)
         return of
 
@@ -97,21 +97,13 @@ def _brought(domain: str) -> Iterator[tuple[str, Part]]:
             yield name.partition(" ")[2], one
 
 
-def all_analyses(domain: Domain) -> dict[str, Analysis]:
-    """Return every analysis of a domain that is there, loaded."""
-    brought = _brought(domain.name)
-    return {name: _loaded(one) for name, one in brought if is_installed(one.extension)}
-
-
-def _loaded(part: Part) -> Analysis:
-    one: Analysis = part.made
-    return Analysis(*map(resolved, one))
-
-
-def analyses_of(domain: Domain, store: Store) -> dict[str, Analysis]:
-    """Return the analyses that a run has the data for, loaded."""
-    brought = [(n, one) for n, one in _brought(domain.name) if is_installed(one.extension)]
-    return {name: _loaded(one) for name, one in brought if _is_present(one.made, store)}
+def analyses_of(domain: Domain, store: Store | None = None) -> dict[str, Analysis]:
+    """Return the analyses of a domain that are there, loaded: all, or what a run has data for."""
+    return {
+        name: Analysis(*map(resolved, one.made))
+        for name, one in _brought(domain.name)
+        if is_installed(one.extension) and (store is None or _is_present(one.made, store))
+    }
 
 
 def _is_present(analysis: Analysis, store: Store) -> bool:
@@ -129,41 +121,39 @@ def lacking(domain: Domain, store: Store) -> list[str]:
 
 def known_tables(domain: Domain) -> dict[str, Table]:
     """Return a domain's tables, with those of every extension that is there, by name."""
-    brought = [one.tables for one in all_analyses(domain).values()]
+    brought = [one.tables for one in analyses_of(domain).values()]
     return {name: table for some in (domain.tables, *brought) for name, table in some.items()}
 
 
 def known_figures(domain: Domain) -> dict[str, Any]:
     """Return what draws a domain's figures, with those of every extension, by name."""
-    brought = [one.figures for one in all_analyses(domain).values()]
+    brought = [one.figures for one in analyses_of(domain).values()]
     return {name: draw for some in (domain.figures, *brought) for name, draw in some.items()}
 
 
-def known_measures(domain: Domain) -> dict[str, Measure]:
-    """Return a domain's measures, with those of every extension that is there, by name."""
-    return _with(domain, domain.measures, all_analyses(domain))
+def known_measures(domain: Domain, run: Run | None = None) -> dict[str, Measure]:
+    """Return a domain's measures, those of extensions last: all, or what a run has data for.
 
-
-def measures_for(domain: Domain, run: Run) -> dict[str, Measure]:
-    """Return the measures that a run of a domain has data for, those of extensions last."""
-    own = domain.measured(run) if domain.measured else domain.measures
-    return _with(domain, own, analyses_of(domain, run.store))
-
-
-def _with(
-    domain: Domain, own: Mapping[str, Measure], analyses: Mapping[str, Analysis]
-) -> dict[str, Measure]:
-    """Return measures with those of analyses; a name that is taken is an error."""
+    Raises
+    ------
+    TomevalError
+        A name is taken.
+    """
+    own = domain.measured(run) if run and domain.measured else domain.measures
     measures = dict(own)
-    for name, analysis in analyses.items():
+    for name, analysis in analyses_of(domain, run.store if run else None).items():
         for measure in analysis.measures:
-            if measure.name in domain.measures or measure.name in measures:
-                raise TomevalError(
-                    f"analysis {name!r}: measure {measure.name!r}: the domain {domain.name!r} "
-                    "already has a measure of this name; choose another"
-                )
+            _check_free(domain, name, measure, measures)
             measures[measure.name] = measure
     return measures
+
+
+def _check_free(domain: Domain, name: str, measure: Measure, taken: Mapping[str, Measure]) -> None:
+    if measure.name in domain.measures or measure.name in taken:
+        raise TomevalError(
+            f"analysis {name!r}: measure {measure.name!r}: the domain {domain.name!r} already has "
+            "a measure of this name; choose another"
+        )
 
 
 def readers(

@@ -60,7 +60,12 @@ class RunCell:
         Whether it is of a run that is `Run.sequential`.
     faults : set of str
         The measures that failed in a cell of the run, each told once.
+    recorded : bool
+        Whether it was played elsewhere: numbers of episodes are their order in a record, which does
+        not say how often anything was asked. Else those of one seed and number met the same chance.
     """
+
+    recorded = False
 
     def __init__(self, store: Store, number: int, definition: dict[str, Any]) -> None:
         self.store = store
@@ -133,11 +138,6 @@ class RunCell:
         return self.episodes
 
     @property
-    def by_number(self) -> bool:
-        """Whether episodes of one seed and number met the same chance in all cells."""
-        return True
-
-    @property
     def people(self) -> NDArray[np.str_] | None:
         """Who played each complete episode, (E,), if the record names the people."""
         return None
@@ -146,11 +146,6 @@ class RunCell:
     def chances(self) -> NDArray[np.str_] | None:
         """What chance each complete episode met, (E,), equal where it is; if the record says."""
         return None
-
-    @property
-    def knows_attempts(self) -> bool:
-        """Whether it is known how often every question was asked."""
-        return True
 
     @property
     def each_once(self) -> bool:

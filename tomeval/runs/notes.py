@@ -146,7 +146,7 @@ def unanswered_notes(run: Run) -> list[str]:
 
 def mass_notes(run: Run) -> list[str]:
     """Return how many scored answers gave all labels together little probability."""
-    low, scored = low_mass(run.store)
+    low, scored = low_mass(run.store, {cell.number for cell in run.cells})
     return [
         f"in {low:,} of {scored:,} scored answers all labels together have less than {LOW_MASS:g} "
         "of the probability: the model would hardly ever write one of them"

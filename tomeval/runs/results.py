@@ -17,9 +17,8 @@ import numpy as np
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.once import Holding
 from tomeval.core.outcomes import COMPLETE, FAILED, INVALID_REASONS, VOID
-from tomeval.models.naming import public_names, renamed
 from tomeval.runs import tallies
-from tomeval.runs.analyses import analyses_of, known_tables, measures_for
+from tomeval.runs.analyses import analyses_of, known_measures, known_tables
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import (
     ANSWER,
@@ -107,7 +106,7 @@ class Run:
         """The cells, in the experiment's order."""
         try:
             cells = [
-                self.domain.run_cell(self.store, number, renamed(definition, self.public_names))
+                self.domain.run_cell(self.store, number, definition)
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where) if self._where else cells
@@ -155,19 +154,9 @@ class Run:
         return str(self.until.get("cells", {}).get(str(cell.number), {}).get("stopped", ""))
 
     @cached_property
-    def public_names(self) -> dict[str, str]:
-        """What is said in place of models' names that hold an address."""
-        return public_names(definition for _, definition in self.store.cells())
-
-    @cached_property
-    def revisions(self) -> dict[str, str]:
-        """The revision of every model that was used, by its name in tables; empty if unknown."""
-        return {self.public_names.get(k, k): v for k, v in self.store.revisions().items()}
-
-    @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """The measures that this run has data for, in the order of tables."""
-        return measures_for(self.domain, self)
+        return known_measures(self.domain, self)
 
     @cached_property
     def tables(self) -> Mapping[str, Table]:
@@ -232,13 +221,6 @@ class Run:
             np.isfinite(cell.totals(name).values).any() for cell in self.cells
         )
 
-    def publicly(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        """Return rows of the store with models as tables name them: without an address."""
-        names = self.public_names
-        if not names:
-            return rows
-        return (tuple(names.get(v, v) if isinstance(v, str) else v for v in row) for row in rows)
-
     def rows(
         self,
         interval: str = AUTO,
@@ -291,8 +273,6 @@ class Run:
             row["episodes"] = len(cell.episodes)
             estimates = flat(shown, cell.estimate(shown, interval, reference))
             row |= tallies.rates_of(self.store, [cell.number])
-            if not cell.knows_attempts:
-                row |= tallies.NOT_RECORDED
             for name, where in own.items():
                 row[name] = tallies.rates_of(self.store, [cell.number], where)[INVALID.name]
             row |= estimates
@@ -345,7 +325,7 @@ class Run:
         for cell in self.cells:
             number = cell.number
             row: dict[str, Any] = {"cell": number, **cell.columns, COMPLETE: 0}
-            row[WANTED] = self.wanted(cell) if cell.knows_attempts else None
+            row[WANTED] = None if cell.recorded else self.wanted(cell)
             row |= dict.fromkeys(statuses, 0) | counts.get(number, {})
             if self.until:
                 row[STOPPED] = self.stopped(cell)
@@ -353,7 +333,7 @@ class Run:
                 row["unfinished"] = unfinished.get(number, 0)
                 row |= usage.get(number, none_asked)
                 row |= invalid.get(number, dict.fromkeys(INVALID_REASONS, 0))
-                rates = tallies.rates_of(store, [number] if cell.knows_attempts else [])
+                rates = tallies.rates_of(store, [number])
                 row[REASK.name] = rates[REASK.name]
             rows.append(row)
         return rows
@@ -460,8 +440,8 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
     rows = iter(run.rows()) if what == "cells" else _ROWS[what](run)
     first = next(rows, None)
     every = itertools.chain(filter(None, [first]), rows)
-    plain = (tuple(map(_plain, row.values())) for row in every)
-    return list(first or ("cell", "episode", "step", "status")), run.publicly(plain)
+    columns = list(first or ("cell", "episode", "step", "status"))
+    return columns, (tuple(map(_plain, row.values())) for row in every)
 
 
 def _plain(value: Any) -> Any:

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
+from tomeval.models.naming import public_names, renamed
 from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.index import (
     EXPERIMENT,
@@ -139,11 +140,16 @@ class Store(Index):
         cells = self._experiment.get("cells")
         if identity_sha256(self.identity()) != self._experiment.get("sha256"):
             raise self.damaged("its cells differ from those it was started with")
-        return list(enumerate(cells or ()))
+        return list(enumerate(renamed(cells or [], self.public_names)))
 
     def cells(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return number and definition of every cell; definitions must not be changed."""
+        """Return number and definition of every cell, with `public_names`; not to be changed."""
         return list(self._cells)
+
+    @cached_property
+    def public_names(self) -> dict[str, str]:
+        """What is said in place of models' names that hold an address."""
+        return public_names(self._experiment.get("cells") or ())
 
     def planned(self) -> int | None:
         """Return how many episodes a cell is to have."""
@@ -155,7 +161,7 @@ class Store(Index):
         return [note["is"] for note in self._notes if note.get("note") == "session"]
 
     def revisions(self) -> dict[str, str]:
-        """Return the revision of every model that was used; empty if unknown."""
+        """Return the revision of every model that was used, by public name; empty if unknown."""
         known: dict[str, str] = {}
         for note in self._notes:
             if note.get("note") == "revision":
@@ -166,7 +172,7 @@ class Store(Index):
                         f"{note['revision']}: these episodes are no sample of one player"
                     )
                 known[note["model"]] = note["revision"] or before
-        return known
+        return {self.public_names.get(name, name): said for name, said in known.items()}
 
     def stops(self) -> dict[int, str]:
         """Return why cells were stopped, by number."""

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable
 from functools import partial
 
 from tomeval.core.outcomes import (
@@ -131,12 +131,6 @@ def rates_of(
     return rates | NOT_RECORDED if recorded else rates
 
 
-def rates(store: Store) -> dict[int, dict[str, float]]:
-    """Return `rates_of` by cell, without cells that have no answers."""
-    of = {cell: rates_of(store, [cell]) for cell in store.played_cells()}
-    return {cell: some for cell, some in of.items() if not math.isnan(some[INVALID.name])}
-
-
 def _lenient(store: Store, cell: int) -> int:
     """Return how many of the measured seat's answers were read leniently."""
     spent = store.summary(cell).spent.items()
@@ -213,13 +207,9 @@ def lenient_replies(store: Store, most: int) -> dict[int, tuple[int, str]]:
     return {cell: replies[cell] for cell in longest}
 
 
-def low_mass(store: Store, cells: Sequence[int] | None = None) -> tuple[int, int]:
-    """Return how many scored answers gave the labels little probability, and their number.
-
-    `cells` are those to count in; default: all.
-    """
-    chosen = [spent for cell, spent in _spent(store).items() if cells is None or cell in cells]
-    of = [part for spent in chosen for part in spent.values()]
+def low_mass(store: Store, cells: Container[int]) -> tuple[int, int]:
+    """Return how many scored answers of some cells gave the labels little probability, and all."""
+    of = [part for cell, spent in _spent(store).items() if cell in cells for part in spent.values()]
     return sum(said.low for said in of), sum(said.scored for said in of)
 
 

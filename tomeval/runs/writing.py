@@ -111,7 +111,8 @@ class WritableStore(Store):
             with replacing(path, own=True, by=self.part) as draft:  # parts may write it at once
                 draft.write_text(json.dumps(whole, indent=1), encoding="utf-8", newline="\n")
             self._experiment = whole
-            self.__dict__.pop("_cells", None)
+            for name in ("_cells", "public_names"):
+                self.__dict__.pop(name, None)
 
     def close(self) -> None:
         """Close its files."""
@@ -147,7 +148,7 @@ class WritableStore(Store):
 
     def check_revision(self, model: str, revision: str) -> None:
         """Note the revision of a model; refuse another one, unless the first was unknown."""
-        before = self.revisions().get(model)
+        before = self.revisions().get(self.public_names.get(model, model))
         if before not in (None, "", revision):
             raise TomevalError(
                 f"{self.folder}: {model} was used at revision {before}, but is now "
@@ -180,9 +181,11 @@ class WritableStore(Store):
         line = encode(data, self._seeds[self._own])
         path = self._kept(cell, episode)
         try:
-            path.parent.mkdir(exist_ok=True)
-            with path.open("ab") as file:
-                file.write(b"\n" + line)  # what was cut off before it ends there
+            while True:
+                path.parent.mkdir(exist_ok=True)
+                with suppress(FileNotFoundError), path.open("ab") as file:  # another part ended
+                    file.write(b"\n" + line)  # what was cut off before it ends there
+                    return
         except OSError as error:
             raise cannot_write(path, error) from None
 

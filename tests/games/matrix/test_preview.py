@@ -8,16 +8,17 @@ from tomeval.games.matrix.domain import MATRIX
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.shown import asked
-from tomeval.play.preview import preview
+from tomeval.models.base import Message, Prompt
+from tomeval.play.preview import preview, token_counter
 from tomeval.strategies.asking import flatten
 
 
-def show(strategy, form="act", number=3, game="IPD", tokenizer=None, **options):
+def show(strategy, form="act", number=3, game="IPD", **options):
     settings = {"game": game, "horizon": 5, "partners": "always(0)", "form": form, **options}
     if not game.endswith(".toml"):
         settings.setdefault("labels", "neutral")
     cell = MATRIX.example(strategy, "", settings)
-    return preview(MATRIX, cell, "", form, number, tokenizer)
+    return preview(MATRIX, cell, "", form, number)
 
 
 def test_is_what_a_run_asks():
@@ -50,11 +51,10 @@ def test_head_and_tokens(tmp_path):
     )
     assert begun.endswith("[assistant begins]\nI choose")
     assert instead == "Reply with the name of one action only, J or F, and nothing else."
-    counted = show("LM", tokenizer=str(tmp_path))
-    tokens = int(counted.partition(" characters, ")[2].partition(" tokens")[0])
+    tokens = token_counter(str(tmp_path))(Prompt((Message("user", plain),)))
     assert 100 < tokens < len(plain)
     with pytest.raises(TomevalError, match="--tokenizer"):
-        show("LM", tokenizer=str(tmp_path / "none"))
+        token_counter(str(tmp_path / "none"))
 
 
 def test_a_round_that_is_not_there():

@@ -69,11 +69,6 @@ class MatrixRunCell(ScoredCell):
         return tuple(map(str, self.definition.get("matches", ())))
 
     @property
-    def by_number(self) -> bool:
-        """Whether it was played here: the numbers of recorded matches are their order in a log."""
-        return not self.recorded
-
-    @property
     def people(self) -> NDArray[np.str_] | None:
         """The participants of recorded matches."""
         return self._told("participants")
@@ -99,11 +94,6 @@ class MatrixRunCell(ScoredCell):
         """The participants of recorded matches, if they are several; else every match."""
         people = self.people
         return self.episodes if people is None or len(set(people.tolist())) < 2 else people
-
-    @property
-    def knows_attempts(self) -> bool:
-        """Whether it was played here: a log does not say how often anything was asked."""
-        return not self.recorded
 
     @held
     def played(self) -> Played:
