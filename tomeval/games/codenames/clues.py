@@ -1,4 +1,4 @@
-"""Words of Codenames: legal clues, by our rule or TextArena 0.7.4's, cosines, and hits of probes."""
+"""Words of Codenames: legal clues by our rule or TextArena 0.7.4's, cosines, and hits of probes."""
 
 from __future__ import annotations
 
