@@ -17,8 +17,8 @@ from tomeval.games import answer as words
 from tomeval.games.answer import answer, plain
 from tomeval.games.arena.cells import ArenaCell
 from tomeval.games.decrypto.best_turn import BestTurnSearch
-from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.decrypto.embedding_players import history_scores, history_sums, match
+from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.decrypto.game import CODES
 from tomeval.games.decrypto.stages import random_hints
 from tomeval.games.seats import Answer, PlannerSeat, Seat

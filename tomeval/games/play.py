@@ -13,8 +13,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
 from tomeval.games.game import COUNTED, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.games.played import Decision, PlayedGame, Probed, judge
-from tomeval.games.running import RECORDED, Replay, together
+from tomeval.games.played import RECORDED, Decision, PlayedGame, Probed, Replay, judge, together
 from tomeval.games.seats import Answer, Door, PlannerSeat, Seat
 from tomeval.games.solver import Follower, Solver, exactly
 from tomeval.games.worth import value, weigh

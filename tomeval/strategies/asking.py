@@ -10,7 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import ENFORCED, LENIENT, REFUSAL, VALID, Invalid, Said
+from tomeval.core.outcomes import (
+    AGREES,
+    ENFORCED,
+    FREE,
+    LENIENT,
+    REFUSAL,
+    VALID,
+    Invalid,
+    Said,
+)
 from tomeval.core.text import common_prefix, without_thinking
 from tomeval.models.base import (
     BackendError,
@@ -27,7 +36,8 @@ from tomeval.models.base import (
     as_dict,
 )
 from tomeval.models.naming import said_without_address
-from tomeval.strategies.readers import Reader
+from tomeval.strategies import forced
+from tomeval.strategies.readers import Read, Reader
 from tomeval.strategies.recording import Overheard, tell
 
 T = TypeVar("T")
@@ -87,9 +97,9 @@ def form_of(
     """
     if kind != "qa" or explained:
         return Form()
-    if reader.choices and choices:
-        return Form(reader.choices)
-    return Form(schema=reader.schema) if schemas else Form()
+    if reader.schema:  # of what can be listed, too
+        return Form(schema=reader.schema) if schemas else Form()
+    return Form(reader.choices) if choices else Form()
 
 
 class Asker:
@@ -170,6 +180,8 @@ class Asker:
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
         can = Capabilities() if self._model is None else self._model.capabilities
+        if can.compares and len(reader.choices) > 1:
+            return await self._compared(purpose, kind, prompt, step, reader, most, explained)
         form = form_of(reader, kind, explained, can.choices, can.schemas)
         for attempt in range(1, attempts + 1):
             reply = await self._generate(purpose, kind, prompt, step, attempt, most, form=form)
@@ -192,6 +204,49 @@ class Asker:
                 return Said(read.value, attempts=attempt, details=details or None), text
         self.model.settled(outcome, self._calls[-1])
         return Invalid(outcome, text, attempts), text
+
+    async def _compared(
+        self,
+        purpose: str,
+        kind: str,
+        prompt: Prompt,
+        step: int,
+        reader: Reader[T],
+        most: int,
+        explained: bool,
+    ) -> tuple[Said[T] | Invalid, str]:
+        """Compare all answers that can be read, behind the reasoning that is to stand above them.
+
+        What the model says by itself is read too: of reasoning always, else in the first step of an
+        episode, where it is asked for that alone. Several attempts draw anew from what was
+        compared, if the game does not take an answer.
+        """
+        free: Read[T] | None = None
+        text = ""
+        if explained or step == 1:
+            reply = await self._generate(purpose, kind, prompt, step, 1, most)
+            if isinstance(reply, Invalid):
+                return reply, ""
+            free = reader.read(reply.text, reply.finish)
+            said, text = self._calls[-1], forced.reasoning(reply.text) if explained else ""
+            said[FREE] = free.outcome
+        start, labels = forced.begun(reader.choices)
+        scores = await self.score(purpose, forced.answer_prompt(prompt, text, start), step, labels)
+        if isinstance(scores, Invalid):
+            return scores, ""
+        self._calls[-1]["scores"]["details"] = {**scores.details, ENFORCED: forced.COMPARED}
+        attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
+        for attempt in range(1, attempts + 1):
+            seed = request_seed(self.seed, purpose, step, forced.COMPARED, attempt)
+            chosen = forced.draw(scores.logprobs, self.how.sampling.temperature, seed)
+            whole = f"{text}\n{reader.choices[chosen]}".strip()
+            read = reader.read(whole, "stop")
+            if read.value is not None:
+                if free is not None:
+                    said[AGREES] = free.value == read.value
+                details = {ENFORCED: forced.COMPARED}
+                return Said(read.value, attempts=attempt, details=details), whole
+        return Invalid(read.outcome, whole, attempts), whole
 
     async def score(
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]

@@ -65,7 +65,7 @@ def episodes(game: str, strategy: str, options: tuple, talk: str) -> list:
         },
         "lineups": [{"game": game, "subject": "model", "others": "random"}],
     }
-    return ARENA.describe.episodes(make_experiment(data).cells[0], "subject", "")
+    return ARENA.questions(make_experiment(data).cells[0], "subject", "")
 
 
 def talk_of(name: str) -> str:

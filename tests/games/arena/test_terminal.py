@@ -9,7 +9,7 @@ from support import Typing
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.games.arena.session import sit
+from tomeval.games.arena.described import sit
 from tomeval.games.game import Form
 from tomeval.games.people.session import play_session, typed
 

@@ -5,8 +5,8 @@ import io
 from support import Typing
 
 from tomeval.core.printing import Console
+from tomeval.games.decrypto.described import keep, sit
 from tomeval.games.decrypto.replays import read_games
-from tomeval.games.decrypto.session import keep, sit
 from tomeval.games.people.session import play_session
 
 

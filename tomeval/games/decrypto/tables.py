@@ -80,6 +80,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "replay": (
         *("games", "turns", "invalid_rate", "reask_rate"),
+        *("miscommunication_per_turn_percent", "interception_per_turn_percent"),
         *(f"{name}_percent" for name in AGREEMENT),
     ),
 }

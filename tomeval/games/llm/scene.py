@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -210,8 +211,6 @@ class Judged:
     is all that may be said.
     """
 
-    choices: tuple[str, ...] = ()
-
     def __init__(self, form: Form, judge: Judge, scored: bool = False) -> None:
         self.form, self.tries = form, list[Broken]()
         self.reader: Reader[Any] = Labels(form.labels) if scored else self
@@ -219,6 +218,13 @@ class Judged:
         self._judge, self._scored, self._error = judge, scored, ""
         self._shape = JsonShape(form.key, form.kind, form.size, self._check)
         self.schema = self._shape.schema
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The marked line of everything that may be said; empty if that is too much to list."""
+        items = (self.form.items(label) for label in self.form.labels)
+        said = (json.dumps({self.form.key: some}, ensure_ascii=False) for some in items)
+        return tuple(f"{MARKER} {line}" for line in said)
 
     def read(self, text: str, finish: str, strict: bool = False) -> Read[Meant]:
         """Read a reply; what is wrong with it is kept."""
