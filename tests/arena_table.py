@@ -77,7 +77,7 @@ def play(game, state, seats, *, probes=False):
             player.begin(game.view(state, number))
         while due := game.due(state):
             actions = {}
-            for ask in sorted(due, key=lambda ask: seats[ask.seat].strategy.is_told):
+            for ask in sorted(due, key=lambda ask: seats[ask.seat].strategy.part.is_told):
                 seats[ask.seat].chair.door.set(door(stage, ask, actions))
                 actions[ask.seat] = await act(stage, ask)
             _, state = game.after(state, actions, rng)

@@ -51,24 +51,12 @@ class Broken(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that happened, as seats may learn of it.
+    """Something that happened, as seats may learn of it."""
 
-    Attributes
-    ----------
-    kind : str
-        In the game's words, such as ``talk``, ``moves`` or ``died``.
-    seat : int or None
-        Who did it, or to whom it happened; None: the game itself.
-    data : Action
-        What it was.
-    to : tuple of int or None
-        The seats that know it; None: everybody.
-    """
-
-    kind: str
-    seat: int | None
-    data: Action
-    to: tuple[int, ...] | None = None
+    kind: str  # in the game's words, such as ``talk``, ``moves`` or ``died``
+    seat: int | None  # who did it, or to whom it happened; None: the game itself
+    data: Action  # what it was
+    to: tuple[int, ...] | None = None  # the seats that know it; None: everybody
 
     def seen_by(self, seat: int) -> bool:
         """Return whether a seat knows of it."""
@@ -76,27 +64,15 @@ class Event(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How an answer is written: a JSON object with one key, whose value is a list.
-
-    Attributes
-    ----------
-    key : str
-    kind : type
-        Of every item: str or int.
-    size : int
-        Number of items; 0: any number.
-    labels : tuple of str
-        All that may be said, as text, so that a model can score it, several items with hyphens
-        between; empty: too many.
-    limit : int
-        The most characters of a text; 0: any number.
-    """
+    """How an answer is written: a JSON object with one key, whose value is a list."""
 
     key: str
-    kind: type[str] | type[int]
-    size: int = 1
+    kind: type[str] | type[int]  # of every item: str or int
+    size: int = 1  # number of items; 0: any number
+    # All that may be said, as text, so that a model can score it, several items with hyphens
+    # between; empty: too many.
     labels: tuple[str, ...] = ()
-    limit: int = 0
+    limit: int = 0  # the most characters of a text; 0: any number
 
     def items(self, label: str) -> list[Any]:
         """Return the items that one of the labels stands for."""
@@ -114,21 +90,12 @@ class Form(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A literal question beside a decision: what others do, or who they are.
+    """A literal question beside a decision: what others do, or who they are."""
 
-    Attributes
-    ----------
-    name : str
-        Such as ``move``, ``allocation``, ``mafia``.
-    about : int or None
-        The seat that it is about; None if it is about none, or about all.
-    given : Action
-        What the question itself tells, such as what the seat has just decided, where it is about
-        what follows from that.
-    """
-
-    name: str
-    about: int | None = None
+    name: str  # such as ``move``, ``allocation``, ``mafia``
+    about: int | None = None  # the seat that it is about; None if it is about none, or about all
+    # What the question itself tells, such as what the seat has just decided, where it is about what
+    # follows from that.
     given: Action = None
 
     @property
@@ -161,18 +128,11 @@ class Stepwise(NamedTuple):
 
     What the stage adds to the seat's reward: over a whole game those of what was done sum to the
     reward, but for a constant of the game.
-
-    Attributes
-    ----------
-    chosen, best : float
-        Of what was done, and of the best that could have been done.
-    reply : float
-        Of the best reply to what was stated of the others; NaN without.
     """
 
-    chosen: float
+    chosen: float  # of what was done, and of the best that could have been done
     best: float
-    reply: float = float("nan")
+    reply: float = float("nan")  # of the best reply to what was stated of the others; NaN without
 
 
 class View(Generic[S]):
@@ -219,63 +179,38 @@ class ArenaGame(ABC, Generic[S]):
     attributes, `options` of its decisions and probes, and the fields ``log`` (events), ``round``
     (rounds begun), ``ending`` (empty while the game goes on) and ``lost`` (seats that forfeited) of
     its states, which are named tuples.
-
-    Attributes
-    ----------
-    name : str
-        As experiments name it.
-    seats : int
-    length : int
-        The most decisions of a game, over all seats.
-    usual : int
-        Rounds, as `rounds` counts them, that a game without an error can be expected to last: its
-        fixed number where it has one.
-    without_chance : bool
-        Whether neither the deal nor any stage leaves anything to chance.
-    on_broken : tuple of str
-        Which of ``forfeit``, ``eliminate`` and ``default`` the game knows; see `struck`, `default`.
-    round_word : str
-        What `rounds` counts, in the singular, such as ``day``.
-    views : type of View
-        What seats see; policies and the methods below get views of this type.
-    role : str or tuple of str
-        The role of all seats, or of each.
-    sides : tuple of tuple of int
-        The seats by team; empty: every seat is one of its own.
-    forms : mapping of str to Form
-        How decisions (by kind) and answers to probes (by name) are written that are not one of
-        their `options`, or that are written under another key.
-    questions : mapping of str to str
-        What probes ask for, in words for readers, such as ``move of {}``; see `asked`.
-    binding : tuple of str
-        Names of probes whose answers count as decisions do: an unreadable one ends the game, stops
-        the run or is drawn, as `on_invalid` says.
-    sums : tuple of str
-        Kinds of events that only sum up others, and tell a seat nothing new; see `essence`.
-    consequences : tuple of str
-        Names of probes that no reply follows from: they ask what comes of a decision.
-    templates : Path or None
-        A folder with its prompts, ``arena/NAME/rules.j2`` and so on; None: they are in ``prompts``.
-    lines : mapping of str to str
-        Events by kind as lines for readers, with ``{who}``, ``{what}`` and ``{data}``; see `line`.
     """
 
-    name: ClassVar[str]
-    round_word: ClassVar[str] = "round"
-    without_chance: bool = False
+    name: ClassVar[str]  # as experiments name it
+    round_word: ClassVar[str] = "round"  # what `rounds` counts, in the singular, such as ``day``
+    without_chance: bool = False  # whether neither the deal nor any stage leaves anything to chance
+    # Which of ``forfeit``, ``eliminate`` and ``default`` the game knows; see `struck`, `default`.
     on_broken: ClassVar[tuple[str, ...]] = ("forfeit",)
+    # What seats see; policies and the methods below get views of this type.
     views: ClassVar[type[View[Any]]] = View
-    role: ClassVar[str | tuple[str, ...]] = "player"
+    role: ClassVar[str | tuple[str, ...]] = "player"  # the role of all seats, or of each
+    # The seats by team; empty: every seat is one of its own.
     sides: ClassVar[tuple[tuple[int, ...], ...]] = ()
+    # How decisions (by kind) and answers to probes (by name) are written that are not one of their
+    # `options`, or that are written under another key.
     forms: Mapping[str, Form] = {}
+    # What probes ask for, in words for readers, such as ``move of {}``; see `asked`.
     questions: ClassVar[Mapping[str, str]] = {}
+    # Events by kind as lines for readers, with ``{who}``, ``{what}`` and ``{data}``; see `line`.
     lines: ClassVar[Mapping[str, str]] = {}
+    # Names of probes whose answers count as decisions do: an unreadable one ends the game, stops
+    # the run or is drawn, as `on_invalid` says.
     binding: ClassVar[tuple[str, ...]] = ()
+    # Kinds of events that only sum up others, and tell a seat nothing new; see `essence`.
     sums: ClassVar[tuple[str, ...]] = ()
+    # Names of probes that no reply follows from: they ask what comes of a decision.
     consequences: ClassVar[tuple[str, ...]] = ()
+    # A folder with its prompts, ``arena/NAME/rules.j2`` and so on; None: they are in ``prompts``.
     templates: ClassVar[Path | None] = None
     seats: int
-    length: int
+    length: int  # the most decisions of a game, over all seats
+    # Rounds, as `rounds` counts them, that a game without an error can be expected to last: its
+    # fixed number where it has one.
     usual: int
 
     # Rules

@@ -24,17 +24,10 @@ class Policy(ABC):
     A subclass is a frozen dataclass whose fields are its options, JSON-ready, as experiments give
     them; it raises a `TomevalError` for options that make no sense. Its methods get views of its
     game's own type, see `ArenaGame.views`.
-
-    Attributes
-    ----------
-    about : str
-        What it does, in a few words, for lists.
-    remembers : bool
-        Whether it has a memory, which `observe` is to keep.
     """
 
-    about: ClassVar[str]
-    remembers: ClassVar[bool] = False
+    about: ClassVar[str]  # what it does, in a few words, for lists
+    remembers: ClassVar[bool] = False  # whether it has a memory, which `observe` is to keep
 
     @property
     def without_chance(self) -> bool:

@@ -226,13 +226,13 @@ def make_advice(strategy: Strategy) -> Advice:
     if strategy.part.make:
         made: Advice = strategy.part.make(strategy)
         return made
-    if strategy.predicts_first:
+    if strategy.part.predicts_first:
         return Social(strategy)
-    if strategy.is_told:
+    if strategy.part.is_told:
         return Oracle(strategy)
     if strategy.reflects:
         return Reflexion(strategy)
-    return PlansInsights(strategy) if strategy.takes_notes else Advice(strategy)
+    return PlansInsights(strategy) if strategy.part.takes_notes else Advice(strategy)
 
 
 class Planting(Advice):

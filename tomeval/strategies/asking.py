@@ -145,9 +145,8 @@ class Asker:
         Thinking that never ends leaves no text: ``truncated``. `group` marks requests whose prompts
         begin differently from the episode's others, so that both keep their cached prefix.
         """
-        tell(Overheard(self.how, purpose, kind, prompt, step))
-        most = self.how.allowance(kind)
-        reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
+        tell(asked := Overheard(self.how, purpose, kind, prompt, step))
+        reply = await self._generate(asked, group=group)
         if isinstance(reply, Invalid):
             return reply
         shown = without_thinking(reply.text)
@@ -175,16 +174,17 @@ class Asker:
         `explained` tells whether the reply is to hold more than the answer; `notes`, whether that
         is plans and insights.
         """
-        asked = Overheard(self.how, purpose, kind, prompt, step, reader, most, explained)
-        tell(replace(asked, notes=notes))
-        attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
+        asked = Overheard(
+            self.how, purpose, kind, prompt, step, reader, most, explained, notes=notes
+        )
+        tell(asked)
         outcome, text = "unparsable", ""
         can = Capabilities() if self._model is None else self._model.capabilities
         if can.compares and len(reader.choices) > 1:
-            return await self._compared(purpose, kind, prompt, step, reader, most, explained)
+            return await self._compared(asked, reader)
         form = form_of(reader, kind, explained, can.choices, can.schemas)
-        for attempt in range(1, attempts + 1):
-            reply = await self._generate(purpose, kind, prompt, step, attempt, most, form=form)
+        for attempt in range(1, asked.attempts + 1):
+            reply = await self._generate(asked, attempt, form=form)
             if isinstance(reply, Invalid):
                 return reply, ""
             text = reply.text
@@ -203,18 +203,9 @@ class Asker:
                 self.model.settled(VALID, self._calls[-1])
                 return Said(read.value, attempts=attempt, details=details or None), text
         self.model.settled(outcome, self._calls[-1])
-        return Invalid(outcome, text, attempts), text
+        return Invalid(outcome, text, asked.attempts), text
 
-    async def _compared(
-        self,
-        purpose: str,
-        kind: str,
-        prompt: Prompt,
-        step: int,
-        reader: Reader[T],
-        most: int,
-        explained: bool,
-    ) -> tuple[Said[T] | Invalid, str]:
+    async def _compared(self, asked: Overheard, reader: Reader[T]) -> tuple[Said[T] | Invalid, str]:
         """Compare all answers that can be read, behind the reasoning that is to stand above them.
 
         What the model says by itself is read too: of reasoning always, else in the first step of an
@@ -223,21 +214,21 @@ class Asker:
         """
         free: Read[T] | None = None
         text = ""
-        if explained or step == 1:
-            reply = await self._generate(purpose, kind, prompt, step, 1, most)
+        if asked.explained or asked.step == 1:
+            reply = await self._generate(asked)
             if isinstance(reply, Invalid):
                 return reply, ""
             free = reader.read(reply.text, reply.finish)
-            said, text = self._calls[-1], forced.reasoning(reply.text) if explained else ""
+            said, text = self._calls[-1], forced.reasoning(reply.text) if asked.explained else ""
             said[FREE] = free.outcome
         start, labels = forced.begun(reader.choices)
-        scores = await self.score(purpose, forced.answer_prompt(prompt, text, start), step, labels)
+        prompt = forced.answer_prompt(asked.prompt, text, start)
+        scores = await self.score(asked.purpose, prompt, asked.step, labels)
         if isinstance(scores, Invalid):
             return scores, ""
         self._calls[-1]["scores"]["details"] = {**scores.details, ENFORCED: forced.COMPARED}
-        attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
-        for attempt in range(1, attempts + 1):
-            seed = request_seed(self.seed, purpose, step, forced.COMPARED, attempt)
+        for attempt in range(1, asked.attempts + 1):
+            seed = request_seed(self.seed, asked.purpose, asked.step, forced.COMPARED, attempt)
             chosen = forced.draw(scores.logprobs, self.how.sampling.temperature, seed)
             whole = f"{text}\n{reader.choices[chosen]}".strip()
             read = reader.read(whole, "stop")
@@ -246,14 +237,14 @@ class Asker:
                     said[AGREES] = free.value == read.value
                 details = {ENFORCED: forced.COMPARED}
                 return Said(read.value, attempts=attempt, details=details), whole
-        return Invalid(read.outcome, whole, attempts), whole
+        return Invalid(read.outcome, whole, asked.attempts), whole
 
     async def score(
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
     ) -> Scores | Invalid:
         """Score labels as continuations of a prompt."""
-        tell(Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
-        record = self._record(purpose, "lm", prompt, step) | {"labels": list(labels)}
+        tell(asked := Overheard(self.how, purpose, "lm", prompt, step, labels=labels))
+        record = self._record(asked) | {"labels": list(labels)}
         try:
             scores = await self.model.score(ScoreRequest(prompt, labels, self.seed))
         except ContextExceeded:
@@ -277,22 +268,19 @@ class Asker:
 
     async def _generate(
         self,
-        purpose: str,
-        kind: str,
-        prompt: Prompt,
-        step: int,
-        attempt: int,
-        most: int,
+        asked: Overheard,
+        attempt: int = 1,
         group: str = "",
         form: Form = Form(),  # noqa: B008 (a tuple)
     ) -> Reply | Invalid:
         """Send one request and log it."""
-        sampling = replace(self.how.sampling, max_tokens=most)
-        seed = request_seed(self.seed, purpose, step, attempt)
-        record = self._record(purpose, kind, prompt, step) | {"attempt": attempt, "seed": seed}
+        sampling = replace(self.how.sampling, max_tokens=asked.longest)
+        seed = request_seed(self.seed, asked.purpose, asked.step, attempt)
+        record = self._record(asked) | {"attempt": attempt, "seed": seed}
         record["sampling"] = vars(sampling)
+        group = self.seed + group
         request = GenerateRequest(
-            prompt, sampling, seed, self.seed + group, form.choices, attempt, form.schema
+            asked.prompt, sampling, seed, group, form.choices, attempt, form.schema
         )
         try:
             reply = await self.model.generate(request)
@@ -307,12 +295,12 @@ class Asker:
     def _said(self, error: Exception) -> str:
         return said_without_address(error, self.model.name)
 
-    def _record(self, purpose: str, kind: str, prompt: Prompt, step: int) -> dict[str, Any]:
+    def _record(self, asked: Overheard) -> dict[str, Any]:
         """Return a log record; text shared with the last prompt of its purpose is only counted."""
-        text = flatten(prompt)
-        same = common_prefix(self._shown.get(purpose, ""), text)
-        self._shown[purpose] = text
-        record = {"purpose": purpose, "kind": kind, "step": step}
+        text = flatten(asked.prompt)
+        same = common_prefix(self._shown.get(asked.purpose, ""), text)
+        self._shown[asked.purpose] = text
+        record = {"purpose": asked.purpose, "kind": asked.kind, "step": asked.step}
         return record | {"prompt_same": same, "prompt_rest": text[same:]}
 
 

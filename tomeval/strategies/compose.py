@@ -87,7 +87,7 @@ class Strategy:
     @property
     def memory(self) -> int:
         """How many texts the player carries from step to step."""
-        return self.part.memory if self.reflects else int(self.takes_notes)
+        return self.part.memory if self.reflects else int(self.part.takes_notes)
 
     @property
     def shows_history(self) -> bool:
@@ -110,24 +110,9 @@ class Strategy:
         return self.context == "s2a"
 
     @property
-    def predicts_first(self) -> bool:
-        """Whether it acts on a prediction that it has made."""
-        return self.part.predicts_first
-
-    @property
-    def is_told(self) -> bool:
-        """Whether it acts on the truth."""
-        return self.part.is_told
-
-    @property
     def reflects(self) -> bool:
         """Whether it writes a lesson after each step."""
         return self.part.memory > 0
-
-    @property
-    def takes_notes(self) -> bool:
-        """Whether it writes plans and insights with its answers."""
-        return self.part.takes_notes
 
     @property
     def scored(self) -> bool:
@@ -143,13 +128,13 @@ class Strategy:
     def calls_per_step(self) -> int:
         """Model calls to act once, with the reflection after the step but without probes."""
         writes = self.advice == "plans_insights" and self.scored
-        questions = 1 + self.predicts_first
+        questions = 1 + self.part.predicts_first
         return questions * (1 + self.summarises) + self.part.calls + writes
 
     @property
     def probes_per_step(self) -> int:
         """Further model calls for the literal probe: none if the prediction came first."""
-        return 0 if self.predicts_first else 1 + self.summarises
+        return 0 if self.part.predicts_first else 1 + self.summarises
 
     @property
     def scores(self) -> bool:

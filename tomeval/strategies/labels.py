@@ -51,8 +51,6 @@ class Labels:
     """
 
     labels: tuple[str, ...]
-    also: tuple[tuple[str, ...], ...] = ()
-    """Other names of each label, which are read as the label; empty: none has any."""
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -109,8 +107,7 @@ class Labels:
         short = [_folded(_short(label)) for label in self.labels]
         clear = {name: i for i, name in enumerate(short) if short.count(name) == 1}
         own = {name: i for i, name in enumerate(names) if names.count(name) == 1}
-        more = {_folded(name): i for i, other in enumerate(self.also) for name in other}
-        return more | {name: i for name, i in clear.items() if name not in names} | own
+        return {name: i for name, i in clear.items() if name not in names} | own
 
     @cached_property
     def _answer(self) -> re.Pattern[str]:

@@ -123,9 +123,8 @@ class Recording(Model):
     asked : list of Overheard
         The questions, in order; one that is asked again counts once.
     says : mapping of str to str
-        The marked lines of answers that cannot be listed, by the purpose of their question; who
-        plays the episode keeps them up to date. Of listed answers the first is given; moves take
-        turns.
+        The marked lines of answers, by the purpose of their question; who plays the episode keeps
+        them up to date. Else the first of listed answers is given; moves take turns.
     """
 
     def __init__(self, note: str = "") -> None:
@@ -141,12 +140,10 @@ class Recording(Model):
         note = self.note.format(step=f"{question.purpose} {question.step}")
         if question.reader is None:
             return Reply(note or STAND_INS[question.kind])
-        choices = question.reader.choices
-        if choices:
+        choices, answer = question.reader.choices, self.says.get(question.purpose, "")
+        if choices and not answer:
             turn = question.step - 1 if question.purpose == "act" else 0
             answer = choices[turn % len(choices)]
-        else:
-            answer = self.says.get(question.purpose, "")
         if question.notes:
             return Reply(f"{note or STAND_INS['plan']}\n{answer}")
         return Reply(f"{STAND_INS['cot']}\n{answer}" if question.explained else answer)

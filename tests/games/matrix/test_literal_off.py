@@ -58,11 +58,12 @@ def test_what_is_played_does_not_depend_on_the_probe(strategy, decide):
     for name in ("partner_state", "own_action", "partner_action", "own_probs", "act_outcome"):
         assert asked.column(name) == unasked.column(name), name
     calls = [
-        [call for call in record.calls if strategy.predicts_first or call[2] not in PROBE]
+        [call for call in record.calls if strategy.part.predicts_first or call[2] not in PROBE]
         for record in (asked, unasked)
     ]
     assert calls[0] == calls[1]
-    if strategy.predicts_first:  # the prediction is made to act on it, so it is there to measure
+    # The prediction is made to act on it, so it is there to measure.
+    if strategy.part.predicts_first:
         assert asked.column("predicted_action") == unasked.column("predicted_action")
         return
     assert set(unasked.column("predicted_action")) == {None}

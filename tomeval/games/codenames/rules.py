@@ -10,8 +10,12 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import ascii_signs
-from tomeval.games.codenames.clues import OWN, TEXTARENA, Bank, Scores, clue_fault
-from tomeval.games.codenames.probes import (
+from tomeval.games.codenames.clues import (
+    OWN,
+    TEXTARENA,
+    Bank,
+    Scores,
+    clue_fault,
     common_start,
     meant_words,
     overlap,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.games.codenames.probes import Words, best_set
+from tomeval.games.codenames.clues import Words, best_set
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.search import (
     GUESSED_ASIDE,

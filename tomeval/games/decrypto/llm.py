@@ -204,7 +204,7 @@ class DecryptoOptions(LLMOptions):
         """
         unfit = ("-payoffs", "-rewards")
         strategy = self.fitting(spec_for(self.strategy, slot), "Decrypto", unfit, _USE)
-        if strategy.is_told and slot != ROLES[ALICE]:
+        if strategy.part.is_told and slot != ROLES[ALICE]:
             raise TomevalError(
                 f"strategy {strategy.name!r} is only for the encoder: write "
                 f'strategy = {{ encoder = "{strategy.name}" }}; the other seats then play QA'
@@ -219,7 +219,7 @@ class DecryptoOptions(LLMOptions):
     def prompts_in(self, slot: str, base: Path | None) -> Prompts:
         """Return the templates that a role uses."""
         strategy, more = self.strategy_in(slot), templates_of(self.strategy, self.DOMAIN)
-        predicts = strategy.predicts_first and slot != ROLES[ALICE]
+        predicts = strategy.part.predicts_first and slot != ROLES[ALICE]
         if strategy.scores or predicts or not strategy.shows_history:
             more += (LISTENING,)
         return load_prompts(self.DOMAIN, self.prompts, base, more)

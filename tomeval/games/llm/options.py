@@ -112,7 +112,7 @@ class ArenaOptions(LLMOptions):
         would wait for ever.
         """
         strategy = self.strategy_in()
-        if strategy.is_told and not is_subject:
+        if strategy.part.is_told and not is_subject:
             raise TomevalError(
                 f"strategy {strategy.name!r} is only for the subject: it is told what others do"
             )

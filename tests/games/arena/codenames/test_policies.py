@@ -8,8 +8,8 @@ from games.arena.codenames.cases import WORDS, small_game
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tomeval.games.codenames.clues import best_set, overlap
 from tomeval.games.codenames.policies import EmbeddingPlayer
-from tomeval.games.codenames.probes import best_set, overlap
 from tomeval.games.codenames.state import Board
 from tomeval.lexicon.embeddings import open_embedding
 

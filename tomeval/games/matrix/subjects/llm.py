@@ -123,8 +123,8 @@ class LLMSubject(Subject, Foresight):
         super().__init__(seat)
         self.settings = SubjectOptions(**options)
         self.strategy = strategy = parse_strategy(self.settings.strategy)
-        self.predicts_first = strategy.predicts_first
-        self.looks_ahead = strategy.is_told
+        self.predicts_first = strategy.part.predicts_first
+        self.looks_ahead = strategy.part.is_told
         self.asides = tuple(f"{DRAW} {number}" for number in range(self.settings.draws))
         game = seat.game
         self.order = option_order_of(self.settings.option_order, game.n, game.m, seat.rng)
@@ -179,7 +179,7 @@ class LLMSubject(Subject, Foresight):
     @property
     def _probed(self) -> bool:
         """Whether the literal question is asked for its own sake."""
-        return self.settings.literal and not self.strategy.predicts_first
+        return self.settings.literal and not self.strategy.part.predicts_first
 
     async def predict(self, observation: Observation, own_action: int | None) -> Answer | None:
         """Ask the literal question, unless the strategy has asked it already."""
