@@ -90,7 +90,6 @@ class ToyModel:
 FLAVOURS: dict[str, set[str]] = {
     "vllm": {"chat", "completions", "token_ids", "echo", "chat_logprobs", "tokens"},
     "old_vllm": {"chat", "completions", "echo", "chat_logprobs", "tokens"},
-    "base_vllm": {"completions", "echo", "tokens"},
     "sglang": {"chat", "completions"},
     "llama.cpp": {"chat", "completions", "llama"},
     "ollama": {"chat"},
@@ -141,7 +140,7 @@ class FakeServer(Server):
         self.lie = ""
         self.no_list = False
         self.context_length: int | None = None
-        name = flavour.split("_")[-1 if flavour.startswith(("old", "base")) else 0]
+        name = flavour.split("_")[-1 if flavour.startswith("old") else 0]
         self.owner = OWNERS.get(flavour, "vllm" if "vllm" in flavour else name)
         self.forms: set[str] = set()
         self.reply: dict[str, Any] = {}

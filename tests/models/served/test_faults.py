@@ -120,7 +120,7 @@ def test_a_fault_at_the_start_is_one_error_within_a_minute(fault, clock):
         serving(lambda: fault.answer) as server,
         pytest.raises(TomevalError, match=fault.error) as raised,
     ):
-        with_model(server, ask, api="chat", retry_budget=50)
+        with_model(server, ask, retry_budget=50)
     assert clock.at - 1_000 <= 60
     assert "\n" not in str(raised.value)
     assert server.url in str(raised.value) or "openai:toy" in str(raised.value)

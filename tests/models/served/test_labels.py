@@ -20,12 +20,11 @@ from tomeval.models.served.replies import check_logprobs, match, read_entries
 
 CHAT = Prompt((Message("user", "Play."),))
 BEGUN = Prompt((Message("user", "Play."),), prefill="Answer:")
-CHAT_TEXT, PLAIN_TEXT = "<s><user>Play.</s><assistant>", "<s>Play."
+CHAT_TEXT = "<s><user>Play.</s><assistant>"
 
 # flavour, and the route to expect
 EXACT = [("vllm", "token_ids"), ("old_vllm", "echo"), ("llama.cpp", "n_probs")]
 TOP_K = [("llama_python", "top_k"), ("openai", "top_k")]
-BASE = ("base_vllm", "echo")
 
 
 def with_model(server, work, *, budget=None, **options):
@@ -43,13 +42,11 @@ def truth(server, text, labels):
     return [server.model.label(context, label) for label in labels]
 
 
-@pytest.mark.parametrize(("flavour", "route"), [*EXACT, *TOP_K, BASE])
+@pytest.mark.parametrize(("flavour", "route"), [*EXACT, *TOP_K])
 def test_every_route_gives_the_models_exact_numbers(flavour, route):
     with FakeServer(flavour) as server:
         scores = score(server)
-        plain = flavour == "base_vllm"
-        labels = (" J", " F") if plain else ("J", "F")
-        expected = truth(server, PLAIN_TEXT if plain else CHAT_TEXT, labels)
+        expected = truth(server, CHAT_TEXT, ("J", "F"))
     assert scores.method == route
     assert scores.logprobs == pytest.approx(expected, abs=1e-12)
     assert scores.mass == pytest.approx(sum(math.exp(value) for value in expected))
@@ -133,7 +130,7 @@ def test_wrong_log_probs_are_refused_and_each_way_is_named(flavour, lie):
     assert f"openai:toy@{server.url}: labels cannot be scored: leave LM" in str(raised.value)
 
 
-@pytest.mark.parametrize("flavour", ["llama.cpp", "old_vllm", "base_vllm"])
+@pytest.mark.parametrize("flavour", ["llama.cpp", "old_vllm"])
 def test_missing_log_probs_are_refused_on_every_route(flavour):
     with FakeServer(flavour) as server:
         server.lie = "missing"

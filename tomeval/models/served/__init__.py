@@ -52,8 +52,6 @@ class OpenAIOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # ``chat``, ``completions``, or ``auto``: chat where the server has it for this model.
-    api: Literal["auto", "chat", "completions"] = "auto"
     concurrency: int = Field(16, ge=1)  # most requests at a time
     timeout: float = Field(300.0, gt=0)  # seconds for one attempt
     # Seconds after which a request that keeps failing is given up.

@@ -19,7 +19,6 @@ from tomeval.models.base import (
     Unlisted,
     Unusable,
     Usage,
-    plain_text,
 )
 from tomeval.models.local.tasks import LabelQuery, exclusive, split_labels
 from tomeval.models.served.faults import Refused, Unanswered
@@ -83,13 +82,12 @@ class Query:
             raise Unusable(f"needs the server's tokenizer: {path} gave nothing to use")
         return told
 
-    def texts(self, end: str) -> list[str]:
+    def texts(self, prefill: str) -> list[str]:
         """Return the labels as they continue a prompt: with a space where it needs one.
 
-        `end` is the prompt's, empty where only the server knows it: a chat template ends in a
-        control token or a line break.
+        A chat template ends in a control token or a line break.
         """
-        space = "" if not end or end[-1].isspace() else " "
+        space = "" if not prefill or prefill[-1].isspace() else " "
         return [space + label for label in self.request.labels]
 
 
@@ -130,14 +128,10 @@ async def n_probs(query: Query) -> list[float]:
         return logprobs, max(logprobs, key=logprobs.__getitem__, default=None)
 
     prompt = query.request.prompt
-    text = end = plain_text(prompt)
-    if query.requests.chat:
-        messages = [message._asdict() for message in prompt.messages]
-        how = {"messages": messages, "chat_template_kwargs": NO_THINKING}
-        text = await query.ask("/apply-template", **how) + prompt.prefill
-        end = prompt.prefill
+    how = {**chat_fields(Prompt(prompt.messages)), "chat_template_kwargs": NO_THINKING}
+    text = await query.ask("/apply-template", **how) + prompt.prefill
     special = {"add_special": True, "parse_special": True}
-    ends = [text + label for label in ["", *query.texts(end)]]
+    ends = [text + label for label in ["", *query.texts(prompt.prefill)]]
     begun, *joint = await gather(*(query.ask("/tokenize", content=end, **special) for end in ends))
     return await _walk(query, split_labels(begun, joint, query.request.labels), following)
 
@@ -169,8 +163,6 @@ async def top_k(query: Query) -> list[float]:
     `Unlisted` if a label is not among them.
     """
     how = query.requests
-    if not how.chat:
-        raise Unusable("it has no chat API")
     prompt = how.shown(query.request.prompt)
     query.details.update(omission(query.request.prompt, prompt))
     fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
@@ -252,12 +244,10 @@ async def _split(query: Query) -> LabelQuery:
     """
     how = query.requests
     prompt, model = query.request.prompt, {"model": how.model}
-    fields: dict[str, Any] = {"prompt": plain_text(prompt)}
-    if how.chat:
-        fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
+    fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
     ids = await query.ask("/tokenize", **model, **fields)
     text = await query.ask("/detokenize", **model, tokens=ids, skip_special_tokens=False)
-    ends = ["", *query.texts(prompt.prefill or ("" if how.chat else text))]
+    ends = ["", *query.texts(prompt.prefill)]
     plain = {**model, "add_special_tokens": False}
     again, *joint = await gather(
         *(query.ask("/tokenize", **plain, prompt=text + end) for end in ends)

@@ -32,7 +32,7 @@ from tomeval.models.served import Budget, OpenAIOptions, Waiting, estimate_token
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.labels import ROUTES, Query, find_route
 from tomeval.models.served.replies import check_logprobs, read_reply
-from tomeval.models.served.requests import OLLAMA, Requests, look_up, omission
+from tomeval.models.served.requests import CHAT, OLLAMA, Requests, look_up, omission
 
 if TYPE_CHECKING:
     from tomeval.models.served.client import Client
@@ -46,8 +46,8 @@ _MUCH, _LEAST = 1.25, 400
 
 _LEGS = "How many legs do two cats and a hen have together? Reply with the number."
 QUESTION = GenerateRequest(Prompt((Message("user", _LEGS),)), Sampling(max_tokens=512), seed=1)
-"""Easy, so that only a model that always thinks thinks. The reply shows which API there is, which
-fields are refused and whether the model thinks."""
+"""Easy, so that only a model that always thinks thinks. The reply shows whether it does, and which
+fields are refused."""
 
 
 class OpenAIModel(Model):
@@ -104,9 +104,9 @@ class OpenAIModel(Model):
     async def start(self) -> None:
         """Ask the server what it can.
 
-        Is it there, which API does it have, does the model think, and, where labels are scored, by
-        which route? Raises `TomevalError` if the server cannot be reached, denies access, or cannot
-        score labels that are to be scored.
+        Is it there, does the model think, and, where labels are scored, by which route? Raises
+        `TomevalError` if the server cannot be reached, denies access, or cannot score labels that
+        are to be scored.
         """
         ask, scoring = self._requests, self.options.scoring == "required"
         self.client.starting = True
@@ -128,11 +128,10 @@ class OpenAIModel(Model):
                 f"server that gives log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults}"
             )
         wanted = self.options.structured == "auto"
-        ask.holds = wanted and ask.chat and not self.thinks
-        if wanted and not ask.holds:
-            why = "the model thinks before it answers" if self.thinks else "it has no chat API"
-            note = "%s: structured = 'auto': answers are not held to a form: %s"
-            logger.warning(note, self._label, why)
+        ask.holds = wanted and not self.thinks
+        if wanted and self.thinks:
+            note = "%s: structured = 'auto': answers are not held to a form: the model thinks first"
+            logger.warning(note, self._label)
         self.capabilities = Capabilities(choices=ask.holds, schemas=ask.holds)
 
     def stop(self) -> None:
@@ -159,19 +158,19 @@ class OpenAIModel(Model):
         room = 0 if self.client.starting else self._requests.room
         if self.options.thinking_budget is None and self._context is not None:
             room = max(0, min(room, self._context - most))
-        path, body = self._requests.generation(request, prompt, room)
+        body = self._requests.generation(request, prompt, room)
         form = self._requests.form(request)
         try:
             reply: Reply = await self.client.ask(
-                path, body, most + room, lambda answer: read_reply(answer, request, form)
+                CHAT, body, most + room, lambda answer: read_reply(answer, request, form)
             )
         except Refused as refusal:
             # OpenAI refuses a reply whose thinking used up its tokens: it is one that was cut off.
             if not refusal.filtered and not _USED_UP.search(refusal.message):
                 raise
-            why = {"route": path, "finish": refusal.message}
+            why = {"route": CHAT, "finish": refusal.message}
             return Reply("", finish="refusal" if refusal.filtered else "length", details=why)
-        reply.details["route"] = path
+        reply.details["route"] = CHAT
         if room:
             reply.details["thinking_budget"] = room
         reply.details.update(omission(request.prompt, prompt), **self._cost(reply.usage))
@@ -218,23 +217,15 @@ class OpenAIModel(Model):
             self._read[conversation] = length, tokens
 
     async def _ask_first(self) -> None:
-        """Ask the first question, on the API that answers; see what it shows of the model."""
-        ask = self._requests
-        try:
-            reply = await self.generate(QUESTION)
-        except Refused as refusal:
-            missing = refusal.status in (404, 405, 501) or "template" in refusal.message
-            if self.options.api != "auto" or not missing:
-                raise
-            ask.chat = False
-            reply = await self.generate(QUESTION)
+        """Ask the first question; see what it shows of the model."""
+        reply = await self.generate(QUESTION)
         hidden = reply.finish == "length" and not reply.text and not reply.reasoning
         marked = marks_thinking(reply.text) or "reasoning_tokens" in reply.details
         self.thinks = bool(reply.reasoning) or marked or hidden
         if self.options.thinking_budget is None and self.thinks:
-            ask.room = thinking_room(self._context)
+            self._requests.room = thinking_room(self._context)
             note = "%s: the model thinks before it answers: thinking_budget = %d"
-            logger.warning(note, self._label, ask.room)
+            logger.warning(note, self._label, self._requests.room)
 
 
 def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:

@@ -30,15 +30,13 @@ _SHOWN = 5  # of the likeliest tokens, in messages
 
 
 def read_reply(answer: Answer, request: GenerateRequest, form: str = "") -> Reply:
-    """Read a reply of the chat or the completions API.
+    """Read a reply of the chat API.
 
     `form` is how it was held to a form, which is recorded if it has that form. Raises `Unusable` if
     no text can be found, or the server says that it broke off.
     """
     data, choice = answer.data, choice_of(answer)
     message = choice.get("message")
-    if message is None and "text" in choice:
-        message = {"content": choice["text"]}
     if not isinstance(message, dict):
         raise Unusable(f"the reply has no message: {json.dumps(data)[:300]}")
     text, refusal = _content(message)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, Unusable, plain_text
+from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, Unusable
 from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.faults import Refused, Unanswered
 
@@ -92,29 +92,25 @@ class Requests:
     options: OpenAIOptions
     server: Server = ANY
     holds: bool = False  # whether answers are held to choices and schemas
-    chat: bool = field(init=False)
     room: int = field(init=False)  # tokens for thinking, on top of the answer's
 
     def __post_init__(self) -> None:
-        self.chat = self.options.api != "completions"
         self.room = self.options.thinking_budget or 0
 
-    def generation(
-        self, request: GenerateRequest, prompt: Prompt, room: int
-    ) -> tuple[str, dict[str, Any]]:
-        """Return path and body of a request to generate, with `room` tokens for thinking."""
+    def generation(self, request: GenerateRequest, prompt: Prompt, room: int) -> dict[str, Any]:
+        """Return the body of a request to generate, with `room` tokens for thinking."""
         form, thinking = self.form(request), self.options.thinking
         most = request.sampling.max_tokens + room
         body = {
             **self.options.extra_body,
             "model": self.model,
-            **(chat_fields(prompt) if self.chat else {"prompt": plain_text(prompt)}),
+            **chat_fields(prompt),
             **self._sampling(replace(request.sampling, max_tokens=most), request.seed),
             **(_form_fields(form, request) if form else {}),
         }
-        if self.chat and thinking is not None:
+        if thinking is not None:
             body["chat_template_kwargs"] = {"enable_thinking": thinking}
-        return CHAT if self.chat else COMPLETIONS, body
+        return body
 
     def scoring(self, **fields: Any) -> dict[str, Any]:
         """Return a request for one greedy token on an OpenAI-compatible path."""
@@ -136,12 +132,12 @@ class Requests:
 
         Raises `TomevalError` if the prefill must go and the prompt has nothing instead.
         """
-        if not prompt.prefill or not self.chat or self.server.goes_on:
+        if not prompt.prefill or self.server.goes_on:
             return prompt
         if not prompt.instead:
             raise TomevalError(
                 f"{self.name}: this server is not known to go on from a begun answer (prefill), "
-                "and the prompt has nothing instead; use api='completions'"
+                "and the prompt has nothing instead"
             )
         return without_prefill(prompt)
 
