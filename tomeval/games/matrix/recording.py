@@ -23,8 +23,8 @@ from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.storing import RECORDED
 from tomeval.report.facts import counted
 from tomeval.runs.domain import get_domain
+from tomeval.runs.folder import Recorded, import_games
 from tomeval.runs.record import Record
-from tomeval.runs.recorded import Recorded, import_games
 
 logger = logging.getLogger(__name__)
 

@@ -162,7 +162,7 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
     for number, definition in store.cells():
         if number not in cells:
             continue
-        told = store.domain.read.columns(definition)
+        told = store.domain.columns(definition)
         told |= {"revision": revisions.get(str(told["model"]), "")}
         about: dict[str, Any] = {name: told[name] for name in _OF_CELL}
         about |= {name: definition[name] for name in _SET}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LLM = "llm"
 LABELS = "labels"
-_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME)
+_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME, "literal_order")
 """Options of subjects that change what the model reads, and neither the game nor the strategy."""
 _WORDING = SHARED | {name: str(getattr(SubjectOptions, name)) for name in _OPTIONS}
 
