@@ -15,8 +15,7 @@ from typing import Any
 from counting import setup_of
 from one_thread import use_one_thread
 
-from tomeval.games.matrix.batch import simulate
-from tomeval.games.matrix.domain import STEPS_PER_CHUNK
+from tomeval.games.matrix.domain import STEPS_PER_CHUNK, simulate
 from tomeval.games.matrix.play import play_episode
 from tomeval.report.tables import render
 

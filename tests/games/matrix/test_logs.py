@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import ROOT
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -394,21 +393,3 @@ def test_labels_that_look_like_other_indices(tmp_path) -> None:
     assert row["reward_per_step"] == 3  # (5 + 1) / 2: both times action 1
     with pytest.raises(TomevalError, match="own_action '0'"):
         score(tmp_path, text.replace("1,1,2,1,1", "1,1,0,1,1"), game=game, labels="numbers")
-
-
-def test_games_and_partners_may_be_paths(tmp_path) -> None:
-    game = tmp_path / "mine.toml"
-    game.write_text(
-        'name = "mine"\npayoffs = [[[8, 8], [0, 10]], [[10, 0], [5, 5]]]\n'
-        '[labels]\nplain = ["C", "D"]\n'
-    )
-    shipped = ROOT / "tomeval" / "partners" / "tit_for_tat.toml"
-    partner = shipped if shipped.exists() else ROOT / "partners" / "tit_for_tat.toml"
-    by_name = score(tmp_path, DEFECT, str(game), str(partner))
-    assert repr(score(tmp_path, DEFECT, game, partner)) == repr(by_name)
-    assert by_name["delta_functional_per_step"] == 2
-    [bound] = tomeval.bounds(game, partner, horizon=3)
-    assert bound["best"] == 26 / 3
-    for wrong, said in (((3, "tit_for_tat"), "game"), (("IPD", 3), "partner")):
-        with pytest.raises(TomevalError, match=f"{said} must be a name, a file or a .*, is 3"):
-            score(tmp_path, DEFECT, *wrong)

@@ -143,24 +143,6 @@ def test_subjects_that_would_share_a_name_keep_their_own() -> None:
     ]
 
 
-def first_label(request) -> str:
-    said = request.prompt.messages[-1].content
-    return f"Final answer: {next(w for w in ('Rock', 'Fight', 'Cooperate') if w in said)}"
-
-
-def test_the_eighteen_numbers_of_the_reasoning_model_are_met(tmp_path, monkeypatch) -> None:
-    """Two steps of table 4, with a model that always answers the same."""
-    monkeypatch.setitem(SCRIPTS, "first", first_label)
-    path = shipped("experiments") / "table_4.toml"
-    loaded = load_experiment(path, ["horizon=2", "episodes=2"], "scripted:first")
-    with tomeval.run(loaded, tmp_path / "run") as run:
-        table = run.table(against="reported_results", as_model="DeepSeek-R1 Distilled 32B")
-    of_model = table[table["subject"] == "reasoning"]
-    assert len(of_model) == 18
-    assert set(of_model["tables"]) == {"4"}
-    assert of_model[["ours", "reported", "difference"]].notna().all(axis=None)
-
-
 def lessons(regrets) -> tuple[SimpleNamespace, list[dict]]:
     """Return the rows of Reflexion 1 to 3 in RPS and IPD with these ΔFunctional/T, ToM % by k."""
     subjects = ["random", *({"strategy": name} for name in BEST_OF[1])]

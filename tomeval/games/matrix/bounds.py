@@ -198,7 +198,7 @@ def regret_limits(
     between = []
     for partner in partners:
         start = float(reference_rewards(game, partner, horizon, reference).mean())
-        least, most = possible_sums(game, partner, horizon)[-1].tolist()
+        least, most = possible_sums(game, partner, horizon)
         between.append((start - most / horizon, start - least / horizon))
     rounding = 1e-9 * float(np.abs(game.own).max())
     low, high = min(low for low, _ in between), max(high for _, high in between)

@@ -148,23 +148,22 @@ def reference_rewards(
 
 
 @lru_cache(maxsize=64)
-def possible_sums(game: MatrixGame, partner: Partner, horizon: int) -> NDArray[np.float64]:
-    """Return the smallest and the largest sum of rewards that play over 1 to T steps can come to.
+def possible_sums(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
+    """Return the smallest and the largest sum of rewards that play over T steps can come to.
 
-    Shape (T, 2). Unlike `worst_response` and `best_response`, which are expectations, this also
-    lets chance fall any way it can. For a deterministic partner they agree.
+    Unlike `worst_response` and `best_response`, which are expectations, this also lets chance fall
+    any way it can. For a deterministic partner they agree.
     """
     _check_horizon(horizon)
     _check_sizes(game, partner)
     possible = np.where(partner.emissions > 0, 0.0, -np.inf)[:, None, :]
-    sums = np.empty((horizon, 2))
-    for end, sign in enumerate((-1.0, 1.0)):
+    sums = []
+    for sign in (-1.0, 1.0):
         value = np.zeros(len(partner.emissions))
-        for step in range(horizon):
+        for _ in range(horizon):
             value = (possible + sign * game.own + value[partner.next_state]).max(axis=(1, 2))
-            sums[step, end] = sign * value[partner.start]
-    sums.setflags(write=False)  # shared by all who ask
-    return sums
+        sums.append(sign * float(value[partner.start]))
+    return sums[0], sums[1]
 
 
 def relevance(game: MatrixGame, partners: PartnerSet, horizon: int = 100) -> float:

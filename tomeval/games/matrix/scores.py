@@ -134,7 +134,7 @@ def _plays(played: Played) -> Terms:
         return Terms(nothing, nothing, nothing, nothing, np.zeros(size, dtype=np.bool_))
     optimum, at_chance, least, most = np.zeros((4, size))
     for partner, length, mine, _ in played.alike():
-        ends = possible_sums(game, partner, length)[-1]
+        ends = possible_sums(game, partner, length)
         value = float(reference_rewards(game, partner, length, "horizon").sum())
         optimum[mine] = value
         at_chance[mine] = chance_regret(game, partner, length)

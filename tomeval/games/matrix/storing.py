@@ -219,19 +219,22 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
     """
     names = ("own_action", "partner_action", "predicted_action", "own_reward")
     which, lengths, flat = [], [], []
-    for record in store.records(cell, complete=True):
-        which.append(record.own["partner"])
-        lengths.append(record.steps)
-        own, partner, predicted, reward = (record.column(name) for name in names)
-        if None in predicted:  # but if it was said, it is lost
-            outcomes = record.column("predict_outcome")
-            predicted = [
-                action if action is not None or outcome == VALID else NONE
-                for action, outcome in zip(predicted, outcomes, strict=True)
-            ]
-        flat.append(np.array([own, partner, predicted, reward], dtype=np.float64).T)
-    table = np.concatenate([*flat, np.empty((0, 4))])
-    if not np.isfinite(table).all():
+    try:
+        for record in store.records(cell, complete=True):
+            which.append(record.own["partner"])
+            lengths.append(record.steps)
+            own, partner, predicted, reward = (record.column(name) for name in names)
+            if None in predicted:  # but if it was said, it is lost
+                outcomes = record.column("predict_outcome")
+                predicted = [
+                    action if action is not None or outcome == VALID else NONE
+                    for action, outcome in zip(predicted, outcomes, strict=True)
+                ]
+            flat.append(np.array([own, partner, predicted, reward], dtype=np.float64).T)
+        table = np.concatenate([*flat, np.empty((0, 4))])
+    except (TypeError, ValueError) as error:
+        raise store.damaged(error) from None
+    if not np.isfinite(table).all() or len(table) != sum(lengths):
         raise store.damaged("a complete episode lacks steps")
     none = len(table) > 0 and bool((table[:, 2] == NONE).all())
     extra = _reactions(store, cell) if has_reactions(store) else {}
@@ -260,7 +263,10 @@ def _reactions(store: Store, cell: int) -> dict[str, Any]:
     for episode, step, question, outcome, seat in store.read("answers", said, cell):
         asked = seat == SEAT and question.startswith(f"{REACT} ")
         if asked and outcome != VALID and (episode, step) in row_of:
-            drawn[row_of[episode, step], int(question.removeprefix(f"{REACT} "))] = True
+            own = question.removeprefix(f"{REACT} ")
+            if not own.isdecimal() or int(own) >= size:
+                raise store.damaged(f"cell {cell}: there is no question {question!r}")
+            drawn[row_of[episode, step], int(own)] = True
     return {"reactions": reactions, "drawn_reactions": drawn}
 
 
