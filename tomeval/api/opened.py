@@ -183,7 +183,7 @@ class Run(results.Run):
             matplotlib figures by the names of their files.
         """
         from tomeval.plots import Options, draw, figures_of, save
-        from tomeval.plots.output import write_captions
+        from tomeval.plots.registry import write_captions
 
         if out in figures_of(self):
             raise TomevalError(f"{out!r} names a figure, not a folder: plot(only={out!r})")

@@ -36,7 +36,7 @@ PANELS = {
     },
     "Read": {
         **{"table": "cli.table:table", "plot": "cli.share:plot", "report": "cli.share:report"},
-        **{"transcript": "cli.reading:transcript", "compare": "cli.compare:compare"},
+        **{"transcript": "cli.reading:transcript", "compare": "cli.table:compare"},
         "bounds": "games.matrix.commands:bounds",
     },
     "Begin and share": {

@@ -1,7 +1,7 @@
-"""How work goes, on standard error: a display at a terminal, else a line each minute.
+"""How a run goes, on standard error: a display at a terminal, else a line each minute.
 
-A run shows what is true of it: steps, the time left, episodes, what language models were asked, and
-what a server does if it is waited for. Of other work, such as drawing, that it goes on.
+That is steps, the time left, episodes, what language models were asked, and what a server does if
+it is waited for.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tomeval.core.printing import tell
@@ -29,18 +30,6 @@ def showing_progress(live: Live) -> Iterator[Callable[[int, int], None]]:
     live.shown = "field" if sys.stderr.isatty() else "lines"
     with _shown(lambda: lines_of(live) if live.total else ["starting"]) as step:
         yield lambda done, total: step(live.asking)
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show at a terminal that some work goes on inside the block."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield
 
 
 @contextmanager
@@ -93,28 +82,19 @@ def _shown(lines: Callable[[], list[str]]) -> Iterator[Callable[[bool], None]]:
             thread.join()
 
 
-def clock(seconds: float) -> str:
-    """Return seconds as hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-
-
-def time_left(seconds: float | None) -> str:
-    """Return a time left in words.
-
-    Examples
-    --------
-    >>> time_left(3725.2), time_left(None)
-    ('1:02:05 left', 'time left: not known yet')
-    """
-    return "time left: not known yet" if seconds is None else f"{clock(seconds)} left"
-
-
 def lines_of(live: Live) -> list[str]:
     """Return all that is shown of a run as lines."""
     share = f"{100 * live.steps // live.total if live.total else 100} %"
     finished = live.total and live.steps == live.total
-    left = "stopping" if live.note else time_left(live.left)
+    left = "stopping" if live.note else _time_left(live.left)
     lines = [f"{share}, {'finished' if finished else left}", f"  episodes: {live.counts}"]
     lines += [f"  {line}" for line in (live.asked, *live.waits) if line]
     return [in_line(line) for line in (*lines, *filter(None, (live.replica_line(), live.note)))]
+
+
+def _time_left(seconds: float | None) -> str:
+    return (
+        "time left: not known yet"
+        if seconds is None
+        else f"{timedelta(seconds=round(seconds))} left"
+    )

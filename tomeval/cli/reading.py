@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +15,7 @@ from tomeval.cli.options import (
     show_table,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show, tell, wrap
+from tomeval.core.printing import show, tell
 
 
 def status(
@@ -70,19 +68,7 @@ def transcript(
     with Run(folder, where or ()) as opened:
         number = opened.cells[0].number if cell is None else cell
         for line in transcript_lines(opened, number, episode, calls):
-            for part in _folded(line):
-                show(part)
-
-
-def _folded(line: str) -> list[str]:
-    """Return a line of a transcript in parts that fit a terminal; whole if a program reads it.
-
-    Prompts stay as they are.
-    """
-    if not sys.stdout.isatty() or line.startswith("   > "):
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip()) + 3)
-    return wrap(line, max(40, shutil.get_terminal_size().columns), indent)
+            show(line)
 
 
 def prompt(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -70,7 +70,6 @@ def plot(
 
     Several runs of one domain are drawn as one.
     """
-    from tomeval.cli.progress import working
     from tomeval.plots import Options, drawable, plot_run
     from tomeval.runs.results import Run, joined
     from tomeval.runs.selection import choose_measures, first_part
@@ -80,15 +79,9 @@ def plot(
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
         options = Options(column, by=by, metrics=metrics, window=window)
-        with working("drawing"):
-            files = plot_run(
-                opened,
-                out,
-                options,
-                only=only or (),
-                every=every,
-                formats=formats or ("png",),
-            )
+        files = plot_run(
+            opened, out, options, only=only or (), every=every, formats=formats or ("png",)
+        )
         for path in files:
             show(path)
         if left_out := first_part(opened)[1]:
@@ -120,7 +113,6 @@ def report(
     where: WhereOption = None,
 ) -> None:
     """Write one HTML file: tables, figures, comparisons, games."""
-    from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
     from tomeval.runs.selection import first_part
@@ -128,7 +120,7 @@ def report(
     if out.suffix.lower() not in ("", ".html", ".htm"):
         raise TomevalError(f"-o {out}: a report is one HTML file: {out.with_suffix('.html')}")
     options = ReportOptions(by=by, games=games, figures=figures, metrics=tuple(metrics or ()))
-    with Run(folder, where or ()) as opened, working("writing the report"):
+    with Run(folder, where or ()) as opened:
         written, left_out = write_report(opened, out, options), first_part(opened)[1]
     show(written)
     if left_out:
@@ -167,14 +159,10 @@ def export(
     ] = None,
 ) -> None:
     """Export a table of a run, or the whole run."""
-    from tomeval.cli.progress import working
     from tomeval.report.exporting import export as export_any
     from tomeval.runs.results import Run
 
     given = pairs("--set", settings, "KEY=VALUE")
     with Run(folder) as opened:
-        # Data on standard output is not to be mixed with anything.
-        with working("exporting") if out is not None else nullcontext():
-            written = export_any(opened, form, what, out, given)
-        for path in written:
+        for path in export_any(opened, form, what, out, given):
             show(path)

@@ -9,7 +9,6 @@ import numpy as np
 
 from tomeval.comparing.sides import compared_by
 from tomeval.core.numbers import number
-from tomeval.plots.dots import Ends, Panel, Series, dots_figure
 from tomeval.plots.drawing import (
     DEFAULT,
     Drawing,
@@ -19,6 +18,7 @@ from tomeval.plots.drawing import (
     sample_words,
 )
 from tomeval.plots.families import MOST_PANELS, MOST_ROWS, all_words, pages
+from tomeval.plots.forest import Ends, Panel, Series, dots_figure
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
