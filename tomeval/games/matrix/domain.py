@@ -188,7 +188,7 @@ MATRIX = Domain(
         facts=run_facts,
         notes=notes,
         table_notes=lambda run, names: tom_notes(run, names) + table_notes(run),
-        verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])),
+        verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2], "plays_percent")),
         beside=later("tomeval.games.matrix.published:beside"),
         published=later("tomeval.games.matrix.published:as_published"),
     ),
