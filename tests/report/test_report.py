@@ -255,7 +255,7 @@ def test_the_comparison_is_that_of_the_command(two, tomeval) -> None:
         told = f"{found.at(level, metrics[0])['difference']:.2f}"
         assert row[at].startswith(told.rstrip("0"))
     assert any("payoff ranges differ" in note for note in shown.notes)
-    assert "Holm's correction covers" in shown.caption
+    assert "p (Holm) is corrected" in shown.caption
     assert "no two players" in section(two.part(two.cells[:1]), None, metrics).reason
     with pytest.raises(TomevalError, match="no player has a model"):
         section(two, "model", metrics)

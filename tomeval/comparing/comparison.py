@@ -31,8 +31,6 @@ from tomeval.statistics.flips import smallest_division_p, smallest_p
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
 ALL_TASKS = "all tasks"
-FAMILY = "the comparisons of one metric in one scope with the baseline"
-"""What Holm's correction covers."""
 SCALES = ("payoff", "attainable")
 
 
@@ -194,7 +192,6 @@ def compare_pairs(
         p_holm=adjusted,
         p_smallest=corrected(least)[0],
         identical=identical,
-        family=f"Holm's correction covers {FAMILY}",
         family_size=sizes,
         resamples=resamples,
         seed=seed,

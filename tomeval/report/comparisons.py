@@ -52,7 +52,8 @@ def comparison_above(found: Comparison) -> list[str]:
         f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
         "each with its own 95 % interval",
         f"p comes from a {test}, the interval from Student's t; near 0.05 they can "
-        f"disagree; {found.family}; {found.resamples} resamples, seed {found.seed}",
+        "disagree; p (Holm) is corrected for all levels compared in one metric and scope; "
+        f"{found.resamples} resamples, seed {found.seed}",
     ]
 
 
@@ -191,10 +192,10 @@ def _power_read(row: Row) -> Row:
         "pairs": row["pairs"],
         "SD": number("sd"),
         "power now": MISSING if math.isnan(row["power"]) else f"{100 * row['power']:.0f} %",
-        "found now": number("smallest_difference"),
+        "detectable now": number("smallest_difference"),
         "pairs needed": upto("pairs_needed", "pairs_safe"),
-        "episodes a cell": upto("episodes", "episodes_safe"),
-        "why": row["reason"],
+        "episodes per cell": upto("episodes", "episodes_safe"),
+        "note": row["reason"],
     }
 
 
