@@ -21,7 +21,7 @@ from typing import Any
 from textarena_games import IDS, available, lines, our_position
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.trajectories.file import Match, read_trajectories
+from tomeval.extensions.trajectories import Match, read_trajectories
 from tomeval.extensions.trajectories.judging import judged
 from tomeval.report.tables import render
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tomeval.core.credentials import credential_among, credential_in
+from tomeval.core.credentials import credential_among
 
 CANARY = "c4n4ry-7e57-9d1f-0b2a"
 
@@ -46,10 +46,3 @@ def test_what_names_or_holds_a_credential_is_found_with_its_place(options, monke
 )
 def test_what_servers_are_told_otherwise_is_not_taken_for_one(options):
     assert credential_among({"extra_body": options}) is None
-
-
-def test_short_values_of_the_environment_are_no_credentials(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
-    assert credential_in(b"EMPTY") == ""
-    monkeypatch.setenv("OPENAI_API_KEY", "not so empty")
-    assert credential_in(b"it is not so empty") == "the value of OPENAI_API_KEY"

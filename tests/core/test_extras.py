@@ -8,7 +8,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
 from support import ROOT
 
 LIBRARIES = "torch transformers tokenizers safetensors huggingface_hub accelerate "
@@ -116,11 +115,3 @@ def test_every_extra_that_a_message_can_name_exists() -> None:
     assert set(MISSING) < set(project["optional-dependencies"])
     base = {name.partition(">")[0].replace("-", "_") for name in project["dependencies"]}
     assert not base & set(LIBRARIES.split())
-
-
-@pytest.mark.parametrize("name", ["torch", "pyarrow"])
-def test_the_script_hides_what_it_should(name) -> None:
-    source = SCRIPT.partition("from tomeval")[0] + f"import {name}"
-    command = [sys.executable, "-c", source, LIBRARIES]
-    done = subprocess.run(command, capture_output=True, check=False)
-    assert b"ModuleNotFoundError" in done.stderr

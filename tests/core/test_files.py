@@ -83,16 +83,6 @@ def test_a_file_of_others_is_not_replaced(tmp_path, name) -> None:
     assert contents(tmp_path) == dict.fromkeys((name, "link.csv", "hard.csv"), before)
 
 
-def test_no_output_replaces_an_experiment(tomeval, folder, tmp_path) -> None:
-    path = tmp_path / "e.toml"
-    path.write_text(FOREIGN["mine.toml"])
-    for command in (("export", folder, "--out"), ("table", folder, "-o")):
-        code, _, errors = tomeval(*command, f"{path}/")
-        assert (code, errors.count("tomeval: ")) == (2, 1)
-        assert f"{path}: exists, and is not an earlier output" in " ".join(errors.split())
-    assert contents(tmp_path) == {"e.toml": FOREIGN["mine.toml"].encode()}
-
-
 def test_nothing_is_written_inside_a_run_folder(tomeval, folder, tmp_path, monkeypatch) -> None:
     link, before = tmp_path / "link", contents(folder)
     link.symlink_to(folder)

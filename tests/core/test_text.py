@@ -128,14 +128,6 @@ def test_lines_end_where_a_reader_expects(text, room, lines) -> None:
     assert wrap(text, room, " " * 4 if text.startswith(" ") else "") == lines
 
 
-def test_what_is_logged_is_made_visible(capsys):
-    import logging
-
-    record = logging.LogRecord("tomeval", logging.WARNING, "", 0, "%s", ("said \x1b[2J",), None)
-    printing.notes_handler().handle(record)
-    assert capsys.readouterr().err == "said \\x1b[2J\n"
-
-
 def test_numbers_that_python_does_not_print_are_refused(tmp_path):
     path = tmp_path / "e.toml"
     path.write_text(f"[a]\nepisodes = 0x{'f' * 5000}\n")

@@ -50,7 +50,7 @@ def _all_lists() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
     for name, make in (LISTS | parts("lists")).items():
         yield name, "all", make
     for domain in domain_names():
-        for name, make in get_domain(domain).describe.lists.items():
+        for name, make in get_domain(domain).lists.items():
             yield name, domain, resolved(make)
 
 
@@ -189,7 +189,7 @@ def tables() -> Rows:
     """Return the tables that ``tomeval table --what`` can name."""
     rows = [{"table": "cells", "domain": "all", "about": "a row per cell, with every measure"}]
     for domain in map(get_domain, domain_names()):
-        first = domain.show.first_table or next(iter(domain.show.tables), "")
+        first = next(iter(domain.tables), "cells")
         rows += [
             {
                 "table": name,

@@ -80,7 +80,7 @@ def episodes_needed(
         by = check_by(listed, by)
         names, sides = compared_sides(listed, by, [metric], reference)
         pairing = pair(sides, by, baseline, names)
-        per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.compare.unit}s"
+        per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
     layout = Layout(pairing)
     planned = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
     key = Stream.of(seed, "power", by).key

@@ -283,8 +283,7 @@ class _Loaded:
 
     def __init__(self) -> None:
         self.found: dict[str, Plugin] = {}
-        self.complete = self.busy = False
-        self.loading = ""
+        self.looked, self.loading = False, ""
 
 
 _STATE = _Loaded()
@@ -298,21 +297,20 @@ def load_plugins() -> None:
     TomevalError
         A plugin cannot be loaded: names it, its package and why.
     """
-    if _STATE.complete or _STATE.busy:
+    if _STATE.looked:
         return
     from importlib.metadata import entry_points
 
-    _STATE.busy = True
+    _STATE.looked = True  # also for what a plugin asks while it is loaded
     try:
         for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-            about = entry.dist
-            package = f"{about.name} {about.version}" if about else "an unknown package"
+            package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "unknown"
             what = f"the plugin {entry.name!r} of {package}"
             remedy = "update that package, or uninstall it"
             _load(Plugin(entry.name, package, entry.value), what, entry.load, remedy)
-        _STATE.complete = True
-    finally:
-        _STATE.busy = False
+    except TomevalError:
+        _STATE.looked = False
+        raise
 
 
 def use_plugin(spec: str) -> None:
@@ -323,9 +321,7 @@ def use_plugin(spec: str) -> None:
     TomevalError
         There is no such file, or it cannot be loaded.
     """
-    path = Path(spec)
-    if path.is_dir():
-        path /= "__init__.py"
+    path = Path(spec, "__init__.py") if Path(spec).is_dir() else Path(spec)
     if path.suffix != ".py":
         raise TomevalError(
             f"--plugin {spec!r}: name a file that ends in .py, or a package's folder"
@@ -348,8 +344,8 @@ def loaded_plugins() -> list[Plugin]:
 def _load_file(name: str, path: Path) -> ModuleType:
     """Run a Python file as a module and return it."""
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError("not a Python file")
+    assert spec is not None, "the name ends in .py"
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -41,10 +41,8 @@ def experiment_path(experiment: str | Path) -> Path:
     file = shipped("experiments") / f"{name}.toml"
     chosen: Path | None = file if file.is_file() else part("experiments", name)
     if chosen is None:
-        own = path.with_name(f"{name}.toml")
-        near = did_you_mean(name, shipped_experiments())
-        near = f" (did you mean {str(own)!r}?)" if own.is_file() else near
-        near = near or "; `tomeval list experiments` names them"
+        own = [f"{name}.toml"] if Path(f"{name}.toml").is_file() else shipped_experiments()
+        near = did_you_mean(name, own) or "; `tomeval list experiments` names them"
         raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
     return chosen
 
@@ -57,9 +55,7 @@ def shipped_experiments() -> list[str]:
 
 def shown_path(path: Path) -> str:
     """Return a path as messages name it: what ships by its name, wherever it is installed."""
-    home = shipped("experiments")
-    inside = path.is_absolute() and path.parent == home
-    return path.stem if inside else str(path)
+    return path.stem if path.parent == shipped("experiments") else str(path)
 
 
 def results_path(results: str | Path) -> Path:

@@ -269,9 +269,13 @@ def accuracy_rows(run: Run) -> list[dict[str, Any]]:
     rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for cell in matrix_cells(run):
         if cell.number in planted:
-            columns = _columns(cell)
-            row = columns | _numbers(cell)
-            rows.setdefault(tuple(columns.values()), []).append(row)
+            told, columns = data_of(cell.played, NAME), _columns(cell)
+            row = {"accuracy_percent": round(100 * told.accuracy), "episodes": len(cell.episodes)}
+            row |= flat(("use_slope",), cell.estimate(("use_slope",)))
+            row["use_slope_ceiling"] = slope_ceiling(cell.game)
+            row["pays_from_percent"] = 100 * trust_threshold(cell.game)
+            row |= flat(OTHERS, cell.estimate(OTHERS))
+            rows.setdefault(tuple(columns.values()), []).append(columns | row)
     return [
         row for mine in rows.values() for row in sorted(mine, key=lambda r: r["accuracy_percent"])
     ]
@@ -288,19 +292,6 @@ def _columns(cell: MatrixRunCell) -> dict[str, Any]:
     task = {name: cell.columns[name] for name in ("model", "game", "labels", "partners", "horizon")}
     wording = data_of(cell.played, NAME).wording
     return {"subject": subject, **task, "as": wording, "rated": rated, "seed": cell.seed}
-
-
-def _numbers(cell: MatrixRunCell) -> dict[str, Any]:
-    """Return the accuracy, and what the subject made of statements that are right so often."""
-    accuracy = data_of(cell.played, NAME).accuracy
-    row: dict[str, Any] = {
-        "accuracy_percent": round(100 * accuracy),
-        "episodes": len(cell.episodes),
-    }
-    row |= flat(("use_slope",), cell.estimate(("use_slope",)))
-    row["use_slope_ceiling"] = slope_ceiling(cell.game)
-    row["pays_from_percent"] = 100 * trust_threshold(cell.game)
-    return row | flat(OTHERS, cell.estimate(OTHERS))
 
 
 NOTE = (

@@ -34,10 +34,10 @@ class Options:
     interval : {"auto", "normal", "t", "sequence"}
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
     reference : str, optional
-        What regret is measured from, see `Read.references`. Default: as the run says.
+        What regret is measured from, see `Domain.references`. Default: as the run says.
     by : str, optional
-        The column whose values `differences` compares; default: see
-        `tomeval.comparing.sides.compared_by`.
+        The column whose values are laid over each other in curves, and compared in `differences`;
+        its default: see `tomeval.comparing.sides.compared_by`.
     metrics : tuple of str
         Names of the measures that figures show which can choose. Default: the run's first ones.
     window : int

@@ -30,10 +30,13 @@ FIGURES: dict[str, str] = {
 }
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
+FIRST = ("plane", "forest")
+"""Those that are drawn if none is asked for."""
+
 
 def figures_of(run: Run) -> dict[str, Any]:
     """Return what draws each figure of a run: every domain's, its domain's own, extensions'."""
-    return {**FIGURES, **run.domain.show.figures, **run.added_figures}
+    return {**FIGURES, **run.domain.figures, **run.added_figures}
 
 
 def drawable(run: Run) -> list[str]:
@@ -47,7 +50,7 @@ def chosen(
     """Return the names of the figures to draw, see `draw_one`.
 
     Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
-    `Show.first_figures` that do.
+    `FIRST` that do.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def chosen(
     if options.by is not None:
         check_by([run], options.by)
     heeding = {
-        f"--by {options.by}": (options.by, ["differences"]),
+        f"--by {options.by}": (options.by, ["differences", *run.domain.curves]),
         f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
     }
     asked = {option: able for option, (given, able) in heeding.items() if given}
@@ -72,7 +75,7 @@ def chosen(
             )
     if only:
         return list(dict.fromkeys(only))
-    first = [name for name in run.domain.show.first_figures if _figure(run, name) in drawable(run)]
+    first = [name for name in FIRST if name in drawable(run)]
     names = drawable(run) if every or options.by else first
     names = [n for n in names if all(_figure(run, n) in able for able in asked.values())]
     if not names:
@@ -144,7 +147,7 @@ def draw(
         raise TomevalError(f"{run.folder}: no complete episode to plot yet")
     drawings: list[Drawing] = []
     for name in names:
-        # Of `Show.first_figures`, files that this run has not are left out.
+        # Of `FIRST`, what this run has no data for is left out.
         some = draw_one(run, name, options, asked=name in only)
         if not some and name in only:
             raise _unsupported(run, name)

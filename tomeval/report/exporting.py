@@ -187,7 +187,7 @@ def column_types(run: Run) -> dict[str, str]:
     They follow from the schema and the measures alone, so missing values in the first rows do not
     change them.
     """
-    schema = run.domain.read.schema
+    schema = run.domain.schema
     declared = {**schema.episodes, **schema.steps, **schema.shown}
     types = {name: kind.split()[0].upper() for name, kind in declared.items()}
     for name, value in run.cells[0].columns.items():

@@ -62,11 +62,11 @@ class Pivot:
 
 def pivot_of(run: Run, rows: Rows) -> Pivot | None:
     """Return players down and tasks across; None if two cells would stand in one place."""
-    cell, compare, left_out = run.cells[0], run.domain.compare, repeats(rows)
+    cell, domain, left_out = run.cells[0], run.domain, repeats(rows)
     known = {*SETTINGS, *(name for one in run.cells for name in one.columns)}
     keys = [name for name in rows[0] if name in known]
     vary = [key for key in keys if len({row[key] for row in rows}) > 1 and key not in left_out]
-    across = [name for name in compare.task_of(cell, compare.by[0]) if name in vary]
+    across = [name for name in domain.task_of(cell, domain.by[0]) if name in vary]
     down = [key for key in vary if key not in across] or keys[:1]
 
     def key(row: Row, names: Sequence[str]) -> Key:

@@ -13,7 +13,7 @@ import tomeval
 from tomeval.core.outcomes import Decision
 from tomeval.extensions.adaptation import MEASURES, around, lags, last_split
 from tomeval.extensions.adaptation.partners import switching
-from tomeval.games.matrix.games import Labels, MatrixGame, get_game
+from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
@@ -74,26 +74,6 @@ def test_a_step_tells_by_what_the_partner_would_do_after_the_same_past():
         assert laid.predicted.right[0].tolist() == [True] + [right] * 3
 
 
-def test_other_payoffs_and_other_names_change_nothing_that_they_should_not():
-    own = np.random.default_rng(3).integers(3, size=(9, 20))
-    said = np.random.default_rng(4).integers(3, size=(9, 20))
-    base = played(RPS, _single(RPS), own, said)
-    scaled = MatrixGame("scaled", RPS.payoffs * 4 + 1000, {"plain": RPS.label_set()})
-    other = played(scaled, _single(scaled), own, said)
-    turn = np.array([2, 0, 1])  # each action gets another number
-    order = np.argsort(turn)
-    payoffs = RPS.payoffs[order][:, order]
-    turned = MatrixGame("turned", payoffs, {"plain": Labels("plain", tuple("abc"), tuple("abc"))})
-    renamed = played(turned, _single(turned, turn), turn[own], turn[said])
-    for name in ("detection_steps", "adaptation_steps", "knowing_lead_steps"):
-        assert values(base, name) == values(other, name) == values(renamed, name)
-
-
-def _single(game, turn=(0, 1, 2)):
-    always = [get_partner(f"always({k})", game) for k in turn]
-    return [switching(always[0], always[1], 6), switching(always[2], always[0], 9)]
-
-
 def test_against_a_partner_that_reacts_right_is_what_is_optimal_for_the_rest():
     """Tit for tat, and defection from step 6 on; cooperating was optimal before, up to step 4.
 
@@ -132,12 +112,6 @@ def test_a_change_too_late_to_be_noticed_has_no_number(step, changed):
     cell = played(RPS, partner, [[0] * 12] * 2, [[0] * 6 + [1] * 6] * 2)
     assert (around(cell).change > 0).tolist() == [changed] * 2
     assert np.isnan(values(cell, "detection_steps")).all()
-
-
-def test_without_predictions_there_is_adaptation_only():
-    cell = played(RPS, ROCK_PAPER, [[1] * 4 + [1] * 3 + [2] * 5])
-    assert np.isnan(values(cell, "detection_steps")).all()
-    assert values(cell, "adaptation_steps") == [3]
 
 
 def test_a_partner_that_draws_its_moves_is_predicted_by_its_most_probable_one():

@@ -13,7 +13,7 @@ from tomeval.extensions.adaptation.partners import switching
 from tomeval.games.matrix.experiment import partners_data
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.optima import relevance
-from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
+from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.results import _partner
 
 RPS, IPD = get_game("RPS"), get_game("IPD")
@@ -46,17 +46,6 @@ def test_it_plays_one_machine_and_then_the_other(kind, step):
                 joint.append((own, theirs))
                 state = joined.next_state[state, own, theirs]
             np.testing.assert_array_equal(rows, expected_rows(first, second, step, joint))
-
-
-def test_two_single_actions_are_the_switcher():
-    joined = switching(get_partner("always(0)", RPS), get_partner("always(2)", RPS), 7)
-    file = get_partner("switcher(0, 2, k=7)", RPS)
-    assert joined.fingerprint() == file.fingerprint()
-    for partner in (joined, file):
-        change = partner.change
-        assert change.step == 7
-        played = [one.emissions.argmax() for one in (change.first, change.second)]
-        assert played == [0, 2]
 
 
 def test_a_stored_partner_comes_back_with_its_change():

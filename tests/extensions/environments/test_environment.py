@@ -128,21 +128,6 @@ def test_a_seed_is_an_episode() -> None:
     assert of_seeds[0] != of_seeds[1]
 
 
-def test_a_thousand_sessions_do_not_mix() -> None:
-    task = tomeval.environment("IPD", "generous_tit_for_tat", horizon=5).task
-    envs = [tomeval.TextEnvironment(task) for _ in range(1000)]
-    replies = [made_replies(k, 5) for k in range(1000)]
-    for k, env in enumerate(envs):
-        env.reset(k)
-    together = [
-        [env.step(said[t])[1] for env, said in zip(envs, replies, strict=True)] for t in range(5)
-    ]
-    alone = tomeval.TextEnvironment(task)
-    for k in (0, 1, 500, 999):
-        alone.reset(k)
-        assert [alone.step(text)[1] for text in replies[k]] == [rewards[k] for rewards in together]
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=4, max_size=4), st.sampled_from(["random", "void"]))
 def test_any_text_is_an_action(texts, policy) -> None:
@@ -168,27 +153,6 @@ def test_the_policy_for_what_cannot_be_read_is_the_games_own() -> None:
     env.reset(0)
     assert env.step("no")[1:3] == (-1.0, False)
     assert env.step("Final answer: Defect")[1:3] == (0.0, True)
-
-
-def test_a_round_that_is_not_played_to_its_end_pays_nothing() -> None:
-    env = tomeval.environment(
-        "IPD", "tit_for_tat", horizon=2, reward={"payoff": 1, "literal": 1}, on_invalid="void"
-    )
-    env.reset(0)
-    assert env.step("Final answer: Defect")[1:3] == (0.0, False)
-    assert env.step("no")[1:3] == (0.0, True)
-    assert env.info["status"] == "void"
-
-
-def test_context_advice_and_answer_are_those_of_the_strategy() -> None:
-    env = tomeval.environment("RPS", "cycler", horizon=2, strategy="Social QA + CoT")
-    asked = []
-    env.reset(0)
-    for text in ("Final answer: Rock", "Because.\nFinal answer: Paper") * 2:
-        asked.append(env.info["question"])
-        done = env.step(text)[2]
-    assert done
-    assert asked == ["predict", "act"] * 2
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tomeval.core.errors import TomevalError
 from tomeval.extensions.fresh import (
     Drawn,
     affine_form,
@@ -21,7 +20,7 @@ from tomeval.extensions.fresh import (
     is_textbook,
     ranks,
 )
-from tomeval.games.matrix.games import GAMES, MatrixGame, get_game
+from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.optima import best_response, relevance, worst_response
 from tomeval.games.matrix.partners import Partner, reachable
 
@@ -102,12 +101,6 @@ def test_it_matters_how_they_are_played_and_against_whom(games) -> None:
         assert relevance(game, partners, 20) >= 0.05 - 1e-9
 
 
-def test_too_many_games_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr("tomeval.extensions.fresh.TRIES", 0)
-    with pytest.raises(TomevalError, match="game 1: no new 2x2 game of interest 'zero_sum' in 0"):
-        draw_games(Drawn(seed=1))
-
-
 def orbit(table: np.ndarray) -> frozenset[bytes]:
     """Return all tables that other orders of actions and players make of one, by brute force."""
     made = set()
@@ -148,10 +141,6 @@ def test_which_games_textbooks_name(reward, sucker, temptation, punishment, know
     r, s, t, p = reward, sucker, temptation, punishment
     payoffs = np.array([[[r, r], [s, t]], [[t, s], [p, p]]], float)
     assert is_textbook(MatrixGame("mine", payoffs, get_game("IPD").labels)) is known
-
-
-def test_built_in_games_are_textbook_games() -> None:
-    assert all(map(is_textbook, GAMES.values()))
 
 
 def test_forms_of_any_size_forget_order_and_affine_change() -> None:

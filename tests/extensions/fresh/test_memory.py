@@ -144,23 +144,6 @@ def test_intervals_cover(tmp_path, memory) -> None:
         assert 0.92 <= covered <= 0.98
 
 
-def test_without_memory_few_alarms(tmp_path) -> None:
-    with run_of(tmp_path / "run", 240, 0.0) as run:
-        alarms = [effect(block, REGRET).p < 0.05 for block in blocks(pairs([run]), 12)]
-    assert len(alarms) == 20
-    assert sum(alarms) <= 4  # more has a probability below 1 % at 5 %
-
-
-def test_what_is_disguised_is_told_apart(tmp_path) -> None:
-    kinds = ["labels", "payoffs", "order"]
-    with run_of(tmp_path / "run", 60, 1.0, by="payoffs", disguise=kinds) as run:
-        rows = effects(pairs([run]))
-    said = {row["disguised"]: row["effect"] for row in rows if row["measure"] == LITERAL}
-    assert said["payoffs"].low > 20  # points of ToM %
-    for name in ("labels", "order"):
-        assert not said[name].low > 0, name
-
-
 def test_rows_and_holm_over_all_rows_of_a_measure(tmp_path) -> None:
     with run_of(tmp_path / "run", 30, MEMORY, disguise=["labels", "order"]) as run:
         rows = shown(effects(pairs([run])), read=False)

@@ -81,24 +81,6 @@ def test_exact_players_score_the_same_in_runs(tmp_path) -> None:
         assert len(run.cells) == 8 * 6
 
 
-def test_what_is_not_disguised_stays() -> None:
-    game = get_game("IBS")
-    for other in [one for seed in range(4) for one in twins_of(game, seed)]:
-        kinds, labels = other.disguise.kinds, other.label_set()
-        assert ("story" in kinds) == bool(other.story)
-        if kinds == ("order",):
-            back = np.argsort(other.disguise.own)
-            assert [labels.own[k] for k in back] == ["Fight", "Ballet"]
-            assert other.disguise.own != (0, 1) or other.disguise.partner != (0, 1)
-        if kinds == ("payoffs",):
-            assert labels.own == ("Fight", "Ballet")
-            assert min(other.disguise.scale) >= 2
-        if "payoffs" not in kinds:
-            assert sorted(other.own.ravel()) == sorted(game.own.ravel())
-        if "labels" in kinds or "story" in kinds:
-            assert not {*labels.own} & {"Fight", "Ballet"}
-
-
 def test_prompts_of_twins_tell_the_story_and_never_the_famous_name() -> None:
     game = get_game("IPD")
     partners = get_partner_set("tit_for_tat", game)

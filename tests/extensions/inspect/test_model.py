@@ -1,13 +1,12 @@
 """Providers of inspect_ai as models, on its mock provider."""
 
 import asyncio
-import sys
 
 import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.inspect import InspectModel, InspectOptions, open_inspect
-from tomeval.models import is_served, open_model
+from tomeval.models import is_served
 from tomeval.models.base import (
     BackendError,
     ContextExceeded,
@@ -22,13 +21,6 @@ from tomeval.models.served import Budget, BudgetExceeded
 
 NAME = "inspect:mockllm/model"
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Play.")))
-
-
-def test_without_the_package_the_remedy_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "inspect_ai", None)
-    monkeypatch.setitem(sys.modules, "inspect_ai.model", None)
-    with pytest.raises(TomevalError, match=r"pip install 'tomeval\[inspect\]'"):
-        open_model(NAME)
 
 
 def test_the_name_needs_a_provider_and_caps_count_its_calls():
@@ -114,11 +106,6 @@ def test_what_changes_nothing_is_not_sent():
     assert (config.temperature, config.seed) == (None, None)
 
 
-def test_min_p_is_refused_because_it_would_be_lost():
-    with pytest.raises(TomevalError, match="min_p"):
-        generate(Mock(), min_p=0.1)
-
-
 @pytest.mark.parametrize(
     ("stop", "finish"),
     [
@@ -174,17 +161,6 @@ def test_errors_of_providers_say_their_cause(answer, kind, said):
         generate(Mock(answer))
 
 
-def test_an_unknown_provider_is_an_error():
-    with pytest.raises(TomevalError, match="cannot be opened"):
-        open_model("inspect:nobody/model", scores=False)
-
-
-def test_a_failed_start_is_one_error_with_the_models_name():
-    broken = Mock(raising(RuntimeError("no such model")), always=True)
-    with pytest.raises(TomevalError, match="inspect:mockllm/model failed its start-up test"):
-        generate(broken)
-
-
 def test_caps_count_calls_and_tokens():
     budget = Budget(max_calls=2)
 
@@ -210,17 +186,6 @@ def test_a_prefill_is_left_out_and_the_message_says_what_to_answer():
     assert reply.details["prefill"] == "omitted"
     with pytest.raises(TomevalError, match="prefill"):
         generate(mock, prompt=Prompt(INSTEAD.messages, prefill="I choose"))
-
-
-def test_replies_at_the_same_time_keep_to_their_requests():
-    mock = Mock(lambda messages, config: output(f"seed {config.seed}"))
-
-    async def many(model):
-        requests = [GenerateRequest(PROMPT, Sampling(), seed) for seed in range(20)]
-        return await asyncio.gather(*map(model.generate, requests))
-
-    replies = with_model(mock, many)
-    assert [reply.text for reply in replies] == [f"seed {seed}" for seed in range(20)]
 
 
 def test_a_model_that_was_closed_opens_again_when_it_is_started():

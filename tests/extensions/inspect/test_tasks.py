@@ -23,21 +23,8 @@ from tomeval.models.scripted import all_scripts
 from tomeval.play.runner import run_experiment
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.recorded import import_games
+from tomeval.runs.folder import import_games
 from tomeval.runs.results import Run
-
-
-def test_without_the_package_the_remedy_is_named(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(sys.modules, "inspect_ai", None)
-    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
-    monkeypatch.setattr(sys, "argv", ["tomeval", "import", str(tmp_path / "log.eval")])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    said = capsys.readouterr().err
-    assert ended.value.code == 2
-    assert said.count("\n") == 1
-    assert "pip install 'tomeval[inspect]'" in said
-
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs inspect-ai")
 

@@ -43,17 +43,6 @@ def test_a_signal_is_read_at_its_layer_and_as_well_as_can_be() -> None:
     assert (probs.argmax(axis=1) == truth).mean() == pytest.approx(norm.cdf(1.0), abs=0.03)
 
 
-def test_layers_are_chosen_between_halves_that_hold_every_partner() -> None:
-    # Partners take turns: episodes of even and odd numbers would each lack one.
-    rng = np.random.default_rng(4)
-    episode = episodes_of(24, 3)
-    truth = episode % 2
-    states = rng.standard_normal((len(truth), 2, 2))
-    states[:, 1, 0] += 8 * truth
-    fold = (episode >= 20).astype(np.int64)
-    assert decode(states, truth, episode, truth, fold, 2)[1] == [1, 1]
-
-
 def test_labels_are_exchanged_by_whole_episodes_with_their_partner() -> None:
     episode = np.array([0, 0, 0, 1, 1, 1, 2, 2])
     truth = np.array([0, 1, 2, 2, 2, 2, 1, 1])
@@ -85,16 +74,6 @@ def test_states_that_hold_nothing_are_found_to_hold_in_at_most_5_percent_of_runs
         real = (probs.argmax(axis=1) == truth).mean()
         held += all(one.mean() < real for one in islice(mixed, 19))
     assert held <= 10  # of 5 expected; more have a chance of 1 %
-
-
-def test_exchanged_labels_are_decoded_as_often_as_chance_has_it() -> None:
-    # A third of each fold has each label: without a signal a third is right, whatever is said. In
-    # the folds of other strata the commonest label of training would be the rarest of the test.
-    episode = episodes_of(15, 2)
-    truth = episode % 3
-    mixed = by_chance(np.zeros((30, 1, 2)), truth, episode, truth, 5, 3, np.random.default_rng(0))
-    for right in islice(mixed, 5):
-        assert right.mean() == pytest.approx(1 / 3)
 
 
 def test_intervals_over_episodes_cover_how_the_same_probes_do_on_other_ones(monkeypatch) -> None:

@@ -126,17 +126,6 @@ def test_a_refused_run_is_not_logged(work, capsys) -> None:
     assert "did you mean 'wandb'?" in capsys.readouterr().err
 
 
-def test_a_client_that_is_missing_is_one_line(work, capsys) -> None:
-    if find_spec("mlflow") is not None:
-        pytest.skip("MLflow is installed here")
-    (work / "mlflow").mkdir()  # a folder of this name is no client
-    assert run("--log", "mlflow") == 2
-    said = capsys.readouterr().err.strip()
-    assert said.endswith("pip install 'tomeval[mlflow]'")
-    assert "\n" not in said
-    assert not (work / "out").exists()
-
-
 @pytest.mark.filterwarnings("ignore")  # MLflow's own libraries
 @pytest.mark.parametrize("name", ["wandb", "mlflow"])
 def test_with_the_clients_themselves(tmp_path, name) -> None:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import io
 import itertools
 import json
-import subprocess
-import sys
 
 import pytest
-from support import ROOT
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
 from tomeval.extensions.people import play_session, session
-from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run, iterate_export
 
 C, D = "Cooperate", "Defect"
@@ -115,12 +110,6 @@ def test_people_meet_what_other_subjects_meet(tmp_path):
     assert [s["own_action"] for s in mine] != [s["own_action"] for s in theirs]
 
 
-def test_mistakes(tmp_path):
-    play(tmp_path / "run", ["1"] * 6)
-    with pytest.raises(TomevalError, match="holds another experiment"):
-        play(tmp_path / "run", ["1"], horizon=4)
-
-
 def test_a_run_leaves_people_out_and_plays_the_rest(tmp_path):
     experiment = {"games": "IPD", "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
     experiment |= {"subjects": ["random", "person"]}
@@ -150,52 +139,3 @@ def test_a_game_becomes_a_table(typed):
     [row] = json.loads(table)
     # Cooperate and then defect is the best response over two rounds: 8 + 10.
     assert (row["subject"], row["delta_functional_per_step"], row["tom_percent"]) == ("ann", 0, 100)
-
-
-DATA = {
-    "games": ["RPS", "IPD"],
-    "partners": "tit_for_tat",
-    "horizon": [3, 5],
-    "subjects": ["random", "person"],
-}
-
-
-def test_cells_of_people_are_those_of_the_grid_and_hold_what_people_read():
-    made = make_experiment(DATA)
-    cells, known = made.cells, made.identity()["cells"]
-    mine = [said for cell, said in zip(cells, known, strict=True) if cell.by_people]
-    assert (len(cells), len(mine)) == (8, 4)
-    for cell in cells:
-        assert cell.wanted(30) == (0 if cell.by_people else 30)
-    assert all(said["templates"] for said in mine)
-
-
-PEOPLE = 'games = ["IPD"]\npartners = ["tit_for_tat"]\nsubjects = ["person"]\n'
-
-SCRIPT = """
-import sys
-
-_, tests, folder, file = sys.argv
-sys.path.insert(0, tests)
-from without_extension import Blocker, call
-
-sys.meta_path.insert(0, Blocker("tomeval.extensions.people"))
-for command in ("table", "transcript"):
-    code, out, errors = call(command, folder)
-    assert code == 0, errors
-    print(out, errors)
-code, out, errors = call("plan", file)
-print(code, errors)
-"""
-
-
-def test_a_run_of_people_is_read_without_it(tmp_path):
-    assert play(tmp_path / "run", [C, C], horizon=1)[0]
-    (tmp_path / "mine.toml").write_text(PEOPLE)
-    command = [sys.executable, "-c", SCRIPT, str(ROOT / "tests"), str(tmp_path / "run")]
-    command.append(str(tmp_path / "mine.toml"))
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    said = " ".join(done.stdout.split())
-    assert "a person remembers the first answer" in said
-    assert "2 tomeval: the extension 'people' cannot be loaded" in said

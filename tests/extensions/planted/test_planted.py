@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from asking import query
 from planted_coverage import expected_slope
-from support import ALL_GAMES, ODD_GAMES, edit, episodes_of, make_game, scripts, setup_of
+from support import ALL_GAMES, edit, episodes_of, make_game, scripts, setup_of
 
 import tomeval
 from tomeval.core.errors import TomevalError
@@ -19,7 +19,6 @@ from tomeval.extensions.planted import (
     Statements,
     accuracy_rows,
     compliance,
-    contrast,
     rational_regret,
     regrets,
     slope_ceiling,
@@ -29,12 +28,10 @@ from tomeval.extensions.planted import (
 from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.play import Setup, play_episode
 from tomeval.games.matrix.responses import best_responses, rational_responses
-from tomeval.games.matrix.shown import asked, example_cell
 from tomeval.games.matrix.subject_specs import nothing_drawn
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate
 from tomeval.strategies.beliefs import propensity
-from tomeval.strategies.recording import times_asked
 
 RPS = get_game("RPS")
 T = 6
@@ -141,19 +138,6 @@ def test_from_the_threshold_on_following_pays_and_below_it_does_not(game) -> Non
     assert following(pays) == pytest.approx(ignoring)
     assert following(min(1.0, pays + 0.05)) > ignoring
     assert following(pays - 0.05) < ignoring
-
-
-@pytest.mark.parametrize("game", [RPS, *ODD_GAMES], ids=lambda game: game.name)
-def test_shifted_scaled_and_relabelled_payoffs_change_nothing_that_has_no_unit(game) -> None:
-    own = game.own
-    order_own, order_their = np.arange(game.n)[::-1], np.roll(np.arange(game.m), 1)
-    for changed in (own + 7, own * 3, own[order_own][:, order_their]):
-        other = make_game(changed)
-        assert slope_ceiling(other) == pytest.approx(slope_ceiling(game))
-        assert trust_threshold(other) == pytest.approx(trust_threshold(game), nan_ok=True)
-    moved = contrast(make_game(own[order_own][:, order_their]))
-    assert moved == pytest.approx(contrast(game)[order_own][:, order_their])
-    assert rational_regret(make_game(own * 3), 0.4) == pytest.approx(3 * rational_regret(game, 0.4))
 
 
 # Compliance
@@ -284,20 +268,6 @@ def test_what_a_model_reads_and_what_is_kept(tmp_path) -> None:
     assert math.isnan(rows[2]["use_slope"])
 
 
-def test_certain_and_always_right_reads_as_the_oracle() -> None:
-    def prompts(strategy, form):
-        cell = example_cell(strategy, "subject", {"game": "RPS"})
-        turn = times_asked([asked(cell.setup)], form)[1]
-        return [one.prompt for one in turn if one.purpose == form]
-
-    for form in ("act", "predict"):
-        for answer in ("LM", "QA", "S2A + CoT"):
-            told = prompts(f"Belief 100% (certain) + {answer}", form)
-            assert told == prompts(f"Oracle + {answer}", form)
-    assert "A stranger" not in str(prompts("Belief 50% (stranger)", "predict"))
-    assert "You think that the other player" in str(prompts("Belief 50% (own)", "act"))
-
-
 def test_episodes_with_beliefs_are_no_copies() -> None:
     options = {"model": "pocket", "strategy": "LM"}
     cell = setup(kind="llm", partners="single_action", **options)
@@ -343,25 +313,6 @@ def test_the_table_holds_a_row_per_accuracy_and_from_where_following_pays(folder
     assert math.isnan(cells["random"]["compliance_wrong_percent"])
 
 
-def test_seeds_and_names_keep_subjects_apart_and_accuracies_together(tmp_path) -> None:
-    belief = {"kind": "believer", "accuracy": [0.25, 0.75]}
-    data = {
-        "games": ["RPS"],
-        "partners": ["uniform_random"],
-        "horizon": 3,
-        "episodes": 4,
-        "seed": [1, 2],
-        "subjects": [{**belief, "use": 0.5}, {**belief, "use": 1.0, "name": "follower"}],
-    }
-    with tomeval.run(data, tmp_path / "run") as run:
-        rows = accuracy_rows(run)
-    subjects = [(row["subject"], row["seed"], row["accuracy_percent"]) for row in rows]
-    names = ("believer(use=0.5)", "follower")
-    told = [(name, seed, share) for name in names for seed in (1, 2) for share in (25, 75)]
-    assert sorted(subjects) == told
-    assert [share for *_, share in subjects] == [25, 75] * 4
-
-
 def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> None:
     copy = shutil.copytree(folder, tmp_path / "run")
 
@@ -374,14 +325,3 @@ def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> 
     edit(copy, change)
     with Run(copy) as run, pytest.raises(TomevalError, match="contradicts itself"):
         run.rows()
-
-
-def test_a_run_with_beliefs_says_what_it_lacks_without_the_extension(folder, monkeypatch) -> None:
-    from tomeval.runs import analyses
-
-    monkeypatch.setattr(analyses, "is_installed", lambda name: name != "planted")
-    with Run(folder) as run:
-        assert "use_slope" not in run.measures
-        assert "planted" not in run.tables
-        [said] = analyses.lacking(run.domain, run.store)
-    assert said.startswith("The extension 'planted' cannot be loaded: its measures")

@@ -98,14 +98,6 @@ def test_the_curve_is_that_of_loops_whatever_actions_are_called(seed, size):
         assert np.allclose(bins, wanted, equal_nan=True)
 
 
-def test_bins_cover_every_confidence_and_ties_are_named_equally_often():
-    sure = np.linspace(0.5, 1, 301)
-    bins = curve(np.stack([sure, 1 - sure], axis=1), np.zeros(301, int), np.arange(301))
-    assert sum(right.items for _, right in bins) == 301
-    [(_, right)] = curve(np.array([[0.5, 0.5]] * 4), np.zeros(4, int), np.arange(4))
-    assert right.share == 0.5
-
-
 class Stubborn(Subject):
     """Always states the same probabilities."""
 
@@ -169,13 +161,6 @@ def test_only_who_always_states_probabilities_has_them(tmp_path, subjects):
     with play_run(tmp_path / "run", **keys) as run:
         assert [math.isnan(row["log_loss"]) for row in run.rows()] == [True, False, True]
         assert [row["subject"] for row in table(run)] == ["stubborn"]
-
-
-def test_measures_reach_comparisons(tmp_path, subjects):
-    keys = {"subjects": ["stubborn", "certain"], "partners": "always(0)"}
-    with play_run(tmp_path / "run", episodes=8, **keys) as run:
-        [row] = tomeval.comparing.compare(run, by="subject", metrics=["brier_score"]).rows()[:1]
-    assert abs(row["difference"]) == pytest.approx(0.5 - 0.38)
 
 
 def test_draws_in_a_run(tmp_path):

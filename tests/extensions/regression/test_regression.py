@@ -104,20 +104,6 @@ def test_intervals_of_five_episodes_hold_the_truth() -> None:
     assert (np.mean(hits, axis=0) > 0.91).all()
 
 
-def test_units_of_the_response_carry_over(folder, tmp_path) -> None:
-    """Payoffs a thousand times as large: everything but t and p is, too."""
-    plain = regress(folder, "partner_reward ~ subject * step").table
-
-    def times(line):
-        rewards = line["partner_reward"]
-        rewards = rewards if isinstance(rewards, list) else [rewards] * line["steps"]
-        return line | {"partner_reward": [1000 * reward for reward in rewards]}
-
-    scaled = regress(edited(folder, tmp_path / "copy", times), "partner_reward ~ subject * step")
-    for name, factor in {"estimate": 1000, "high": 1000, "p": 1}.items():
-        assert scaled.table[name].tolist() == pytest.approx((factor * plain[name]).tolist())
-
-
 def test_what_is_left_out_is_told(folder, tmp_path) -> None:
     def change(line):
         if (line["cell"], line["episode"]) == (0, 3):

@@ -12,7 +12,7 @@ from listener import Listener, chat
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
-from tomeval.models.keys import check_host, check_url, key_for
+from tomeval.models.naming import check_host, check_url, key_for
 from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.client import Client
 
@@ -173,10 +173,17 @@ def test_a_redirect_is_told_and_not_followed(status):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("inspect:openai/m", {"base_url": HOST}, "OPENAI_API_KEY would be sent"),
         ("inspect:openai/m", {"model_args": {"base_url": HOST}}, "OPENAI_API_KEY would be sent"),
-        ("inspect:openai-api/my-lab/m", {"base_url": HOST}, "MY_LAB_API_KEY would be sent"),
-        ("inspect:openai/m", {"base_url": "https://a:b@127.0.0.1/v1"}, "is not a base URL"),
+        (
+            "inspect:openai-api/my-lab/m",
+            {"model_args": {"base_url": HOST}},
+            "MY_LAB_API_KEY would be sent",
+        ),
+        (
+            "inspect:openai/m",
+            {"model_args": {"base_url": "https://a:b@127.0.0.1/v1"}},
+            "is not a base URL",
+        ),
         ("inspect:openai/m", {"model_args": {"api_key": "k"}}, "put keys into environment"),
         ("inspect:hf/m", {"model_args": {"trust_remote_code": True}}, "--trust-remote-code"),
         ("inspect:vllm/m", {"model_args": {"a": [{"trust-remote-code": ""}]}}, "--trust-remote"),

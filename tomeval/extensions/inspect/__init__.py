@@ -30,7 +30,7 @@ from tomeval.models.base import (
     plain_text,
     thinking_room,
 )
-from tomeval.models.keys import check_host, check_url
+from tomeval.models.naming import check_host, check_url
 from tomeval.models.served import Budget, estimate_tokens
 from tomeval.models.served.faults import EXCERPT, is_too_long
 from tomeval.models.served.requests import fold_seed, omission, without_prefill
@@ -127,7 +127,6 @@ class InspectModel(Model):
             return self._api.get_model(
                 self._model_name,
                 config=config,
-                base_url=self.options.base_url,
                 memoize=False,
                 **self.options.model_args,
             )
@@ -227,11 +226,10 @@ def _check_addresses(name: str, options: InspectOptions) -> None:
     _, provider, service, *_ = [*re.split("[:/]", name), "", ""]
     owner = service if provider == "openai-api" else provider
     variable = re.sub(r"\W", "_", owner).upper() + "_API_KEY"
-    if options.base_url is not None:
-        check_host(check_url(options.base_url), variable)
     for place, value in nested(options.model_args):
         if isinstance(value, str) and (_PLACES.search(place) or "://" in value):
-            check_host(value if "://" in value else f"https://{value}", variable)
+            address = value if "://" in value else f"https://{value}"
+            check_host(check_url(address) if place == "base_url" else address, variable)
 
 
 def open_inspect(name: str, options: Mapping[str, Any], opening: Opening) -> InspectModel:
@@ -274,7 +272,6 @@ class InspectOptions(BaseModel):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
         None
     )
-    base_url: str | None = None
     model_args: dict[str, Any] = Field(default_factory=dict)  # given to inspect_ai's `get_model`
     omit: tuple[Literal["temperature", "seed", "stop_seqs"], ...] = ()  # never sent
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import VALID
-from tomeval.extensions.trajectories.file import Line, Match
 from tomeval.games.game import ArenaGame, Ask
 from tomeval.games.played import Decision, Mark, PlayedGame
 from tomeval.games.seats import OUTCOME_OF, Answer
+
+if TYPE_CHECKING:
+    from tomeval.extensions.trajectories import Line, Match
 
 CLOSE = 1e-6
 """How far a reward may be from ours: files round."""

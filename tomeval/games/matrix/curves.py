@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tomeval.comparing.sides import has_level
 from tomeval.games.matrix.measures import MEASURES
 from tomeval.games.matrix.played import FloatArray
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
@@ -28,9 +29,12 @@ from tomeval.statistics import Estimate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Named = tuple[str, RunCell]
+"""A cell with the name of its line."""
+
 
 def regret_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw ΔFunctional by step, a figure per task."""
+    """Draw ΔFunctional by step, a figure per task; with ``by`` a line per value of a column."""
     return _curves(run, options, "regret", "delta_functional_per_step")
 
 
@@ -40,68 +44,107 @@ def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 
 def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]:
-    """Draw one metric by step, for every task of a run that has values of it."""
+    """Draw one metric by step, for every task, or overlay, that has values of it."""
     if metric not in run.measures:
         return []
-    what = MEASURES[metric].heading
-    by_task = {task: _with_curves(cells, metric) for task, cells in tasks(run.cells).items()}
-    shown = [(task, page) for task, cells in by_task.items() for page in _pages(cells)]
-    several = len({task for task, _ in shown}) > 1
+    what, by = MEASURES[metric].heading, options.by
+    groups = _by_task(run) if by is None else _overlaid(run, by)
+    kept = [(title, stem, _with_curves(cells, metric)) for title, stem, cells in groups]
+    shown = [(title, stem, page) for title, stem, cells in kept for page in _pages(cells)]
+    several = len({title for title, _, _ in shown}) > 1
+    name_of = name if by is None else f"{name}_by_{by}"
     return [
         Drawing(
             name,
-            (f"{name}_{task.stem}" if several else name) + suffix,
-            curve_figure(cells, metric, str(task), options),
-            f"{what} by step: {task}",
-            _caption(what, str(task), cells, options),
+            (f"{name_of}_{stem}" if several else name_of) + suffix,
+            curve_figure(cells, metric, title, options),
+            f"{what} by step{'' if by is None else f', by {by}'}: {title}",
+            _caption(what, title, cells, options),
             _describe(cells, metric, what, options),
         )
-        for task, (suffix, cells) in shown
+        for title, stem, (suffix, cells) in shown
     ]
 
 
-def _pages(cells: Sequence[RunCell]) -> Iterator[tuple[str, list[RunCell]]]:
+def _by_task(run: Run) -> Iterator[tuple[str, str, list[Named]]]:
+    """Yield title, file name and cells of every task, cells with the names of their lines."""
+    for task, cells in tasks(run.cells).items():
+        yield str(task), task.stem, [(cell.title, cell) for cell in cells]
+
+
+def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
+    """Yield the same of cells that differ in one column alone; the baseline of a task is with all.
+
+    So the label sets of one player stand beside the baseline, as in the published curves, although
+    labels mean nothing to it. Other players of whom nothing is held fixed join all, too.
+    """
+    domain, seeds = run.domain, {cell.seed for cell in run.cells}
+    base: dict[tuple[Any, ...], RunCell] = {}
+    found: dict[tuple[Any, ...], list[RunCell]] = {}
+    for cell in run.cells:
+        where = (*domain.task_of(cell, by).values(), cell.seed)
+        if cell.is_baseline:
+            base.setdefault(where, cell)
+        elif has_level(cell, by):
+            found.setdefault((where, domain.held(cell, by)), []).append(cell)
+    apart = {where for where, held in found if held}
+    for (where, held), own in found.items():
+        if not held and where in apart:
+            continue
+        cells = own + (found.get((where, ""), []) if held else [])
+        task = {n: v for n, v in domain.task_of(cells[0], by).items() if n in cells[0].columns}
+        words = [held, domain.task_words(task), f"seed {where[-1]}" * (len(seeds) > 1)]
+        named = [(domain.level(cell, by), cell) for cell in cells]
+        if where in base:
+            named.append((f"{base[where].player} (tabular baseline)", base[where]))
+        stem = "_".join(map(str, (held, *task.values())))
+        yield ", ".join(filter(None, words)), stem, named
+
+
+def _pages(cells: Sequence[Named]) -> Iterator[tuple[str, list[Named]]]:
     """Yield the cells of each figure, baselines in all, with what tells its file from others."""
-    base = [cell for cell in cells if cell.is_baseline]
-    parts = list(pages([cell for cell in cells if not cell.is_baseline], TOGETHER)) or [[]]
+    base = [one for one in cells if one[1].is_baseline]
+    parts = list(pages([one for one in cells if not one[1].is_baseline], TOGETHER)) or [[]]
     for number, part in enumerate(parts, 1):
-        page = [cell for cell in cells if cell in base or cell in part]
+        page = [one for one in cells if one in base or one in part]
         if page:
             yield (f"_{number}" if len(parts) > 1 else ""), page
 
 
-def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) -> str:
+def _caption(what: str, title: str, cells: Sequence[Named], options: Options) -> str:
     """Describe what is drawn: of how many episodes, with which intervals."""
-    based = any(cell.is_baseline for cell in cells)
+    based = any(cell.is_baseline for _, cell in cells)
     base = " The dashed grey line is the tabular baseline." if based else ""
     width, part = options.window, "the step"
     if width > 1:
         part = f"a centred window of {width} steps (shorter at the ends)"
+    line = "subject" if options.by is None else f"value of {options.by}"
+    sample = sample_words([cell for _, cell in cells])
     return (
-        f"{what} by step, {title}: a line per subject. Every point is the mean of {part}, over "
-        f"{sample_words(cells)}; bands are {interval_words(options)}.{base}"
+        f"{what} by step, {title}: a line per {line}. Every point is the mean of {part}, over "
+        f"{sample}; bands are {interval_words(options)}.{base}"
     )
 
 
-def _with_curves(cells: Sequence[RunCell], metric: str) -> list[RunCell]:
+def _with_curves(cells: Sequence[Named], metric: str) -> list[Named]:
     """Return the cells that have a value in every step; none if nobody was asked."""
-    kept = [cell for cell in cells if matrix_cell(cell).has_curve(metric)]
-    asked = any(np.isfinite(cell.totals(metric).values).any() for cell in kept)
+    kept = [(name, cell) for name, cell in cells if matrix_cell(cell).has_curve(metric)]
+    asked = any(np.isfinite(cell.totals(metric).values).any() for _, cell in kept)
     return kept if asked else []
 
 
 def curve_figure(
-    cells: Sequence[RunCell],
+    cells: Sequence[Named],
     metric: str,
     title: str,
     options: Options = DEFAULT,
 ) -> Figure:
-    """Draw one metric by step: a line per cell with a 95 % band."""
+    """Draw one metric by step: a line per named cell with a 95 % band."""
     lines, is_percent = [], metric == "tom_percent"
-    for cell in cells:
+    for name, cell in cells:
         x, drawn = _points(matrix_cell(cell), metric, options)
         if not np.isnan(drawn.mean).all():
-            lines.append(Line(cell.title, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
+            lines.append(Line(name, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
     part = f", mean of {options.window} steps" if options.window > 1 else ""
     axis = f"{axis_name(MEASURES[metric])}{part}"
     return lines_figure(lines, title, axis, options, share=is_percent)
@@ -139,8 +182,8 @@ def smooth(values: FloatArray, window: int = 5) -> FloatArray:
     return rolling.mean().to_numpy().T
 
 
-def _describe(cells: Sequence[RunCell], metric: str, what: str, options: Options) -> str:
+def _describe(cells: Sequence[Named], metric: str, what: str, options: Options) -> str:
     """Describe where every line ends."""
-    ends = [(cell.title, _points(matrix_cell(cell), metric, options)[1]) for cell in cells]
+    ends = [(name, _points(matrix_cell(cell), metric, options)[1]) for name, cell in cells]
     said = [f"{name} {with_interval(drawn, -1)}" for name, drawn in ends]
     return f"{what}, last step: {'; '.join(said)}."
