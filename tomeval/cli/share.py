@@ -58,7 +58,8 @@ def plot(
         str | None,
         typer.Option(
             "--by",
-            help="What differences compare, such as strategy, model or labels.",
+            help="What differences compare, or regret and tom lay over each other: strategy, "
+            "model or labels, for example.",
         ),
     ] = None,
     window: Annotated[
