@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -182,9 +182,6 @@ def _put(text: str, is_data: bool, out: Path | None) -> None:
         show(text)
 
 
-USUAL = {"scale": "payoff"}
-
-
 def compare(
     folders: Annotated[
         list[Path], typer.Argument(help="One or more run folders.", metavar="RUN...")
@@ -225,14 +222,6 @@ def compare(
         list[str] | None,
         typer.Option("--margin", help="METRIC=VALUE: test equivalence within ± VALUE. Repeatable."),
     ] = None,
-    scale: Annotated[
-        Literal["payoff", "attainable"],
-        typer.Option(
-            "--scale",
-            help="attainable: divide payoffs by the difference between the best and the worst "
-            "response to the partners.",
-        ),
-    ] = "payoff",
     formula: Annotated[
         str | None,
         typer.Option(
@@ -259,10 +248,9 @@ def compare(
 
     options: dict[str, Any] = {
         **{"by": by, "baseline": baseline, "metric": metrics, "by_task": by_task},
-        **{"margin": margin, "scale": scale},
-        **{"formula": formula, "difference": difference},
+        **{"margin": margin, "formula": formula, "difference": difference},
     }
-    given = [n for n, v in options.items() if v not in (None, False, "", [], USUAL.get(n))]
+    given = [n for n, v in options.items() if v not in (None, False, "", [])]
     table = table_named(what, [f"--{name.replace('_', '-')}" for name in given])
     margins = pairs("--margin", margin, "METRIC=VALUE")
     options |= {"metrics": metrics, "margins": {name: _number(v) for name, v in margins.items()}}

@@ -106,7 +106,7 @@ def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
         shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
         notes.append(
             f"payoff ranges differ between {column}s ({shown}), and the widest dominates means "
-            f"over all tasks: --scale attainable weights all {column}s equally"
+            f"over all tasks: the measure plays has one unit in all {column}s"
         )
     lost = np.isnan(found.difference[0]) & (found.pairs[0] > 0)[:, None]
     if lost.any():

@@ -133,7 +133,7 @@ def _levels_first(found: Comparison, by_task: bool) -> Grid:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "reference", "scale", "margins", "resamples")
+    names = ("by", "baseline", "reference", "margins", "resamples")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
         metrics = shown_first(runs)
@@ -201,7 +201,7 @@ def _power_read(row: Row) -> Row:
 
 TABLES: dict[str, Compared] = {
     "differences": Compared(
-        _differences, ("--by", "--baseline", "--metric", "--by-task", "--margin", "--scale")
+        _differences, ("--by", "--baseline", "--metric", "--by-task", "--margin")
     ),
     "power": Compared(_power, ("--by", "--baseline", "--metric", "--difference")),
 }
