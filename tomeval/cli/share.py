@@ -103,14 +103,6 @@ def report(
     ] = None,
     games: Annotated[bool, typer.Option(help="Show a few games, with prompts and replies.")] = True,
     figures: Annotated[bool, typer.Option(help="Draw the run's first figures.")] = True,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            help="A measure of the tables, by name or heading, such as regret or 'ToM %'. "
-            "Repeatable. Default: the headline measures; the others can be unfolded.",
-        ),
-    ] = None,
     where: WhereOption = None,
 ) -> None:
     """Write one HTML file: tables, figures, comparisons, games."""
@@ -120,7 +112,7 @@ def report(
 
     if out.suffix.lower() not in ("", ".html", ".htm"):
         raise TomevalError(f"-o {out}: a report is one HTML file: {out.with_suffix('.html')}")
-    options = ReportOptions(by=by, games=games, figures=figures, metrics=tuple(metrics or ()))
+    options = ReportOptions(by=by, games=games, figures=figures)
     with Run(folder, where or ()) as opened:
         written, left_out = write_report(opened, out, options), first_part(opened)[1]
     show(written)

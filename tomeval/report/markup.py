@@ -59,8 +59,13 @@ def latex_table(caption: str, grid: Grid) -> str:
     body = [list(map(escape, cells)) for cells in grid.body]
     frame = pandas.DataFrame(body, columns=list(map(_heading, grid.heads)))
     sides = "".join("r" if is_numeric(cells) else "l" for cells in grid.columns)
-    how = {"index": False, "escape": False, "longtable": True, "column_format": sides}
-    made = frame.to_latex(**how, caption=escape(caption) or None)
+    made = frame.to_latex(
+        index=False,
+        escape=False,
+        longtable=True,
+        column_format=sides,
+        caption=escape(caption) or None,
+    )
     return f"% needs: \\usepackage{{booktabs, longtable}}\n{made.strip()}"
 
 
