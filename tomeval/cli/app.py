@@ -31,7 +31,7 @@ from tomeval.core.text import excerpt
 
 PANELS = {
     "Measure": {
-        **{"run": "cli.playing:run", "plan": "cli.playing:plan"},
+        **{"run": "cli.playing:run", "plan": "cli.reading:plan"},
         **{"prompt": "cli.reading:prompt", "status": "cli.reading:status"},
     },
     "Read": {

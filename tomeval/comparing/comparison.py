@@ -42,7 +42,6 @@ def compare(
     reference: str | None = None,
     margins: Mapping[str, float] | None = None,
     resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> Comparison:
     """Compare every level with a baseline on the episodes that both played to the end.
 
@@ -63,9 +62,7 @@ def compare(
     margins : mapping of str to float, optional
         Per metric the margin of the equivalence test, in the unit of the comparison.
     resamples : int
-        Random sign patterns, at least 99.
-    seed : int
-        Of these: the same seed gives the same numbers.
+        Random sign patterns, at least 99; they are the same in every call.
 
     Raises
     ------
@@ -93,8 +90,7 @@ def compare(
         more = share_notes([side.cell for side in sides], names)
         more += [note for run in listed for note in looked_notes(run)]
         more += left_out(listed, by)
-    how = {"resamples": resamples, "seed": seed}
-    comparison = compare_pairs(pairing, margin=margin, ranges=ranges, **how)
+    comparison = compare_pairs(pairing, margin=margin, ranges=ranges, resamples=resamples)
     return replace(comparison, notes=(*comparison.notes, *dict.fromkeys(more)))
 
 
@@ -145,14 +141,13 @@ def compare_pairs(
     *,
     margin: FloatArray,
     resamples: int = RESAMPLES,
-    seed: int = 0,
     ranges: Mapping[str, float] | None = None,
 ) -> Comparison:
     """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note."""
     layout = Layout(pairing)
     numbers, identical = estimates(layout, margin)
     difference = numbers["difference"]
-    signs = np.random.default_rng(Stream.of(seed, "signs", pairing.by).key)
+    signs = np.random.default_rng(Stream.of(0, "signs", pairing.by).key)
     p = permutation_p(layout, difference, resamples, signs)
     adjusted, sizes = corrected(p)
     differ, pairs = differing_pairs(layout), layout.pairs
@@ -184,7 +179,6 @@ def compare_pairs(
         identical=identical,
         family_size=sizes,
         resamples=resamples,
-        seed=seed,
         notes=(),
         **numbers,
     )

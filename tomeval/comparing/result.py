@@ -101,7 +101,6 @@ class Comparison:
     identical: NDArray[np.bool_]
     family_size: IntArray
     resamples: int
-    seed: int
     notes: tuple[str, ...]
 
     @property

@@ -53,7 +53,7 @@ def comparison_above(found: Comparison) -> list[str]:
         "each with its own 95 % interval",
         f"p comes from a {test}, the interval from Student's t; near 0.05 they can "
         "disagree; p (Holm) is corrected for all levels compared in one metric and scope; "
-        f"{found.resamples} resamples, seed {found.seed}",
+        f"{found.resamples} resamples",
     ]
 
 
