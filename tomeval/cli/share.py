@@ -71,7 +71,7 @@ def plot(
 
     Several runs of one domain are drawn as one.
     """
-    from tomeval.plots import Options, drawable, plot_run
+    from tomeval.plots import Options, figures_of, plot_run
     from tomeval.runs.results import Run, joined
     from tomeval.runs.selection import choose_measures, first_part
 
@@ -88,7 +88,7 @@ def plot(
         if left_out := first_part(opened)[1]:
             tell(f"note: {in_line(left_out)}")
         stems = [path.stem for path in files]
-        left = [n for n in drawable(opened) if not any(stem.startswith(n) for stem in stems)]
+        left = [n for n in figures_of(opened) if not any(stem.startswith(n) for stem in stems)]
         if left and not only:
             tell(f"note: not drawn: {', '.join(left)} (--all, or --only NAME)")
 

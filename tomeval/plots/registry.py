@@ -39,11 +39,6 @@ def figures_of(run: Run) -> dict[str, Any]:
     return {**FIGURES, **run.domain.figures, **run.added_figures}
 
 
-def drawable(run: Run) -> list[str]:
-    """Return the names of the figures that a run can have data for."""
-    return list(figures_of(run))
-
-
 def chosen(
     run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
 ) -> list[str]:
@@ -75,8 +70,8 @@ def chosen(
             )
     if only:
         return list(dict.fromkeys(only))
-    first = [name for name in FIRST if name in drawable(run)]
-    names = drawable(run) if every or options.by else first
+    first = [name for name in FIRST if name in figures_of(run)]
+    names = list(figures_of(run)) if every or options.by else first
     names = [n for n in names if all(_figure(run, n) in able for able in asked.values())]
     if not names:
         raise TomevalError(f"{run.folder}: no figure supports {' and '.join(asked)}")
