@@ -21,7 +21,7 @@ from tomeval.core.files import replacing
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.text import visible
 from tomeval.report import facts
-from tomeval.report.comparisons import section
+from tomeval.report.comparisons import sections
 from tomeval.report.facts import counted
 from tomeval.report.markup import grid_html
 from tomeval.report.rows import Rows, grid_of, is_number
@@ -124,7 +124,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "table": _cells(rows, whole.measures, names),
         "further": [*more, *_further(whole)],
         "interval": facts.interval_words(whole),
-        "comparison": section(whole, options.by, whole.scores or whole.headline),
+        "comparisons": sections(whole, options.by, whole.scores or whole.headline),
         "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),
