@@ -146,7 +146,7 @@ def _section(title: str, run: Run, by: str, metrics: Sequence[str], asked: bool 
         if asked:
             raise
         return Section(title, f"No comparison: {error}.")
-    caption = f"{'. '.join(line[0].upper() + line[1:] for line in comparison_above(found))}."
+    caption = ". ".join([*comparison_above(found), ""]).strip()
     tables = [_levels_first(found, by_task) for by_task in (False, True)]
     by_task = tables[1] if len(found.scopes) > 1 else None
     return Section(title, "", caption, tables[0], by_task, [f"{note}." for note in found.notes])
