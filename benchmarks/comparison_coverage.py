@@ -53,7 +53,7 @@ def compared(level: Floats, base: Floats, margin: Floats | None = None) -> Compa
         np.array([[100.0 if name.endswith("_percent") else 10.0 for name in METRICS]]),
     )
     wanted = np.full(len(METRICS), np.nan) if margin is None else margin
-    return compare_pairs(pairing, margin=wanted, resamples=RESAMPLES, seed=0)
+    return compare_pairs(pairing, margin=wanted, resamples=RESAMPLES)
 
 
 def cut(data: Floats, episodes: int) -> Floats:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tomeval import Run
 from tomeval.plots import Drawing, Options, draw, save
-from tomeval.plots.output import safe_stems
+from tomeval.plots.registry import safe_stems
 
 GALLERY = Path(__file__).parent / "gallery"
 RUNS = {

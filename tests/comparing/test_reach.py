@@ -28,15 +28,9 @@ def test_six_pairs_and_five_comparisons_find_nothing() -> None:
         assert found.at("a", "tom_percent")["verdict"] == verdict
         row = found.at("a", "tom_percent")
         assert (row["pairs_enough"], row["differing"]) == (8, pairs)
-        told = [note for note in found.notes if "can reject" in note]
-        if verdict == "higher":
-            assert told == []
-            continue
-        shown = comparison_rows(found, "text", by_task=True)[0]["verdict"]
-        assert shown == f"too few: {pairs} of 8"
-        (note,) = told
-        assert note.startswith("no test can reject at 5 % in 0: at least 8 pairs must differ")
-        assert "after correction for 5 tests" in note
+        if verdict == "too few":
+            shown = comparison_rows(found, "text", by_task=True)[0]["verdict"]
+            assert shown == f"too few: {pairs} of 8"
 
 
 def test_every_scope_says_so() -> None:
@@ -46,8 +40,6 @@ def test_every_scope_says_so() -> None:
     assert found.scopes[0] == "all tasks"
     said = [found.at("b", "tom_percent", s)["verdict"] for s in range(5)]
     assert said == ["higher", *["too few"] * 4]
-    (note,) = [note for note in found.notes if "can reject" in note]
-    assert note.startswith("no test can reject at 5 % in 0; 1; 2 and 1 more: at least")
 
 
 def test_pairs_without_a_difference_do_not_count() -> None:
@@ -59,8 +51,6 @@ def test_pairs_without_a_difference_do_not_count() -> None:
     assert found.p_smallest[0, 0, 0] == 2 / 2**4
     assert found.at("a", "tom_percent")["verdict"] == "too few"
     assert found.at("a", "tom_percent")["pairs_enough"] == 6
-    (note,) = [note for note in found.notes if "can reject" in note]
-    assert "at least 6 pairs" in note
 
 
 def test_an_undecided_comparison_could_have_been_decided() -> None:

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 import tomeval as package
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing, write_text
+from tomeval.plots import FILE_FORMATS, save
 from tomeval.plots.drawing import Drawing
-from tomeval.plots.output import FILE_FORMATS, save
 
 FOREIGN = {
     "mine.toml": 'games = ["IPD"]\n',

@@ -75,20 +75,6 @@ def not_dot(line) -> bool:
     return line.get_marker() == "None"
 
 
-def test_regret_ranges_by_hand(opened) -> None:
-    ranges = {
-        (cell.game.name, cell.definition["partners"]["name"]): cell.regret_range()
-        for cell in opened.cells
-    }
-    assert ranges["RPS", "single_action"] == pytest.approx(2)
-    # dancing with the wrong one loses 10 or 7, each half of the time
-    assert ranges["IBS", "single_action"] == pytest.approx(8.5)
-    # a cooperator: 10 instead of 8; a defector: 5 instead of 0
-    assert ranges["IPD", "single_action"] == pytest.approx(3.5)
-    # best: 7 x 8 + 10 in 8 steps; worst: 10 and 0 in turns, which is 5 a step
-    assert ranges["IPD", "tit_for_tat"] == pytest.approx(66 / 8 - 5)
-
-
 def test_a_picture_holds_nothing_that_acts_and_is_the_same_again(opened) -> None:
     for drawing in draw(opened, ["regret", "plane", "forest"])[:4]:
         drawn = picture(drawing, "svg")

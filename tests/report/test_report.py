@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from asking import query
-from hostile import NASTY, PLANTED, model_run
+from hostile import NASTY, PLANTED, model_run, says
 from support import scripts
 from toy_domain import TOY
 
@@ -23,7 +23,7 @@ from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
 from tomeval.report import ReportOptions, write_report
-from tomeval.report.comparisons import section
+from tomeval.report.comparisons import sections
 from tomeval.report.facts import headline
 from tomeval.report.transcripts import MOST, games, transcript_lines
 from tomeval.runs.results import Run
@@ -245,7 +245,7 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
 
 def test_the_comparison_is_that_of_the_command(two, tomeval) -> None:
     metrics = ["delta_functional_per_step", "tom_percent"]
-    shown = section(two, None, metrics)
+    [shown] = sections(two, None, metrics)
     whole, apart = (grid.body for grid in (shown.table, shown.by_task))
     found = compare(two, "subject", metrics=metrics)
     assert [row[0] for row in whole] == [*found.levels] * 2
@@ -255,7 +255,22 @@ def test_the_comparison_is_that_of_the_command(two, tomeval) -> None:
         told = f"{found.at(level, metrics[0])['difference']:.2f}"
         assert row[at].startswith(told.rstrip("0"))
     assert any("payoff ranges differ" in note for note in shown.notes)
-    assert "Holm's correction covers" in shown.caption
-    assert "no two players" in section(two.part(two.cells[:1]), None, metrics).reason
+    assert "p (Holm) is corrected" in shown.caption
+    assert "no two players" in sections(two.part(two.cells[:1]), None, metrics)[0].reason
     with pytest.raises(TomevalError, match="no player has a model"):
-        section(two, "model", metrics)
+        sections(two, "model", metrics)
+
+
+def test_strategies_are_compared_within_each_model(tmp_path) -> None:
+    subjects = [{"strategy": ["QA", "LM"]}, "random"]
+    spec = {"model": ["scripted:first", "scripted:second"], "subjects": subjects}
+    with scripts(first=says, second=says):
+        folder = model_run(tmp_path / "run", **spec)
+    with Run(folder) as models:
+        found = sections(models, None, models.headline)
+        count = len(models.headline)
+    assert [one.title for one in found] == ["model scripted:first", "model scripted:second"]
+    for one in found:
+        assert {row[0] for row in one.table.body} == {"LM", "random"}  # against QA
+        assert len(one.table.body) == 2 * count
+        assert len(one.by_task.body) == 2 * 3 * count

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from tomeval.api.showing import Compared, Figures, Text, table_text
 from tomeval.comparing.comparison import compare as compare_runs
-from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.text import in_line
 from tomeval.report.comparisons import shown_first
@@ -154,7 +153,6 @@ class Run(results.Run):
 
     def plot(
         self,
-        out: str | Path | None = None,
         *,
         only: Names = (),
         every: bool = False,
@@ -165,8 +163,6 @@ class Run(results.Run):
 
         Parameters
         ----------
-        out : path, optional
-            A folder that they are written into too, as PNG, with their captions.
         only : str or sequence of str
             Names of figures or of their files, see docs/figures.md. Default: the few that
             ``tomeval plot`` draws.
@@ -182,17 +178,10 @@ class Run(results.Run):
         Figures
             matplotlib figures by the names of their files.
         """
-        from tomeval.plots import Options, draw, figures_of, save
-        from tomeval.plots.output import write_captions
+        from tomeval.plots import Options, draw
 
-        if out in figures_of(self):
-            raise TomevalError(f"{out!r} names a figure, not a folder: plot(only={out!r})")
         names = tuple(choose_measures(self.measures, listed(metrics)))
-        drawings = draw(self, listed(only), Options(metrics=names, **options), every)
-        if out is not None:
-            save(drawings, Path(out))
-            write_captions(drawings, Path(out), ["png"])
-        return Figures(drawings)
+        return Figures(draw(self, listed(only), Options(metrics=names, **options), every))
 
     def report(self, out: str | Path = "report.html", **options: Any) -> Path:
         """Write the report, one HTML file, and return its path.

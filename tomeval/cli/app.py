@@ -31,12 +31,12 @@ from tomeval.core.text import excerpt
 
 PANELS = {
     "Measure": {
-        **{"run": "cli.playing:run", "plan": "cli.playing:plan"},
+        **{"run": "cli.playing:run", "plan": "cli.reading:plan"},
         **{"prompt": "cli.reading:prompt", "status": "cli.reading:status"},
     },
     "Read": {
         **{"table": "cli.table:table", "plot": "cli.share:plot", "report": "cli.share:report"},
-        **{"transcript": "cli.reading:transcript", "compare": "cli.compare:compare"},
+        **{"transcript": "cli.reading:transcript", "compare": "cli.table:compare"},
         "bounds": "games.matrix.commands:bounds",
     },
     "Begin and share": {
@@ -121,13 +121,9 @@ class _Parted(TyperCommand):
         words = list(takewhile(_is_word, args)) or list(filter(_is_word, args))
         parts, missing = self._parts(name)
         if not words and "--help" in args:
-            said = [self.help or "", "The first argument says which it is:"]
-            for run, *_ in parts:
-                command = _command(name, run)
-                usage = " ".join(command.collect_usage_pieces(typer.Context(command)))
-                said.append(f"{name} {usage}: {(run.__doc__ or '').partition(chr(10))[0]}")
-            said.append(f"See {name} WHAT --help.")
-            self.help = "\n\n".join(said)
+            about = [(run.__doc__ or "").partition("\n")[0] for run, *_ in parts]
+            more = f"For options name the game or file too: tomeval {name} NAME --help."
+            self.help = "\n\n".join([self.help or "", *about, more])
             return super().make_context(info_name, args, parent=parent, **extra)
         for run, claims, _ in parts:
             if claims and any(map(claims, words)):

@@ -1,12 +1,18 @@
-"""The commands that play, show what would be played, and make old runs readable."""
+"""The command that plays, and how a run goes, on standard error.
+
+At a terminal that is a display, else a line each minute: steps, the time left, episodes, what
+language models were asked, and what a server does if it is waited for.
+"""
 
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,24 +30,19 @@ from tomeval.cli.options import (
     ModelOption,
     Overrides,
     Replicas,
-    TableFormat,
     TrustCode,
     TrustHost,
     Until,
-    show_table,
     tell_notes,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.printing import show, show_wrapped, tell, wrap
+from tomeval.core.printing import show_wrapped, tell
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
+    from tomeval.play.live import Live
     from tomeval.play.schedule import Shard
     from tomeval.runs.experiment import Experiment
-
-
-WIDTH = 116
-"""Of sentences below a table."""
 
 
 def run(
@@ -108,7 +109,7 @@ def run(
     if out is not None and not out.strip():  # as of a variable that is not set
         raise TomevalError("--out is empty; name a folder, or leave it out")
     part = None if shard is None else parse_shard(shard)
-    loaded = load_experiment(experiment, _changes(overrides, until), model)
+    loaded = load_experiment(experiment, changes(overrides, until), model)
     folder = out or str(Path("runs") / loaded.folder_name)
     apart = out is None and loaded.folder_name != loaded.name
     caps = (max_calls, max_tokens, max_cost)
@@ -129,7 +130,7 @@ def run(
         )
 
 
-def _changes(overrides: Sequence[str] | None, until: str | None) -> list[str]:
+def changes(overrides: Sequence[str] | None, until: str | None) -> list[str]:
     """Return what changes an experiment: its overrides, and the condition that stops it."""
     if until is None:
         return list(overrides or ())
@@ -157,7 +158,6 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped, or
         none of the first replies of a model could be read.
     """
-    from tomeval.cli.progress import showing_progress
     from tomeval.play.live import Live
     from tomeval.play.replies import UnreadError
     from tomeval.play.runner import run_experiment
@@ -221,60 +221,75 @@ def _close(folder: Path, experiment: Experiment, shard: Shard | None) -> bool:
     return whole
 
 
-def plan(
-    experiment: ExperimentFile,
-    model: ModelOption = None,
-    overrides: Overrides = None,
-    until: Until = None,
-    form: TableFormat = "text",
-    tokenizer: Annotated[
-        str | None,
-        typer.Option("--tokenizer", help="Count tokens with this tokenizer: a folder or Hub name."),
-    ] = None,
-    context: Annotated[
-        int | None,
-        typer.Option(
-            "--context", help="Tokens of context, for models that do not report it.", min=1
-        ),
-    ] = None,
-    trust_host: TrustHost = None,
-    trust_remote_code: TrustCode = False,
-) -> None:
-    """Show what an experiment would play, ask and cost."""
-    from tomeval.core.credentials import trusting
-    from tomeval.play.plan import (
-        for_reading,
-        plan_rows,
-        plan_totals,
-        too_long,
-    )
-    from tomeval.play.preview import token_counter
-    from tomeval.play.runner import lacks
-    from tomeval.report.tables import DATA
-    from tomeval.runs.domain import get_domain
-    from tomeval.runs.experiment import load_experiment
+EVERY = 60.0
+"""Seconds between two lines where standard error is not a terminal."""
 
-    count = token_counter(tokenizer) if tokenizer else None
-    with trusting(trust_host or (), code=trust_remote_code):
-        loaded = load_experiment(experiment, _changes(overrides, until), model)
-        rows = plan_rows(loaded, count, context)
-    if form in DATA:
-        show_table(rows, form)
-    else:
-        show_table(for_reading(rows), form)
-    if form == "text":
-        lines = plan_totals(rows)
-        blind = get_domain(loaded.domain).cannot_tell(loaded.cells)
-        lines += [f"note: {sentence}" for sentence in blind]
-        room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-        show()
-        for line in lines:
-            show("\n".join(wrap(line, min(room, WIDTH), "  ")))
-    if loaded.until:
-        tell_notes(["the most that can be played: cells stop earlier where the condition holds"])
-    if missing := lacks(loaded):
-        tell_notes([f"this cannot run here: {missing}"])
-    long = too_long(rows)
-    tell_notes(long)
-    if long:
-        raise typer.Exit(1)
+
+@contextmanager
+def showing_progress(live: Live) -> Iterator[Callable[[int, int], None]]:
+    """Show a run inside the block; yield what is to be called when steps are done.
+
+    At a terminal in place. Elsewhere lines are told every minute, when the yielded function is
+    called; once a language model was asked, by a thread. Where work is done in several processes,
+    these are forked before there is a thread.
+    """
+
+    def text() -> str:
+        return "\n".join(lines_of(live) if live.total else ["starting"])
+
+    live.shown = "field" if sys.stderr.isatty() else "lines"
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.live import Live as Display
+        from rich.text import Text
+
+        with Display(
+            get_renderable=lambda: Text(text(), no_wrap=True, overflow="ellipsis"),
+            console=Console(stderr=True),
+            refresh_per_second=2,
+            redirect_stdout=False,  # to a file or a pipe it may go, which is not this console
+        ):
+            yield lambda done, total: None
+        return
+    last, over = time.monotonic(), threading.Event()
+
+    def by_itself() -> None:
+        while not over.wait(EVERY):
+            tell(text())
+
+    thread = threading.Thread(target=by_itself, daemon=True)
+
+    def step(done: int, total: int) -> None:
+        nonlocal last
+        if thread.is_alive():
+            return
+        if live.asking:
+            thread.start()
+        elif (now := time.monotonic()) - last >= EVERY:
+            last = now
+            tell(text())
+
+    try:
+        yield step
+    finally:
+        over.set()
+        if thread.is_alive():
+            thread.join()
+
+
+def lines_of(live: Live) -> list[str]:
+    """Return all that is shown of a run as lines."""
+    share = f"{100 * live.steps // live.total if live.total else 100} %"
+    finished = live.total and live.steps == live.total
+    left = "stopping" if live.note else _time_left(live.left)
+    lines = [f"{share}, {'finished' if finished else left}", f"  episodes: {live.counts}"]
+    lines += [f"  {line}" for line in (live.asked, *live.waits) if line]
+    return [in_line(line) for line in (*lines, *filter(None, (live.replica_line(), live.note)))]
+
+
+def _time_left(seconds: float | None) -> str:
+    return (
+        "time left: not known yet"
+        if seconds is None
+        else f"{timedelta(seconds=round(seconds))} left"
+    )

@@ -1,4 +1,4 @@
-"""The commands that show what a run folder holds, and what a model would read."""
+"""The commands that show what a run folder holds, and what would be played and read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from typing import Annotated, Any
 import typer
 
 from tomeval.cli.options import (
+    ExperimentFile,
     ModelOption,
+    Overrides,
     RunFolder,
     TableFormat,
+    TrustCode,
+    TrustHost,
+    Until,
     WhereOption,
     show_table,
+    tell_notes,
 )
+from tomeval.cli.playing import changes
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell, wrap
 
@@ -70,19 +77,7 @@ def transcript(
     with Run(folder, where or ()) as opened:
         number = opened.cells[0].number if cell is None else cell
         for line in transcript_lines(opened, number, episode, calls):
-            for part in _folded(line):
-                show(part)
-
-
-def _folded(line: str) -> list[str]:
-    """Return a line of a transcript in parts that fit a terminal; whole if a program reads it.
-
-    Prompts stay as they are.
-    """
-    if not sys.stdout.isatty() or line.startswith("   > "):
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip()) + 3)
-    return wrap(line, max(40, shutil.get_terminal_size().columns), indent)
+            show(line)
 
 
 def prompt(
@@ -162,3 +157,66 @@ def prompt(
         tell(f"next: edit them, and view the result with --prompts {copy_to}")
         return
     show(preview(kind, shown, seat, form, number))
+
+
+WIDTH = 116
+"""Of sentences below a table."""
+
+
+def plan(
+    experiment: ExperimentFile,
+    model: ModelOption = None,
+    overrides: Overrides = None,
+    until: Until = None,
+    form: TableFormat = "text",
+    tokenizer: Annotated[
+        str | None,
+        typer.Option("--tokenizer", help="Count tokens with this tokenizer: a folder or Hub name."),
+    ] = None,
+    context: Annotated[
+        int | None,
+        typer.Option(
+            "--context", help="Tokens of context, for models that do not report it.", min=1
+        ),
+    ] = None,
+    trust_host: TrustHost = None,
+    trust_remote_code: TrustCode = False,
+) -> None:
+    """Show what an experiment would play, ask and cost."""
+    from tomeval.core.credentials import trusting
+    from tomeval.play.plan import (
+        for_reading,
+        plan_rows,
+        plan_totals,
+        too_long,
+    )
+    from tomeval.play.preview import token_counter
+    from tomeval.play.runner import lacks
+    from tomeval.report.tables import DATA
+    from tomeval.runs.domain import get_domain
+    from tomeval.runs.experiment import load_experiment
+
+    count = token_counter(tokenizer) if tokenizer else None
+    with trusting(trust_host or (), code=trust_remote_code):
+        loaded = load_experiment(experiment, changes(overrides, until), model)
+        rows = plan_rows(loaded, count, context)
+    if form in DATA:
+        show_table(rows, form)
+    else:
+        show_table(for_reading(rows), form)
+    if form == "text":
+        lines = plan_totals(rows)
+        blind = get_domain(loaded.domain).cannot_tell(loaded.cells)
+        lines += [f"note: {sentence}" for sentence in blind]
+        room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+        show()
+        for line in lines:
+            show("\n".join(wrap(line, min(room, WIDTH), "  ")))
+    if loaded.until:
+        tell_notes(["the most that can be played: cells stop earlier where the condition holds"])
+    if missing := lacks(loaded):
+        tell_notes([f"this cannot run here: {missing}"])
+    long = too_long(rows)
+    tell_notes(long)
+    if long:
+        raise typer.Exit(1)

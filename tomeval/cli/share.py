@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +58,8 @@ def plot(
         str | None,
         typer.Option(
             "--by",
-            help="What differences compare, such as strategy, model or labels.",
+            help="What differences compare, or regret and tom lay over each other: strategy, "
+            "model or labels, for example.",
         ),
     ] = None,
     window: Annotated[
@@ -70,8 +71,7 @@ def plot(
 
     Several runs of one domain are drawn as one.
     """
-    from tomeval.cli.progress import working
-    from tomeval.plots import Options, drawable, plot_run
+    from tomeval.plots import Options, figures_of, plot_run
     from tomeval.runs.results import Run, joined
     from tomeval.runs.selection import choose_measures, first_part
 
@@ -80,21 +80,15 @@ def plot(
         opened = joined(runs)
         metrics = tuple(choose_measures(opened.measures, metric or ()))
         options = Options(column, by=by, metrics=metrics, window=window)
-        with working("drawing"):
-            files = plot_run(
-                opened,
-                out,
-                options,
-                only=only or (),
-                every=every,
-                formats=formats or ("png",),
-            )
+        files = plot_run(
+            opened, out, options, only=only or (), every=every, formats=formats or ("png",)
+        )
         for path in files:
             show(path)
         if left_out := first_part(opened)[1]:
             tell(f"note: {in_line(left_out)}")
         stems = [path.stem for path in files]
-        left = [n for n in drawable(opened) if not any(stem.startswith(n) for stem in stems)]
+        left = [n for n in figures_of(opened) if not any(stem.startswith(n) for stem in stems)]
         if left and not only:
             tell(f"note: not drawn: {', '.join(left)} (--all, or --only NAME)")
 
@@ -109,26 +103,17 @@ def report(
     ] = None,
     games: Annotated[bool, typer.Option(help="Show a few games, with prompts and replies.")] = True,
     figures: Annotated[bool, typer.Option(help="Draw the run's first figures.")] = True,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            help="A measure of the tables, by name or heading, such as regret or 'ToM %'. "
-            "Repeatable. Default: the headline measures; the others can be unfolded.",
-        ),
-    ] = None,
     where: WhereOption = None,
 ) -> None:
     """Write one HTML file: tables, figures, comparisons, games."""
-    from tomeval.cli.progress import working
     from tomeval.report import ReportOptions, write_report
     from tomeval.runs.results import Run
     from tomeval.runs.selection import first_part
 
     if out.suffix.lower() not in ("", ".html", ".htm"):
         raise TomevalError(f"-o {out}: a report is one HTML file: {out.with_suffix('.html')}")
-    options = ReportOptions(by=by, games=games, figures=figures, metrics=tuple(metrics or ()))
-    with Run(folder, where or ()) as opened, working("writing the report"):
+    options = ReportOptions(by=by, games=games, figures=figures)
+    with Run(folder, where or ()) as opened:
         written, left_out = write_report(opened, out, options), first_part(opened)[1]
     show(written)
     if left_out:
@@ -167,14 +152,10 @@ def export(
     ] = None,
 ) -> None:
     """Export a table of a run, or the whole run."""
-    from tomeval.cli.progress import working
     from tomeval.report.exporting import export as export_any
     from tomeval.runs.results import Run
 
     given = pairs("--set", settings, "KEY=VALUE")
     with Run(folder) as opened:
-        # Data on standard output is not to be mixed with anything.
-        with working("exporting") if out is not None else nullcontext():
-            written = export_any(opened, form, what, out, given)
-        for path in written:
+        for path in export_any(opened, form, what, out, given):
             show(path)

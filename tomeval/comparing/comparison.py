@@ -31,9 +31,6 @@ from tomeval.statistics.flips import smallest_division_p, smallest_p
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
 ALL_TASKS = "all tasks"
-FAMILY = "the comparisons of one metric in one scope with the baseline"
-"""What Holm's correction covers."""
-SCALES = ("payoff", "attainable")
 
 
 def compare(
@@ -43,10 +40,8 @@ def compare(
     *,
     metrics: Sequence[str] | None = None,
     reference: str | None = None,
-    scale: str = "payoff",
     margins: Mapping[str, float] | None = None,
     resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> Comparison:
     """Compare every level with a baseline on the episodes that both played to the end.
 
@@ -64,16 +59,10 @@ def compare(
         Default: all with a value in any episode.
     reference : str, optional
         What regret is measured from, if the domain knows several; overrides the cells' own.
-    scale : {"payoff", "attainable"}
-        With ``attainable`` metrics in payoff units are divided by how far the worst response to a
-        cell's partners falls short of the best (`RunCell.regret_range`), so that means over
-        different games have one unit.
     margins : mapping of str to float, optional
         Per metric the margin of the equivalence test, in the unit of the comparison.
     resamples : int
-        Random sign patterns, at least 99.
-    seed : int
-        Of these: the same seed gives the same numbers.
+        Random sign patterns, at least 99; they are the same in every call.
 
     Raises
     ------
@@ -87,8 +76,6 @@ def compare(
     all sign patterns, and its p is exact. If all differences are equal, intervals have width 0, and
     Student's p and the effect size are undefined unless all are 0. See docs/comparisons.md.
     """
-    if scale not in SCALES:
-        raise unknown("scale", scale, SCALES)
     if resamples < 99:
         raise TomevalError(f"resamples must be at least 99, is {resamples}")
     with opened(runs) as listed:
@@ -98,15 +85,12 @@ def compare(
         margin_of = dict(zip(known, _margins(asked, known), strict=True))
         names, sides = compared_sides(listed, by, metrics, reference)
         margin = np.array([margin_of[name] for name in names])
-        if scale == "attainable":
-            sides = [_attainable(side, names, reference) for side in sides]
         pairing = pair(sides, by, baseline, names)
-        ranges = _ranges(sides, pairing) if scale == "payoff" else {}
+        ranges = _ranges(sides, pairing)
         more = share_notes([side.cell for side in sides], names)
         more += [note for run in listed for note in looked_notes(run)]
         more += left_out(listed, by)
-    how = {"resamples": resamples, "seed": seed}
-    comparison = compare_pairs(pairing, margin=margin, ranges=ranges, **how)
+    comparison = compare_pairs(pairing, margin=margin, ranges=ranges, resamples=resamples)
     return replace(comparison, notes=(*comparison.notes, *dict.fromkeys(more)))
 
 
@@ -157,14 +141,13 @@ def compare_pairs(
     *,
     margin: FloatArray,
     resamples: int = RESAMPLES,
-    seed: int = 0,
     ranges: Mapping[str, float] | None = None,
 ) -> Comparison:
     """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note."""
     layout = Layout(pairing)
     numbers, identical = estimates(layout, margin)
     difference = numbers["difference"]
-    signs = np.random.default_rng(Stream.of(seed, "signs", pairing.by).key)
+    signs = np.random.default_rng(Stream.of(0, "signs", pairing.by).key)
     p = permutation_p(layout, difference, resamples, signs)
     adjusted, sizes = corrected(p)
     differ, pairs = differing_pairs(layout), layout.pairs
@@ -194,10 +177,8 @@ def compare_pairs(
         p_holm=adjusted,
         p_smallest=corrected(least)[0],
         identical=identical,
-        family=f"Holm's correction covers {FAMILY}",
         family_size=sizes,
         resamples=resamples,
-        seed=seed,
         notes=(),
         **numbers,
     )
@@ -216,23 +197,3 @@ def corrected(p: FloatArray) -> tuple[FloatArray, IntArray]:
         result[scope, :, metric] = holm(p[scope, :, metric])
     tests = ~np.isnan(p)
     return result, np.where(tests, tests.sum(axis=1, keepdims=True), 0)
-
-
-def _attainable(side: Side, names: Sequence[str], reference: str | None) -> Side:
-    """Divide metrics in payoff units by what can be attained.
-
-    Raises
-    ------
-    TomevalError
-        That is not known of the cell, or 0.
-    """
-    cell = side.cell
-    in_payoffs = [cell.measures[name].in_payoffs for name in names]
-    if not any(in_payoffs):
-        return side
-    width = cell.regret_range(reference)
-    if not width:
-        why = "unknown" if width is None else "0 and cannot be divided by"
-        raise TomevalError(f"{cell.name}: its attainable range is {why}; choose another scale")
-    divisor = np.where(in_payoffs, width, 1.0)
-    return replace(side, values=side.values / divisor, sizes=side.sizes / divisor)

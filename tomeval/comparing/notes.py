@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.result import ALPHA
 from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import FEWEST
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
     """Return what a reader must know; `ranges` of payoffs by what tasks say first."""
-    notes = _reach_notes(found)
+    notes = []
     for k, level in enumerate(found.levels):
         missing, have = _missing(found, k)
         if missing and have:
@@ -44,21 +43,6 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
             f"or {FEWEST} units per group, are needed, and two in every task"
         )
     return [*notes, *_group_notes(found), *_unit_notes(found, ranges)]
-
-
-def _reach_notes(found: Comparison) -> list[str]:
-    """List the scopes in which no test can reject, and how many pairs would be enough."""
-    scopes: dict[tuple[int, int], list[str]] = {}
-    for s, k, m in np.ndindex(found.difference.shape):
-        enough = found.enough((s, k, m))
-        if enough and found.verdict((s, k, m)) == "too few":
-            tests = int(found.family_size[s, k, m])
-            scopes.setdefault((enough, tests), []).append(found.scopes[s])
-    return [
-        f"no test can reject at {100 * ALPHA:g} % in {first_names(where)}: at least {enough} "
-        f"pairs must differ, after correction for {tests} test{'s' if tests > 1 else ''}"
-        for (enough, tests), where in scopes.items()
-    ]
 
 
 def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
@@ -115,20 +99,14 @@ def _uneven(cell: RunCell, name: str) -> bool:
 
 
 def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
-    """Return notes about units, the resolution of p, and what was lost to NaN."""
+    """Return notes about units, and what was lost to NaN."""
     notes = []
     if len(set(ranges.values())) > 1 and any(measure.in_payoffs for measure in found.measures):
         column = next(iter(found.tasks[-1]))
         shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
         notes.append(
             f"payoff ranges differ between {column}s ({shown}), and the widest dominates means "
-            f"over all tasks: --scale attainable weights all {column}s equally"
-        )
-    largest = int(found.family_size.max(initial=0))
-    if largest and largest / (1 + found.resamples) >= ALPHA:
-        notes.append(
-            f"{found.resamples} resamples are too few for a corrected p below {ALPHA} in a family "
-            f"of {largest}: use more"
+            f"over all tasks: the measure plays has one unit in all {column}s"
         )
     lost = np.isnan(found.difference[0]) & (found.pairs[0] > 0)[:, None]
     if lost.any():

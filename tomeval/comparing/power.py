@@ -21,7 +21,7 @@ from tomeval.statistics.flips import FlipPower, enough_pairs
 from tomeval.statistics.paired import FloatArray, standard_error
 
 POWER = 0.8
-"""The probability of finding a difference, unless another one is asked for."""
+"""The probability of finding a difference."""
 _NO_MORE = "each distinct episode was played once: there can be no more"
 
 
@@ -32,13 +32,10 @@ def episodes_needed(
     by: str | None = None,
     baseline: str | None = None,
     *,
-    power: float = POWER,
-    alpha: float = ALPHA,
     reference: str | None = None,
     resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Return how many episodes it takes until `compare` finds a difference, by scope and level.
+    """Return how many episodes let `compare` find a difference, by scope and level.
 
     Parameters
     ----------
@@ -46,19 +43,13 @@ def episodes_needed(
         Pilot runs and the comparison that is planned, as for `tomeval.comparing.compare`.
     difference : float
         The true mean difference to detect, in the metric's unit; its sign does not matter.
-    power : float
-        Probability of detecting it, between `alpha` and 1.
-    alpha : float
-        Level of the whole family, which Holm's correction shares out.
-    seed : int
-        Of the simulation of tests with few pairs.
 
     Returns
     -------
     list of dict
         ``scope``, the level, ``baseline``, ``metric``; of the pilot ``pairs``, their ``unit`` (such
         as episodes, or deals that several games share), the ``sd`` of their differences, and the
-        ``power`` that it had itself. ``tests`` is the size of the family: a p below alpha / tests
+        ``power`` that it had itself. ``tests`` is the size of the family: a p below 0.05 / tests
         is a find whatever the others of the family show. ``pairs_needed`` are needed in all, which
         are so many ``episodes`` in every cell; ``pairs_safe`` and ``episodes_safe`` take the upper
         80 % confidence bound of the SD in place of its estimate, because a small pilot is uncertain
@@ -73,8 +64,6 @@ def episodes_needed(
     """
     if not (np.isfinite(difference) and difference != 0):
         raise TomevalError(f"the difference must be a number other than 0, is {difference}")
-    if not 0 < alpha < 1 or not alpha < power < 1:
-        raise TomevalError(f"need 0 < alpha < power < 1, got alpha {alpha} and power {power}")
     with opened(runs) as listed:
         [metric] = metric_names(listed, [metric])
         by = check_by(listed, by)
@@ -83,7 +72,7 @@ def episodes_needed(
         per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
     layout = Layout(pairing)
     planned = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
-    key = Stream.of(seed, "power", by).key
+    key = Stream.of(0, "power", by).key
     tables: dict[int, FlipPower] = {}
     rows = []
     for s, scope in enumerate(planned.scopes):
@@ -96,7 +85,7 @@ def episodes_needed(
                 )
             pilot, tests = _pilot(layout, s, k), int(planned.family_size[s, k, 0])
             if tests and tests not in tables:
-                tables[tests] = FlipPower(power, alpha / tests, resamples, key)
+                tables[tests] = FlipPower(POWER, ALPHA / tests, resamples, key)
             met = [t for t in tasks if planned.covered[t + layout.pooled, k]]
             row: dict[str, Any] = {"scope": scope, by: level, "baseline": pairing.baseline}
             row |= {"metric": metric, "pairs": pilot.pairs, "unit": unit}

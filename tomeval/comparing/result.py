@@ -58,7 +58,7 @@ class Comparison:
         `Meeting`.
     p_t, p_permutation, p_holm : ndarray, shape (S, L, M)
         Two-sided p of Student's t, of the sign-flip permutation test, and the latter's after Holm's
-        correction within `family`.
+        correction over the levels compared in one metric and scope.
     p_smallest : ndarray, shape (S, L, M)
         The smallest `p_holm` that these pairs could have given: if in every comparison of the
         family all differences had one sign.
@@ -99,10 +99,8 @@ class Comparison:
     margin: FloatArray
     p_equivalence: FloatArray
     identical: NDArray[np.bool_]
-    family: str
     family_size: IntArray
     resamples: int
-    seed: int
     notes: tuple[str, ...]
 
     @property

@@ -21,7 +21,7 @@ from tomeval.core.errors import installed, missing
 from tomeval.core.text import excerpt
 from tomeval.models.naming import renamed
 from tomeval.play.live import LONGEST, Live
-from tomeval.plots.output import distinct, safe_name
+from tomeval.plots.registry import distinct, safe_name
 from tomeval.runs.index import read_experiment
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run

@@ -4,15 +4,16 @@ Only the run's step records are read; matplotlib is imported when something is d
 """
 
 from tomeval.plots.drawing import Drawing, Options
-from tomeval.plots.output import FILE_FORMATS, picture, save
 from tomeval.plots.registry import (
     FIGURES,
+    FILE_FORMATS,
     chosen,
     draw,
     draw_one,
-    drawable,
     figures_of,
+    picture,
     plot_run,
+    save,
 )
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
     "chosen",
     "draw",
     "draw_one",
-    "drawable",
     "figures_of",
     "picture",
     "plot_run",

@@ -9,7 +9,6 @@ import numpy as np
 
 from tomeval.comparing.sides import compared_by
 from tomeval.core.numbers import number
-from tomeval.plots.dots import Ends, Panel, Series, dots_figure
 from tomeval.plots.drawing import (
     DEFAULT,
     Drawing,
@@ -19,6 +18,7 @@ from tomeval.plots.drawing import (
     sample_words,
 )
 from tomeval.plots.families import MOST_PANELS, MOST_ROWS, all_words, pages
+from tomeval.plots.forest import Ends, Panel, Series, dots_figure
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 
@@ -49,12 +49,7 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
     """Draw the differences in one measure, as many panels and rows on a page as fit."""
     from tomeval.comparing.comparison import compare
 
-    compared = compare(
-        run,
-        by=by,
-        metrics=[name],
-        reference=options.reference,
-    )
+    compared = compare(run, by=by, metrics=[name], reference=options.reference)
     if not np.isfinite(compared.difference).any():
         return []
     (measure,) = compared.measures
@@ -62,27 +57,24 @@ def _by_measure(run: Run, by: str, name: str, options: Options) -> list[Drawing]
     stem = f"differences_by_{by}" + (f"_{measure.short}" if len(options.metrics) > 1 else "")
     cells = [cell for cell in run.cells if len(cell.episodes)]
     told = all_words(cells)
-    drawings = []
-    for group, scopes in enumerate(pages(single, MOST_PANELS)):
-        for part, levels_shown in enumerate(pages(range(len(compared.levels)), MOST_ROWS)):
-            pairs = f"_{group + 1}" if len(single) > MOST_PANELS else ""
-            pairs += f"_{part + 1}" if len(compared.levels) > MOST_ROWS else ""
-            drawings.append(
-                Drawing(
-                    "differences",
-                    stem + pairs,
-                    differences_figure(compared, measure, scopes, levels_shown, options, told),
-                    f"{measure.heading} compared with {compared.baseline}, by {by}",
-                    f"Difference in {measure.heading} from {compared.baseline}, {told}, over "
-                    f"{_units(compared)} ({sample_words(cells)}), with 95 % intervals "
-                    "(Student's t). Filled: "
-                    "significant at 5 % (permutation test, Holm's correction)."
-                    f"{SIDES[measure.better]} All panels and pages share one scale."
-                    f"{_reach(compared, scopes, levels_shown)}",
-                    _describe(compared, measure, scopes, levels_shown),
-                )
-            )
-    return drawings
+    shown = pages(single, MOST_PANELS)
+    parts = [
+        (some, rows) for some in shown for rows in pages(range(len(compared.levels)), MOST_ROWS)
+    ]
+    return [
+        Drawing(
+            "differences",
+            stem + (f"_{number}" if len(parts) > 1 else ""),
+            differences_figure(compared, measure, scopes, levels, options, told),
+            f"{measure.heading} compared with {compared.baseline}, by {by}",
+            f"Difference in {measure.heading} from {compared.baseline}, {told}, over "
+            f"{_units(compared)} ({sample_words(cells)}), with 95 % intervals (Student's t). "
+            "Filled: significant at 5 % (permutation test, Holm's correction)."
+            f"{SIDES[measure.better]} All panels and pages share one scale.",
+            _describe(compared, measure, scopes, levels),
+        )
+        for number, (scopes, levels) in enumerate(parts, 1)
+    ]
 
 
 def _units(found: Comparison) -> str:
@@ -91,13 +83,6 @@ def _units(found: Comparison) -> str:
     if found.apart.any():
         return "unpaired groups of episodes" + ("" if found.apart.all() else f", or {pairs}")
     return pairs
-
-
-def _reach(found: Comparison, scopes: Sequence[int], levels: Sequence[int]) -> str:
-    """Describe how many points no result could have filled."""
-    said = [found.verdict((s, level, 0)) for s in scopes for level in levels]
-    few = said.count("too few")
-    return f" Too few pairs for any test to reject: {few} of {len(said)}." if few else ""
 
 
 def _describe(

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from tomeval.plots.drawing import Options
-from tomeval.plots.style import fold, lines_of, new_figure
 from tomeval.runs.cell import RunCell
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_PANELS = 6
 """Panels on one page; further ones go on the next."""
@@ -159,44 +153,3 @@ def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Return items in parts of at most `size`."""
     for first in range(0, len(items), size):
         yield items[first : first + size]
-
-
-def row_panels(
-    titles: Sequence[str],
-    subjects: Sequence[str],
-    axis: str,
-    options: Options,
-    columns: int = MOST_ABREAST,
-    row_height: float = 0.145,
-    **more: Any,
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a panel per title; the rows of each are the subjects, top to bottom.
-
-    Rows are at 0, 1, ... from the top; every other one has a grey background, which guides the eye.
-    `axis` names the horizontal axis of all panels, in lines; `more` goes to `new_figure`.
-    """
-    from matplotlib.ticker import MaxNLocator
-
-    columns = min(len(titles), columns)
-    down = -(-len(titles) // columns)
-    names = [fold(name, options.fits(20, 28)) for name in subjects]
-    shown = [fold(title, options.fits(42, 90) // columns) for title in titles]
-    height = len(names) * (row_height + 0.115 * (lines_of(names) - 1)) + 0.27
-    height += 0.12 * lines_of(shown)
-    axis = "\n".join(fold(line, options.fits(54, 110)) for line in axis.split("\n"))
-    below = 0.08 + 0.12 * lines_of([axis])
-    figure, panels = new_figure(
-        options.width, down * height + below, down, columns, len(titles), sharey=True, **more
-    )
-    figure.supxlabel(axis)
-    for axes, title in zip(panels, shown, strict=True):
-        axes.set_title(title)
-        axes.tick_params(axis="x", labelbottom=True)  # also where panels share one scale
-        axes.xaxis.set_major_locator(MaxNLocator(options.fits(3, 5), steps=[1, 2, 5, 10]))
-        for row in range(0, len(names), 2):
-            axes.axhspan(row - 0.5, row + 0.5, color="0.955", lw=0, zorder=0)
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
-    panels[0].set_yticks(range(len(names)), names)
-    panels[0].set_ylim(len(names) - 0.5, -0.5)
-    return figure, panels

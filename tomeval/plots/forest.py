@@ -1,12 +1,13 @@
-"""Forest plots: every subject's headline measures with their intervals, and the baseline."""
+"""Forest plots: means with intervals as dots in rows, and the tabular baseline."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tomeval.plots.dots import Ends, Panel, Series, dots_figure
 from tomeval.plots.drawing import (
     DEFAULT,
     Drawing,
@@ -18,8 +19,16 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import Page, task_of, task_pages
-from tomeval.plots.style import BASELINE, BASELINE_LINE
+from tomeval.plots.families import MOST_ABREAST, Page, task_of, task_pages
+from tomeval.plots.style import (
+    BASELINE,
+    BASELINE_LINE,
+    add_head,
+    fold,
+    in_style,
+    lines_of,
+    new_figure,
+)
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
@@ -126,3 +135,105 @@ def forest_figure(page: Page, measure: Measure, title: str, options: Options) ->
 
 _POINT = {"marker": "o", "color": "#0072B2", "markersize": 3.8}
 _POINT |= {"markeredgecolor": "white", "markeredgewidth": 0.4}
+
+
+Ends = tuple[float, float, float]
+"""A mean and the ends of its interval: NaN where there is none."""
+
+
+class Series(NamedTuple):
+    """Dots of one kind: what the legend calls them, and how they look."""
+
+    label: str
+    look: Mapping[str, Any]
+
+
+class Panel(NamedTuple):
+    """One panel: its title, and by row and number of the series a mean with its interval."""
+
+    title: str
+    marks: Mapping[tuple[int, int], Ends]
+
+
+@in_style
+def dots_figure(
+    title: str,
+    panels: Sequence[Panel],
+    rows: Sequence[str],
+    axis: str,
+    series: Sequence[Series],
+    options: Options,
+    *,
+    finish: Callable[[Axes, int], None] | None = None,
+    handles: Sequence[Any] = (),
+) -> Figure:
+    """Draw a panel per title with a row per name, and in each row a dot per series.
+
+    Parameters
+    ----------
+    finish : callable, optional
+        Sets limits, and draws what else a panel has, given its axes and number; before the dots.
+    handles : sequence
+        Further entries of the legend, which names the series that have a dot.
+    """
+    from matplotlib.lines import Line2D
+
+    figure, drawn = _row_panels([panel.title for panel in panels], rows, axis, options)
+    for number, (axes, panel) in enumerate(zip(drawn, panels, strict=True)):
+        if finish:
+            finish(axes, number)
+        for (row, which), ends in panel.marks.items():
+            _dot(axes, row, ends, series[which].look)
+    used = {which for panel in panels for _, which in panel.marks}
+    named = [
+        Line2D([], [], label=one.label, **{**one.look, "ls": "none"})
+        for which, one in enumerate(series)
+        if which in used and one.label
+    ]
+    add_head(figure, title, [*named, *handles])
+    return figure
+
+
+def _dot(axes: Axes, y: float, ends: Ends, look: Mapping[str, Any]) -> None:
+    """Draw one mean with its interval, if it has a value."""
+    mean, low, high = ends
+    if math.isnan(mean):
+        return
+    if not math.isnan(low):
+        axes.plot([low, high], [y, y], color=look["color"], lw=1.3, zorder=3)
+    axes.plot([mean], [y], **{**look, "ls": "none", "zorder": 4})
+
+
+def _row_panels(
+    titles: Sequence[str], subjects: Sequence[str], axis: str, options: Options
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a panel per title; the rows of each are the subjects, top to bottom.
+
+    Rows are at 0, 1, ... from the top; every other one has a grey background, which guides the eye.
+    `axis` names the horizontal axis of all panels, in lines.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    columns = min(len(titles), MOST_ABREAST)
+    down = -(-len(titles) // columns)
+    names = [fold(name, options.fits(20, 28)) for name in subjects]
+    shown = [fold(title, options.fits(42, 90) // columns) for title in titles]
+    height = len(names) * (0.145 + 0.115 * (lines_of(names) - 1)) + 0.27
+    height += 0.12 * lines_of(shown)
+    axis = "\n".join(fold(line, options.fits(54, 110)) for line in axis.split("\n"))
+    below = 0.08 + 0.12 * lines_of([axis])
+    figure, panels = new_figure(
+        options.width, down * height + below, down, columns, len(titles), sharey=True
+    )
+    figure.supxlabel(axis)
+    for axes, title in zip(panels, shown, strict=True):
+        axes.set_title(title)
+        axes.tick_params(axis="x", labelbottom=True)  # also where panels share one scale
+        axes.xaxis.set_major_locator(MaxNLocator(options.fits(3, 5), steps=[1, 2, 5, 10]))
+        for row in range(0, len(names), 2):
+            axes.axhspan(row - 0.5, row + 0.5, color="0.955", lw=0, zorder=0)
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+    panels[0].set_yticks(range(len(names)), names)
+    panels[0].set_ylim(len(names) - 0.5, -0.5)
+    return figure, panels

@@ -52,7 +52,8 @@ def comparison_above(found: Comparison) -> list[str]:
         f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
         "each with its own 95 % interval",
         f"p comes from a {test}, the interval from Student's t; near 0.05 they can "
-        f"disagree; {found.family}; {found.resamples} resamples, seed {found.seed}",
+        "disagree; p (Holm) is corrected for all levels compared in one metric and scope; "
+        f"{found.resamples} resamples",
     ]
 
 
@@ -94,8 +95,9 @@ def shown_first(runs: Sequence[Run]) -> list[str] | None:
 
 
 class Section(NamedTuple):
-    """The comparison of a report: its tables, or the reason why there is none."""
+    """A comparison of a report: its tables, or the reason why there is none."""
 
+    title: str
     reason: str
     caption: str = ""
     table: Grid | None = None
@@ -103,8 +105,15 @@ class Section(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def section(run: Run, by: str | None, metrics: Sequence[str]) -> Section:
-    """Compare players in some measures as ``tomeval compare`` does.
+MOST_GROUPS = 8
+"""With more groups than this, such as models, all are compared together."""
+
+
+def sections(run: Run, by: str | None, metrics: Sequence[str]) -> list[Section]:
+    """Compare players in some measures as ``tomeval compare`` does, apart for each model.
+
+    A mean over models, or over whatever else compared cells must share besides the task
+    (`Domain.held`), hides what differs between them. Cells without any belong to each group.
 
     Raises
     ------
@@ -113,17 +122,34 @@ def section(run: Run, by: str | None, metrics: Sequence[str]) -> Section:
     """
     chosen = by or compared_by(run)
     if chosen is None:
-        return Section("There is nothing to compare: no two players share a task.")
+        return [Section("", "There is nothing to compare: no two players share a task.")]
+    held = {cell: run.domain.held(cell, chosen) for cell in run.cells if chosen in run.domain.by}
+    values = list(dict.fromkeys(filter(None, held.values())))
+    if not 1 < len(values) <= MOST_GROUPS:
+        return [_section("", run, chosen, metrics, asked=by is not None)]
+    named = run.domain.held_name(chosen)
+    return [
+        _section(
+            f"{named} {value}",
+            run.part([c for c in held if held[c] in (value, "")]),
+            chosen,
+            metrics,
+        )
+        for value in values
+    ]
+
+
+def _section(title: str, run: Run, by: str, metrics: Sequence[str], asked: bool = False) -> Section:
     try:
-        found = compare(run, chosen, metrics=metrics)
+        found = compare(run, by, metrics=metrics)
     except TomevalError as error:
-        if by:
+        if asked:
             raise
-        return Section(f"No comparison: {error}.")
-    caption = f"{'. '.join(line[0].upper() + line[1:] for line in comparison_above(found))}."
+        return Section(title, f"No comparison: {error}.")
+    caption = ". ".join([*comparison_above(found), ""]).strip()
     tables = [_levels_first(found, by_task) for by_task in (False, True)]
     by_task = tables[1] if len(found.scopes) > 1 else None
-    return Section("", caption, tables[0], by_task, [f"{note}." for note in found.notes])
+    return Section(title, "", caption, tables[0], by_task, [f"{note}." for note in found.notes])
 
 
 def _levels_first(found: Comparison, by_task: bool) -> Grid:
@@ -132,7 +158,7 @@ def _levels_first(found: Comparison, by_task: bool) -> Grid:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "reference", "scale", "margins", "resamples")
+    names = ("by", "baseline", "reference", "margins", "resamples")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
         metrics = shown_first(runs)
@@ -191,16 +217,16 @@ def _power_read(row: Row) -> Row:
         "pairs": row["pairs"],
         "SD": number("sd"),
         "power now": MISSING if math.isnan(row["power"]) else f"{100 * row['power']:.0f} %",
-        "found now": number("smallest_difference"),
+        "detectable now": number("smallest_difference"),
         "pairs needed": upto("pairs_needed", "pairs_safe"),
-        "episodes a cell": upto("episodes", "episodes_safe"),
-        "why": row["reason"],
+        "episodes per cell": upto("episodes", "episodes_safe"),
+        "note": row["reason"],
     }
 
 
 TABLES: dict[str, Compared] = {
     "differences": Compared(
-        _differences, ("--by", "--baseline", "--metric", "--by-task", "--margin", "--scale")
+        _differences, ("--by", "--baseline", "--metric", "--by-task", "--margin")
     ),
     "power": Compared(_power, ("--by", "--baseline", "--metric", "--difference")),
 }

@@ -29,8 +29,6 @@ ESCAPES = {
     "−": r"$-$",
     "√": r"$\surd$",
 }
-PAGE = 88
-"""About how many characters a line of a page holds; a wider table goes on below itself."""
 
 
 def escape(text: str) -> str:
@@ -49,8 +47,7 @@ def escape(text: str) -> str:
 def latex_table(caption: str, grid: Grid) -> str:
     r"""Return a table in booktabs style: a longtable, which goes on over pages.
 
-    One of more than about `PAGE` characters goes on below itself, each part with the columns that
-    tell rows apart. Columns of numbers stand at the right.
+    Columns of numbers stand at the right.
 
     Examples
     --------
@@ -59,25 +56,17 @@ def latex_table(caption: str, grid: Grid) -> str:
     """
     import pandas
 
-    sizes = [
-        2 + max(map(len, (*head.split("\n"), *cells)))
-        for head, cells in zip(grid.heads, grid.columns, strict=True)
-    ]
-    lines = [r"% needs: \usepackage{booktabs, longtable}"]
-    for part in grid.parts(sizes, PAGE):
-        body = [list(map(escape, cells)) for cells in part.body]
-        frame = pandas.DataFrame(body, columns=list(map(_heading, part.heads)))
-        sides = "".join("r" if is_numeric(cells) else "l" for cells in part.columns)
-        lines.append(
-            frame.to_latex(
-                index=False,
-                escape=False,
-                longtable=True,
-                column_format=sides,
-                caption=escape(caption) or None,
-            ).strip()
-        )
-    return "\n\n".join(lines)
+    body = [list(map(escape, cells)) for cells in grid.body]
+    frame = pandas.DataFrame(body, columns=list(map(_heading, grid.heads)))
+    sides = "".join("r" if is_numeric(cells) else "l" for cells in grid.columns)
+    made = frame.to_latex(
+        index=False,
+        escape=False,
+        longtable=True,
+        column_format=sides,
+        caption=escape(caption) or None,
+    )
+    return f"% needs: \\usepackage{{booktabs, longtable}}\n{made.strip()}"
 
 
 def _heading(text: str) -> str:

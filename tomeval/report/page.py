@@ -21,7 +21,7 @@ from tomeval.core.files import replacing
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.text import visible
 from tomeval.report import facts
-from tomeval.report.comparisons import section
+from tomeval.report.comparisons import sections
 from tomeval.report.facts import counted
 from tomeval.report.markup import grid_html
 from tomeval.report.rows import Rows, grid_of, is_number
@@ -33,7 +33,7 @@ from tomeval.runs.columns import ATTAINABLE, RATES
 from tomeval.runs.measures import Measure
 from tomeval.runs.notes import mass_notes, random_notes
 from tomeval.runs.results import Run
-from tomeval.runs.selection import choose_measures, first_part
+from tomeval.runs.selection import first_part
 
 _HERE = Path(__file__).parent
 
@@ -52,15 +52,11 @@ class ReportOptions:
         `tomeval.report.transcripts.games`.
     figures : bool
         Whether the first figures are drawn; ``tomeval plot`` draws others.
-    metrics : sequence of str
-        The measures of the tables, as `tomeval.runs.selection.choose_measures` reads them; default:
-        the headline ones. All others are in a table that opens on demand.
     """
 
     by: str | None = None
     games: bool = True
     figures: bool = True
-    metrics: Sequence[str] = ()
 
 
 def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> Path:
@@ -111,15 +107,14 @@ def _plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
 def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
     """Return what the template reads."""
     whole, left_out = first_part(run)
-    asked = choose_measures(whole.measures, options.metrics)
-    names = asked or list(whole.shown)
+    names = whole.shown
     rows = whole.rows()
     valued = [n for n in whole.measures if any(is_number(row[n]) for row in rows)]
     measures = [whole.measures[name] for name in valued or whole.measures]
     others = [one.name for one in measures if one.name not in names]
     words = "more measures of the same cells"
     more = [Further(words, _cells(rows, whole.measures, others), [])] if others else []
-    judged = [whole.measures[name] for name in asked or whole.headline]
+    judged = [whole.measures[name] for name in whole.headline]
     return {
         **_sealed(),
         "name": run.name,
@@ -129,7 +124,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "table": _cells(rows, whole.measures, names),
         "further": [*more, *_further(whole)],
         "interval": facts.interval_words(whole),
-        "comparison": section(whole, options.by, asked or whole.scores or whole.headline),
+        "comparisons": sections(whole, options.by, whole.scores or whole.headline),
         "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),

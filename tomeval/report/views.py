@@ -104,23 +104,14 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
 def _check(runs: Sequence[Run], asked: Asked) -> None:
     """Raise if what is asked for cannot be had together."""
     beside = asked.against is not None
-    for wrong, why in (
-        (
-            asked.whole and asked.metrics,
-            "--all shows everything: leave out --metric",
-        ),
-        (
-            asked.published and (asked.whole or beside),
-            "--published has columns of its own: leave out --all and --against",
-        ),
-        (
-            beside and len(runs) > 1,
-            "--against has a row per cell of one run",
-        ),
-        (asked.as_model is not None and not beside, "--as-model needs --against"),
-    ):
-        if wrong:
-            raise TomevalError(why)
+    if asked.whole and asked.metrics:
+        raise TomevalError("--all shows everything: leave out --metric")
+    if asked.published and (asked.whole or beside):
+        raise TomevalError("--published has columns of its own: leave out --all and --against")
+    if beside and len(runs) > 1:
+        raise TomevalError("--against has a row per cell of one run")
+    if asked.as_model is not None and not beside:
+        raise TomevalError("--as-model needs --against")
 
 
 def _needed(run: Run, asked: Asked, *, data: bool) -> list[str] | None:
@@ -186,22 +177,19 @@ def table_grid(run: Run, rows: Rows, asked: Asked, words: Words = str) -> Grid |
     return grid_of(chosen_rows(left, run.measures, asked), run.measures, words=words)
 
 
-def cells_view(
-    runs: Sequence[Run], asked: Asked, words: Words = str, rows: Rows | None = None
-) -> View:
+def cells_view(runs: Sequence[Run], asked: Asked, words: Words = str) -> View:
     """Return what to show of the cells of one or several runs, for reading.
 
     If nothing is asked for, the domain's verdict (`Domain.verdict`), if the runs tell it: a row per
     cell, of more than `MOST_ROWS` cells a row per player. Else one measure is a table of players
     and tasks, if that reads well; several are a row per cell. Above stands the condition that a run
-    stopped by. `rows` are those of `rows_of`, where they are known.
+    stopped by.
     """
     _check(runs, asked)
     run = joined(runs)
     view, own = _verdict(runs, run, asked, words), list[str]()
     if view is None:
-        if rows is None:
-            rows, asked, own = rows_of(runs, asked, data=False)
+        rows, asked, own = rows_of(runs, asked, data=False)
         if asked.against is not None:
             grid = table_grid(run, rows, asked, words)
             view = View([grid] if grid else [], [], [])

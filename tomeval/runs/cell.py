@@ -171,13 +171,6 @@ class RunCell:
         """
         return self.measures[name].limits if name in self.measures else UNBOUNDED
 
-    def regret_range(self, reference: str | None = None) -> float | None:
-        """Return how much regret can differ here in expectation, whoever plays; None if unknown.
-
-        That is how far the worst response to the cell's partners falls short of the best, per step.
-        """
-        return None
-
     @property
     def payoff_range(self) -> float | None:
         """Range of the payoffs, for measures in payoff units; None without payoffs."""

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tomeval.core.errors import TomevalError, need
 from tomeval.core.files import write_bytes, write_text
 from tomeval.core.outcomes import COMPLETE
+from tomeval.core.printing import tell
 from tomeval.core.streams import Stream
 from tomeval.extensions.internal.probe import by_chance, decode, folds_of
 from tomeval.extensions.internal.states import ACT, Watched, moves_of, rendered
@@ -132,23 +133,21 @@ def found_of(cell: MatrixRunCell) -> Found:
     TomevalError
         The model does not reproduce the run.
     """
-    from tomeval.cli.progress import working
-
     place = (cell.store, cell.number, cell.definition)
     if (before := kept(*place)) is not None:
         return before
-    with working(f"internal, {cell.title}"):
-        need("sklearn", "internal", "probes of states")  # before reading, which takes long
-        watched = _opened(json.dumps(spec_of(cell.definition)))
-        layers = list(range(len(watched.blocks) + 1))
-        rows, episode, states = states_of(cell, watched, layers)
-        _keep_states(cell, rows, episode, states, layers)
-        stream = Stream.of(0, FOLDER, str(cell.number))
-        decoded = _decoded(cell, rows, episode, states, stream.episode(0))
-        swaps = _exchanged(cell, watched, layers, PAIRS, stream.episode(1))
-        made = Found(made_of=_made_of(*place[:2]), layers=layers, swaps=swaps, **decoded)
-        path = path_of(cell.store, cell.number, "json")
-        write_text(path, made.model_dump_json(), own=True)
+    tell(f"internal, {cell.title}: reading the states")
+    need("sklearn", "internal", "probes of states")  # before reading, which takes long
+    watched = _opened(json.dumps(spec_of(cell.definition)))
+    layers = list(range(len(watched.blocks) + 1))
+    rows, episode, states = states_of(cell, watched, layers)
+    _keep_states(cell, rows, episode, states, layers)
+    stream = Stream.of(0, FOLDER, str(cell.number))
+    decoded = _decoded(cell, rows, episode, states, stream.episode(0))
+    swaps = _exchanged(cell, watched, layers, PAIRS, stream.episode(1))
+    made = Found(made_of=_made_of(*place[:2]), layers=layers, swaps=swaps, **decoded)
+    path = path_of(cell.store, cell.number, "json")
+    write_text(path, made.model_dump_json(), own=True)
     return made
 
 

@@ -13,15 +13,17 @@ from tomeval.games.matrix.played import FloatArray
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
 from tomeval.plots.drawing import (
     DEFAULT,
+    TOGETHER,
     Drawing,
+    Line,
     Options,
     axis_name,
     interval_words,
+    lines_figure,
     sample_words,
     with_interval,
 )
 from tomeval.plots.families import pages, tasks
-from tomeval.plots.lines import TOGETHER, Line, lines_figure
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate

@@ -15,7 +15,6 @@ from tomeval.core.once import held
 from tomeval.games.matrix.bounds import (
     REGRETS,
     attainable_as_played,
-    ends,
     game_limits,
     regret_limits,
 )
@@ -190,14 +189,6 @@ class MatrixRunCell(ScoredCell):
                 said = (*horizons, reference or self.reference)
                 exact = regret_limits(self.game, tuple(self.partners), *said)[name]
         return exact or super().limits(name, reference)
-
-    def regret_range(self, reference: str | None = None) -> float | None:
-        """Return the difference between worst and best response; None without a known partner."""
-        if not self.partners or not self.as_planned:
-            return None
-        weights, horizon = self.definition["partners"]["weights"], self.definition["horizon"]
-        between = [ends(self.game, partner, horizon) for partner in self.partners]
-        return float(np.dot(weights, [best - worst for worst, best in between]))
 
     @property
     def payoff_range(self) -> float:
