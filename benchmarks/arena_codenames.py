@@ -15,7 +15,7 @@ import numpy as np
 from tomeval.games.codenames import KIND
 from tomeval.games.codenames.policies import EmbeddingPlayer
 from tomeval.games.codenames.rules import Codenames
-from tomeval.games.policy import Policy
+from tomeval.games.solver import Policy
 
 BOARDS = {"9 words": KIND.presets["small"], "25 words": {}}
 MINILM, WORDNET = EmbeddingPlayer(), EmbeddingPlayer("wordnet")

@@ -128,7 +128,7 @@ def make(folder: Path, size: dict[str, Any], share: float = 1.0) -> None:
 def _played(domain: Any, cell: Cell, episode: int) -> Record:
     """Play an episode; prompts are cut."""
     models = {seat: ScriptedModel(says) for seat in cell.models}
-    record: Record = asyncio.run(domain.play.episode(cell, episode, models, lambda: None))
+    record: Record = asyncio.run(domain.play(cell, episode, models, lambda: None))
     record.calls = [(*place, _cut(call)) for *place, call in record.calls]
     return record
 

@@ -28,7 +28,7 @@ from tomeval.games.matrix.rules import SEAT
 from tomeval.games.matrix.shown import episodes, example_cell
 from tomeval.models import open_model, register_model
 from tomeval.models.base import ScoreRequest
-from tomeval.models.local import pocket_folder
+from tomeval.models.local.load import pocket_folder
 from tomeval.models.local.transformers import TransformersModel
 
 SIZES = ("pocket", "35M")

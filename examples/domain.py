@@ -8,7 +8,7 @@ from typing import Literal
 
 import tomeval
 from tomeval.core.streams import Stream
-from tomeval.runs import Cell, Compare, Domain, Measure, Play, Player, Read, Record, Schema
+from tomeval.runs import Cell, Domain, Measure, Player, Record, Schema
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,9 @@ GUESS = Domain(
     title="name the next number",
     experiment=Keys,
     measures={"off_by": OFF_BY},
-    play=Play(play),
-    read=Read(Schema(steps={"number": "INTEGER", "guess": "INTEGER"})),
-    compare=Compare(by=("player",), task=("size", "on_invalid")),
-)  # what else a domain can say: `tomeval.runs.capabilities`
+    play=play,
+    schema=Schema(steps={"number": "INTEGER", "guess": "INTEGER"}),
+    by=("player",),
+    task=("size", "on_invalid"),
+)  # what else a domain can say: `tomeval.runs.Domain`
 tomeval.register_domain(GUESS)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.coroutines import run_now
-from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.decrypto.embedding_players import MATCHINGS
+from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.report.tables import render
 from tomeval.runs.experiment import make_experiment

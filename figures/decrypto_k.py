@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.coroutines import run_now
-from tomeval.games.decrypto.cells import DecryptoCell
+from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.played import PlayedGame
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure

@@ -26,8 +26,8 @@ SHOWN = [
     ("known_players", "regret", "screen", "IPD_canonical_tit_for_tat"),
     ("known_players", "tom", "screen", "RPS_canonical_tit_for_tat"),
     ("sixteen_subjects", "regret", "screen", "IPD_canonical_tit_for_tat"),
-    ("sixteen_subjects", "forest", "screen", "regret_single_action"),
-    ("sixteen_subjects", "forest", "single", "regret_tit_for_tat"),
+    ("sixteen_subjects", "forest", "screen", "regret_1"),
+    ("sixteen_subjects", "forest", "single", "regret_2"),
     ("sixteen_subjects", "differences", "screen", ""),
 ]
 # Made by commands of their own, which do not run here: file, title, command.

@@ -54,7 +54,7 @@ def play(game, state, seats, *, probes=False):
     async def act(stage, ask):
         view = game.view(state, ask.seat)
         if probes:
-            for probe in game.probes(view._state, ask):
+            for probe in game.probes(view._state, ask, None, {}):
                 answer = await seats[ask.seat].probe(view, ask, probe)
                 found.append((stage, ask.seat, probe.question, answer))
         answer = await seats[ask.seat].answer(view, ask)
@@ -63,7 +63,7 @@ def play(game, state, seats, *, probes=False):
 
     def door(stage, ask, actions):
         async def look():
-            asked = game.probes(state, ask)
+            asked = game.probes(state, ask, None, {})
             trail = [*[None] * stage, Stage(state, actions)]
             told = {probe: game.truth(probe, ask.seat, trail, stage, state) for probe in asked}
             return {probe: true for probe, true in told.items() if true is not None}

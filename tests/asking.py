@@ -30,7 +30,7 @@ def database(run) -> Iterator[sqlite3.Connection]:
 
 
 def _tables(store) -> dict[str, tuple[list[str], list[tuple]]]:
-    schema, played = store.domain.read.schema, store.played_cells()
+    schema, played = store.domain.schema, store.played_cells()
     asked = ["step", "seat", "question", "outcome", "attempts"]
     tables = {}
     for name, own in (
@@ -44,11 +44,11 @@ def _tables(store) -> dict[str, tuple[list[str], list[tuple]]]:
     places = [(cell, episode) for cell in played for episode in store.episodes(cell)]
     calls = [(*place, n, *call) for place in places for n, call in enumerate(store.calls(*place))]
     tables["calls"] = ["cell", "episode", "call", "step", "seat", "form", "record"], calls
-    own = {number: store.domain.read.columns(told) for number, told in store.cells()}
+    own = {number: store.domain.columns(told) for number, told in store.cells()}
     names = list(own[0])
     cells = [(n, told, *(own[n][name] for name in names)) for n, told in store.cells()]
     tables["cells"] = ["cell", "definition", *names], cells
-    records = list(store.domain.read.step_records(store, played))
+    records = list(store.domain.step_records(store, played))
     names = list(records[0]) if records else ["cell"]
     tables["step_records"] = names, [tuple(map(row.get, names)) for row in records]
     return tables

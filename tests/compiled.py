@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tomeval.models import Backend
-from tomeval.models.local import Loaded, require
+from tomeval.models.local.load import Loaded, require
 from tomeval.models.local.transformers import TransformersModel
 
 torch: Any = require("torch")

@@ -37,7 +37,7 @@ ROOT = Path(__file__).parent.parent
 
 def questions(domain, cell, seat="subject", form="act", number=1, note=""):
     """Return what is asked up to the given time that a question is asked in a made-up episode."""
-    return times_asked(domain.describe.episodes(cell, seat, note), form)[number - 1]
+    return times_asked(domain.questions(cell, seat, note), form)[number - 1]
 
 
 SHIPPED = partner_names()
@@ -291,7 +291,7 @@ def dump(folder: Path) -> dict[str, list[tuple]]:
     try:
         for cell in store.played_cells():
             for record in store.records(cell):
-                place, schema = (cell, record.episode), store.domain.read.schema
+                place, schema = (cell, record.episode), store.domain.schema
                 columns = ("step", *schema.steps)
                 # Tokens that a model had read before depend on what it was asked before.
                 spent = [(seat, *said[:4], *said[5:]) for seat, said in record.spent.items()]

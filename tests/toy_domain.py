@@ -13,7 +13,7 @@ from pydantic import Field
 from tomeval.core.outcomes import COMPLETE, FAILED, VALID, VOID, Invalid
 from tomeval.core.streams import Stream
 from tomeval.models.base import Message, Prompt, Sampling
-from tomeval.runs.capabilities import Compare, Describe, Line, Play, Read, Show
+from tomeval.runs.capabilities import Line
 from tomeval.runs.domain import Cell, Domain, Player, register_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.runs.measures import Measure, Totals, registry
@@ -141,15 +141,12 @@ TOY = Domain(
         ),
         Measure("hit_percent", "hit %", "Share of guesses that are right.", "%", 1, "toy", hits),
     ),
-    play=Play(play),
-    read=Read(
-        Schema(
-            episodes={"start": "INTEGER"},
-            steps={"number": "INTEGER", "guess": "INTEGER"},
-        )
-    ),
-    show=Show(headline=("loss_per_step", "hit_percent"), lines=lines),
-    compare=Compare(by=("guesser", "size"), task=("size", "on_invalid")),
-    describe=Describe(episodes=episodes),
+    play=play,
+    schema=Schema(episodes={"start": "INTEGER"}, steps={"number": "INTEGER", "guess": "INTEGER"}),
+    headline=("loss_per_step", "hit_percent"),
+    lines=lines,
+    by=("guesser", "size"),
+    task=("size", "on_invalid"),
+    questions=episodes,
 )
 register_domain(TOY)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tomeval.games.matrix.partners import Partner as Partner
     from tomeval.games.matrix.partners import PartnerSet as PartnerSet
     from tomeval.games.matrix.recording import import_log as import_log
-    from tomeval.games.matrix.recording import score as score
     from tomeval.games.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.games.matrix.subjects import Subject as Subject
     from tomeval.games.matrix.subjects import register_subject as register_subject
@@ -56,7 +55,7 @@ _HOME = {
     "games.matrix.partner_specs": ("get_partner", "get_partner_set"),
     "games.matrix.partners": ("Partner", "PartnerSet"),
     "games.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
-    "games.matrix.recording": ("import_log", "score"),
+    "games.matrix.recording": ("import_log",),
     "extensions.environments": ("TextEnvironment", "environment"),
     "models": ("register_model",),
     "runs.domain": ("register_domain",),

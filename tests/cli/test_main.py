@@ -182,7 +182,7 @@ LIBRARIES = (*HEAVY, "numpy", "pydantic", "jinja2")
             "    main()",
             LIBRARIES,
         ),
-        ("import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.score", HEAVY),
+        ("import tomeval; tomeval.run; tomeval.MatrixGame; tomeval.import_log", HEAVY),
     ],
 )
 def test_importing_is_light(code, heavy) -> None:

@@ -119,17 +119,11 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) 
 
 def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> None:
     from tomeval import run
-    from tomeval.games.decrypto.players import PlayerKind, table_from_spec
+    from tomeval.games.decrypto.players import PlayerKind
     from tomeval.games.seats import ScriptedSeat
 
-    kind = PlayerKind(
-        "draws, by its luck",
-        {"luck": 1},
-        lambda player, lists: ScriptedSeat,
-        lambda text: {"luck": int(text)},
-    )
+    kind = PlayerKind("draws, by its luck", {"luck": 1}, lambda player, lists: ScriptedSeat)
     register("players", "decrypto lucky", kind)
-    assert table_from_spec("lucky:3") == {"kind": "lucky", "luck": 3}
     data = {"domain": "decrypto", "episodes": 2, "players": {"a": {"kind": "lucky"}}}
     with run(data, tmp_path / "run") as opened:
         [cell] = opened.cells

@@ -17,8 +17,8 @@ from tomeval.games import answer as words
 from tomeval.games.answer import answer, plain
 from tomeval.games.arena.cells import ArenaCell
 from tomeval.games.decrypto.best_turn import BestTurnSearch
-from tomeval.games.decrypto.cells import DecryptoCell
 from tomeval.games.decrypto.embedding_players import history_scores, history_sums, match
+from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.decrypto.game import CODES
 from tomeval.games.decrypto.stages import random_hints
 from tomeval.games.seats import Answer, PlannerSeat, Seat
@@ -60,7 +60,7 @@ class Known(PlannerSeat):
         return view.game.guess(view, probe, self.chair.rng) if said is None else said
 
     async def answer(self, view: Any, ask: Any) -> Answer:
-        self.said = {p: self.say(view, p) for p in view.game.probes(view._state, ask)}
+        self.said = {p: self.say(view, p) for p in view.game.probes(view._state, ask, None, {})}
         gone = view.game.consequences
         stated = {p: said for p, said in self.said.items() if p.name not in gone}
         if self.how.acts == "random":

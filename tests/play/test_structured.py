@@ -60,7 +60,7 @@ def test_a_run_says_that_answers_were_held(tmp_path):
             if "structured_outputs" in body
         ]
     assert row["episodes"] == 1
-    assert "the server constrained answers" in note
+    assert "answers were held to their form" in note
     assert "not that of asking again" in note
     assert {"choice": [f"{MARKER} J", f"{MARKER} F"]} in asked
     table = CliRunner().invoke(app, ["table", str(tmp_path / "held")])

@@ -105,7 +105,7 @@ def cell_of(values, *, which=None, each_once=False, bounds=(0.0, 1.0), clusters=
     )
 
 
-MEASURE = SimpleNamespace(name="m", words="m", better=-1)
+MEASURE = SimpleNamespace(name="m", heading="m", better=-1)
 PAIR = Goal("said", MEASURE, (0, 1), ("A", "B"))
 
 

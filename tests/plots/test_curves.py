@@ -85,3 +85,25 @@ def test_regret_lies_between_the_best_and_the_worst_payoff(tmp_path, game) -> No
         limits, own = _regret_limits(cell, best), cell.game.own
     assert limits[:, 0] == pytest.approx(best[0] - own.max())
     assert limits[:, 1] == pytest.approx(best[0] - own.min())
+
+
+def test_bands_are_intervals_over_episodes(opened) -> None:
+    steps = opened.select("subject=half").steps()
+    right = 100.0 * (steps["predicted_action"] == steps["partner_action"]).to_numpy(float)
+    right = right.reshape(EPISODES, STEPS)
+    windows = [right[:, max(0, t - 2) : t + 3].mean(axis=1) for t in range(STEPS)]
+    line, _, axes = line_of(opened, Options(), figure="tom")
+    assert line.get_ydata() == pytest.approx([values.mean() for values in windows])
+    band = axes.collections[0].get_paths()[0].vertices
+    q = 2.3646243  # t of seven degrees of freedom
+    for step, values in enumerate(windows, start=1):
+        mean, width = values.mean(), q * values.std(ddof=1) / np.sqrt(EPISODES)
+        ends = band[band[:, 0] == step, 1]
+        # No share is beyond 0 or 100: an end m solves (mean - m)² = c m (100 - m).
+        if 0 < mean < 100:
+            c = width**2 / (mean * (100 - mean))
+            reach = sorted(np.roots([1 + c, -2 * mean - 100 * c, mean**2]).real)
+        else:  # all alike: a share of q² / (8 + q²) may differ
+            unseen = 100 * q**2 / (EPISODES + q**2)
+            reach = (0, unseen) if mean == 0 else (100 - unseen, 100)
+        assert (ends.min(), ends.max()) == pytest.approx(reach, abs=2e-2)

@@ -34,7 +34,7 @@ def sixteen(tmp_path_factory):
 
 
 @pytest.mark.parametrize("column", ["screen", "single"])
-@pytest.mark.parametrize("name", [*FIGURES, *MATRIX.show.figures])
+@pytest.mark.parametrize("name", [*FIGURES, *MATRIX.figures])
 def test_nothing_overlaps_at_sixteen_subjects(sixteen, name, column) -> None:
     drawings = draw(sixteen, [name], Options(column))
     figure = drawings[0].figure

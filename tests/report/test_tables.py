@@ -16,8 +16,7 @@ from tomeval.games.matrix.domain import MATRIX
 from tomeval.report import tables
 from tomeval.report.markup import PAGE, escape, latex_table
 from tomeval.report.rows import columns_of
-from tomeval.report.tables import Grid
-from tomeval.report.text import text_of
+from tomeval.report.tables import Grid, text_of
 
 NAN = float("nan")
 ROWS = [
@@ -29,7 +28,7 @@ ROWS = [
 
 def render(rows, form="text", width=None):
     """Render as the table of a matrix run."""
-    return tables.render(rows, form, MATRIX.measures, (*MATRIX.compare.task, "seed"), width)
+    return tables.render(rows, form, MATRIX.measures, width)
 
 
 def test_json_round_trips_at_full_precision_and_is_strict() -> None:
@@ -60,39 +59,6 @@ def test_a_part_of_a_strategy_is_left_out_only_beside_it(part) -> None:
     assert columns_of(rows) == [part, "difference"]
     beside = [{"strategy": f"X {row[part]}", **row} for row in rows]
     assert columns_of(beside) == ["strategy", "difference"]
-
-
-def test_best_means_are_marked_within_tasks_and_by_their_better_side() -> None:
-    def row(game, who, tom, regret, gap):
-        metrics = {
-            "tom_percent": tom,
-            "delta_functional_per_step": regret,
-            "response_gap_per_step": gap,
-        }
-        cells = {"subject": who, "game": game}
-        for name, value in metrics.items():
-            cells |= {name: value, f"{name}_ci95": 0.1}
-        return cells
-
-    rows = [
-        row("RPS", "a", 90.0, 0.5, 0.1),
-        row("RPS", "b", 90.0, 0.25, 0.2),
-        row("IPD", "a", 10.0, NAN, 0.3),
-        row("IPD", "b", 5.0, 2.0, 0.4),
-        row("IBS", "a", 1.0, 1.0, 0.5),  # nothing to be better than
-    ]
-    lines = render(rows, "markdown").splitlines()
-    marked = [[cell.strip() for cell in line.split("|")[3:6]] for line in lines[-5:]]
-    assert [[cell.startswith("**") for cell in cells] for cells in marked] == [
-        [False, False, False],  # as good as the other
-        [False, True, False],
-        [True, False, False],
-        [False, False, False],
-        [False, False, False],
-    ]
-    assert "bold" not in render(rows)
-    wide = [cells | {"tom_percent_ci95": 3.0} for cells in rows]
-    assert "**" not in render(wide, "markdown").splitlines()[-3]  # from 7 to 13, and from 2 to 8
 
 
 def test_numbers_stand_below_each_other() -> None:
@@ -152,17 +118,16 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_divided(seed) -> No
             assert shown[number] > 0, (width, number)
 
 
-def lines(heads, body, best=()):
-    grid = Grid([], heads, body, best=set(best))
-    return latex_table("", grid).splitlines()[2:]
+def lines(heads, body):
+    return latex_table("", Grid([], heads, body)).splitlines()[2:]
 
 
-def test_numbers_stand_at_the_right_and_the_best_is_bold() -> None:
+def test_numbers_stand_at_the_right() -> None:
     body = [["a", "1.5 ± 0.25", "-12", "0.10 [0.05, 0.2]"], ["b", "-10.25 ± 3", "–", "two"]]
-    table = lines(["who", "RPS\nx", "n", "free"], body, {(0, 0), (0, 1)})
+    table = lines(["who", "RPS\nx", "n", "free"], body)
     assert table[0] == r"\begin{longtable}{lrrl}"
     assert table[2] == r"who & \shortstack{RPS \\ x} & n & free \\"
-    assert r"\textbf{a} & \textbf{1.5 $\pm$ 0.25} & -12 & 0.10 [0.05, 0.2] \\" in table
+    assert r"a & 1.5 $\pm$ 0.25 & -12 & 0.10 [0.05, 0.2] \\" in table
     assert r"b & -10.25 $\pm$ 3 & -- & two \\" in table
 
 

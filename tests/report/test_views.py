@@ -42,7 +42,7 @@ def run_of(rows, ranges=(2.0, 2.0)):
     for found in rows:
         columns = {name: found[name] for name in ("subject", "model", "strategy", "game")}
         columns |= {name: found[name] for name in ("labels", "partners", "horizon")}
-        task = {name: found[name] for name in MATRIX.compare.task}
+        task = {name: found[name] for name in MATRIX.task}
         size = ranges[found["partners"] == "y"]
         told = {"columns": columns, "task": task, "payoff_range": size, "payoff_size": size}
         cells.append(SimpleNamespace(**told, totals=lambda name: SimpleNamespace(share=False)))
@@ -92,17 +92,6 @@ def test_percentages_always_have_a_mean_unless_a_value_is_missing() -> None:
     assert [line.split()[-1] for line in body if line[0] == "b"] == ["–"]
     no_value = rows_of({**VALUES, "b": (0.3, NAN)})
     assert "mean" not in shown(no_value, metrics=("tom",))[1]
-
-
-def test_rows_of_another_seed_are_another_task() -> None:
-    rows = rows_of(seed=1) + [
-        found | {REGRET: found[REGRET] / 100, "seed": 2} for found in rows_of()
-    ]
-    lines = shown(rows, form="markdown")[2:]
-    assert lines[0].startswith("| subject | seed | x | y | mean |")
-    best = [line for line in lines if "**0.70 ± 0.10**" in line]
-    assert [line.split(" | ")[:2] for line in best] == [["| c", "1"]]  # of seed 2 all are near 0
-    assert sum("**" in line for line in lines) == 1
 
 
 def test_an_interval_without_an_end_shows_the_end_that_it_has() -> None:

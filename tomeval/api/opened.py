@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.text import in_line
 from tomeval.report.comparisons import shown_first
-from tomeval.report.exporting import kinds_of
+from tomeval.report.exporting import framed
 from tomeval.report.transcripts import transcript_lines
 from tomeval.report.views import Asked, cells_view, chosen_rows, rows_of
 from tomeval.runs import results, tallies
@@ -75,15 +75,15 @@ class Run(results.Run):
         Columns of whole numbers are of the type ``Int64``, which knows missing values, texts
         ``string`` and the rest ``float64``; the types do not depend on the values.
         """
-        return exported(self, "steps")
+        return framed(self, "steps", *results.iterate_export(self, "steps"))
 
     def episodes(self) -> pandas.DataFrame:
         """Return every episode with its measures, NaN where it is void; types as of `steps`."""
-        return exported(self, "episodes")
+        return framed(self, "episodes", *results.iterate_export(self, "episodes"))
 
     def answers(self) -> pandas.DataFrame:
         """Return what became of every question; types as of `steps`."""
-        return exported(self, "answers")
+        return framed(self, "answers", *results.iterate_export(self, "answers"))
 
     def table(
         self,
@@ -226,26 +226,3 @@ class Run(results.Run):
             f"Run({str(self.folder)!r}: {self.name}, {self.domain.name}, {len(self.cells)} cells"
             f"{where}, {complete:,} complete episodes)"
         )
-
-
-_TYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}
-
-
-def exported(run: results.Run, what: str) -> pandas.DataFrame:
-    """Return a table of ``tomeval export``: ``steps``, ``episodes`` or ``answers``."""
-    return framed(run, what, *results.iterate_export(run, what))
-
-
-def framed(
-    run: results.Run, what: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
-) -> pandas.DataFrame:
-    """Return rows as a DataFrame, with the types that these columns have in `run`."""
-    import pandas
-
-    columns_of = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in columns]
-    arrays = {}
-    for name, kind, values in zip(columns, kinds_of(run, what, columns), columns_of, strict=True):
-        if kind == "TEXT":
-            values = [value if value is None else str(value) for value in values]
-        arrays[name] = pandas.array(values, dtype=_TYPES[kind])
-    return pandas.DataFrame(arrays)

@@ -12,8 +12,6 @@ from tomeval.core.parts import (
     is_installed,
     known,
     loaded_plugins,
-    named,
-    part,
     parts,
     resolved,
 )
@@ -31,70 +29,35 @@ def list_rows(what: str, holding: str = "") -> Rows:
     Without a name, the lists themselves. `holding` keeps the rows in which a text stands, in any
     case; if there are none, that is an error with the nearest name.
     """
+    made = {name: make for name, _, make in _all_lists()}
     if not what:
-        return _lists()
-    made = LISTS.get(what) or next((make for _, own, make in _of_domains() if own == what), None)
-    made = made or part("lists", what)
-    if made is None:
-        raise unknown("list", what, list_names())
-    rows: Rows = made()
-    if not holding:
-        return rows
-    holding_it = [
-        row for row in rows if any(holding.lower() in str(v).lower() for v in row.values())
-    ]
-    if not holding_it:
+        return [
+            {"list": name, "domain": domain, "holds": _holds(make)}
+            for name, domain, make in _all_lists()
+        ]
+    if what not in made:
+        raise unknown("list", what, made)
+    rows: Rows = made[what]()
+    kept = [row for row in rows if any(holding.lower() in str(v).lower() for v in row.values())]
+    if rows and not kept:
         names = [str(next(iter(row.values()))) for row in rows]
         raise TomevalError(f"list {what}: no rows with {holding!r}{did_you_mean(holding, names)}")
-    return holding_it
+    return kept
 
 
-def _of_domains() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
-    """Yield domain, name and maker of the lists that domains bring, each loaded when it is met."""
+def _all_lists() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
+    """Yield name, domain and maker of every list."""
+    for name, make in (LISTS | parts("lists")).items():
+        yield name, "all", make
     for domain in domain_names():
-        for name, make in get_domain(domain).describe.lists.items():
-            yield domain, name, resolved(make)
-
-
-def list_names() -> list[str]:
-    """Return the names of all lists."""
-    return [*LISTS, *(name for _, name, _ in _of_domains()), *named("lists")]
-
-
-def _lists() -> Rows:
-    """Return the lists themselves, with what each holds."""
-    rows = [("", name, make) for name, make in LISTS.items()]
-    rows += [
-        *_of_domains(),
-        *(("", name, make) for name, make in parts("lists").items()),
-    ]
-    return [
-        {
-            "list": name,
-            "domain": domain or "all",
-            "holds": _holds(make),
-        }
-        for domain, name, make in rows
-    ]
+        for name, make in get_domain(domain).lists.items():
+            yield name, domain, resolved(make)
 
 
 def _holds(make: Callable[..., Any]) -> str:
     """Return what a list holds, or a figure shows: the first sentence of what makes it."""
     first = " ".join((inspect.getdoc(make) or "").partition("\n\n")[0].split())
     return first.removeprefix("Return ").rstrip(".").replace("``", "")
-
-
-def domains() -> Rows:
-    """Return the kinds of game."""
-    return [
-        {
-            "domain": domain.name,
-            "title": domain.title,
-            "measures": len(known_measures(domain)),
-            "lists": ", ".join(domain.describe.lists),
-        }
-        for domain in map(get_domain, domain_names())
-    ]
 
 
 def experiments() -> Rows:
@@ -226,7 +189,7 @@ def tables() -> Rows:
     """Return the tables that ``tomeval table --what`` can name."""
     rows = [{"table": "cells", "domain": "all", "about": "a row per cell, with every measure"}]
     for domain in map(get_domain, domain_names()):
-        first = domain.show.first_table or next(iter(domain.show.tables), "")
+        first = next(iter(domain.tables), "cells")
         rows += [
             {
                 "table": name,
@@ -236,14 +199,6 @@ def tables() -> Rows:
             for name, table in known_tables(domain).items()
         ]
     return rows
-
-
-def formats() -> Rows:
-    """Return the formats of the whole run that ``tomeval export --format`` can name."""
-    return [
-        {"format": name, "for": one.about, "settings": ", ".join(one.options)}
-        for name, one in parts("exporters").items()
-    ]
 
 
 def extensions() -> Rows:
@@ -265,7 +220,6 @@ def extensions() -> Rows:
 
 
 LISTS: dict[str, Callable[[], Rows]] = {
-    "domains": domains,
     "experiments": experiments,
     "models": models,
     "measures": measures,
@@ -273,7 +227,6 @@ LISTS: dict[str, Callable[[], Rows]] = {
     "tables": tables,
     "strategies": strategies,
     "prompts": prompts,
-    "formats": formats,
     "extensions": extensions,
 }
 """The lists that all domains share."""

@@ -264,7 +264,7 @@ def plan(
         show_table(for_reading(rows), form)
     if form == "text":
         lines = plan_totals(rows)
-        blind = get_domain(loaded.domain).describe.cannot_tell(loaded.cells)
+        blind = get_domain(loaded.domain).cannot_tell(loaded.cells)
         lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show()

@@ -144,13 +144,13 @@ def prompt(
         if not strategy:
             raise TomevalError("name a strategy, or an experiment with --experiment")
         kind = get_domain(domain, "--domain")
-        if kind.describe.example is None:
+        if kind.example is None:
             raise TomevalError(f"domain {kind.name!r} has no example of its own: add --experiment")
         own = {"game": game, "prompts": prompts, "form": form}
         settings: dict[str, Any] = {key: value for key, value in own.items() if value}
         for override in overrides or ():
             override_key(settings, override)
-        shown = kind.describe.example(strategy, seat, settings)
+        shown = kind.example(strategy, seat, settings)
     else:
         if strategy or game or prompts:
             raise TomevalError(

@@ -58,8 +58,7 @@ def plot(
         str | None,
         typer.Option(
             "--by",
-            help="What to overlay in one panel, or to compare: in matrix games strategy, subject, "
-            "model or labels. For regret, tom and differences.",
+            help="What differences compare, such as strategy, model or labels.",
         ),
     ] = None,
     window: Annotated[
@@ -151,7 +150,7 @@ def export(
         typer.Option(
             "--format",
             help="csv, jsonl, parquet; spreadsheet: csv in which no text is read as a formula; or "
-            "a format of the whole run, see tomeval list formats.",
+            "a format of the whole run, such as hub.",
         ),
     ] = "csv",
     out: Annotated[

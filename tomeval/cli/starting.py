@@ -132,26 +132,19 @@ def write_example(kind: str, name: str, domain: str, into: Path) -> list[Path]:
 def _sources(kind: str, domain: str) -> Iterator[tuple[str, Path]]:
     """Yield where each file of an example goes, and where it ships."""
     home = shipped("examples")
-    if kind == "experiment":
-        known = sorted(path.stem for path in (home / kind).glob("*.toml"))
-        if domain not in known:
-            raise unknown("domain", domain, known, "init experiment: --domain")
-        yield f"{_WORD}.toml", home / kind / f"{domain}.toml"
-        return
-    kind = FOLDERS.get((kind, domain), kind)
-    if KINDS.get(kind, "/") != "/":
-        yield _WORD + KINDS[kind], home / f"{kind}{KINDS[kind]}"
-        return
-    folder = home / kind
     if kind in OF_DOMAINS:
-        known = sorted(path.name for path in folder.iterdir())
+        known = sorted(path.stem for path in (home / kind).iterdir())
         if domain not in known:
             raise unknown("domain", domain, known, f"init {kind}: --domain")
-    for source in sorted(folder.rglob("*")):
-        inside = source.relative_to(folder)
-        wanted = kind not in OF_DOMAINS or inside.parts[0] == domain
-        if wanted and source.suffix in (".toml", ".py", ".j2"):
-            yield f"{_WORD}/{inside.as_posix()}", source
+    folder = home / FOLDERS.get((kind, domain), kind)
+    if kind == "experiment":
+        yield f"{_WORD}.toml", folder / f"{domain}.toml"
+    elif not folder.is_dir():
+        yield _WORD + KINDS[kind], folder.with_suffix(KINDS[kind])
+    else:
+        for source in sorted((folder / domain if kind == "template" else folder).rglob("*")):
+            if source.suffix in (".toml", ".py", ".j2"):
+                yield f"{_WORD}/{source.relative_to(folder).as_posix()}", source
 
 
 def _named(text: str, name: str) -> str:

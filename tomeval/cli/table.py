@@ -117,7 +117,7 @@ def table(
                 rows, notes = chosen.rows(opened, by or []), chosen.notes(opened)
             grid = None if as_data else views.table_grid(opened, rows, asked, WORDS[form])
             grids = [grid] if grid else []
-            if what in (CELLS, opened.domain.show.first_table):
+            if what in (CELLS, next(iter(opened.domain.tables), CELLS)):
                 for one in runs:
                     notes += views.cells_notes(one, (), asked.interval, data=as_data)
             elif not as_data and lacks_interval(rows):
@@ -151,7 +151,7 @@ def _which_table(
     """Return which table is asked for."""
     if several and (what not in (None, CELLS) or by):
         raise TomevalError("several runs share only the table of cells: leave out --what and --by")
-    first = run.domain.show.first_table or next(iter(run.tables), CELLS)
+    first = next(iter(run.domain.tables), CELLS)
     what = what or (first if by and not of_cells else CELLS)
     if what != CELLS:
         run.table_of(what)

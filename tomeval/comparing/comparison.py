@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 
 from tomeval.comparing.estimates import differing_pairs, estimates, permutation_p
 from tomeval.comparing.layout import Layout
-from tomeval.comparing.notes import (
-    blind_notes,
-    comparison_notes,
-    once_notes,
-    share_notes,
-    unit_notes,
-)
+from tomeval.comparing.notes import blind_notes, comparison_notes, share_notes
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.result import Comparison as Comparison
 from tomeval.comparing.sides import (
@@ -108,8 +102,7 @@ def compare(
             sides = [_attainable(side, names, reference) for side in sides]
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing) if scale == "payoff" else {}
-        more = [*share_notes([side.cell for side in sides], names), *once_notes(sides)]
-        more += unit_notes(sides)
+        more = share_notes([side.cell for side in sides], names)
         more += [note for run in listed for note in looked_notes(run)]
         more += left_out(listed, by)
     how = {"resamples": resamples, "seed": seed}

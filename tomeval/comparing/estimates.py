@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tomeval.comparing.layout import Layout
 from tomeval.statistics.bounded import FEWEST, cut, holds, score_ends
@@ -38,14 +38,6 @@ class Estimates(NamedTuple):
     identical: NDArray[np.bool_]
 
 
-class _Task(NamedTuple):
-    """What the scope of all tasks needs from one task and level."""
-
-    task: int
-    scope: int
-    said: _Said
-
-
 class _Said(NamedTuple):
     """What the values of one level and the baseline in one task say, each of shape (M,)."""
 
@@ -58,20 +50,49 @@ class _Said(NamedTuple):
 
 def estimates(layout: Layout, margin: FloatArray) -> Estimates:
     """Return the numbers that need no resampling; `margin` as in `Comparison`."""
-    numbers = Estimates(
+    found = Estimates(
         {name: np.full(layout.shape, np.nan) for name in _NAMES}, np.zeros(layout.shape, dtype=bool)
     )
+    members = tasks_of(layout)
     for level in range(len(layout.pairing.levels)):
-        played = [task for task in layout.tasks() if layout.counts[task[2], level]]
-        parts = [_task(layout, numbers, task, level, margin) for task in played]
+        parts = {
+            task: _task(layout, found, (number, place, task), level, margin)
+            for number, place, task in layout.tasks()
+            if layout.counts[task, level]
+        }
         if layout.pooled and parts:
-            _pool(layout, numbers, level, margin, parts)
-    return numbers
+            influences = influences_of(layout, members[0], True, level)
+            _pool(layout, found, level, margin, parts, influences)
+    return found
+
+
+def influences_of(
+    layout: Layout, members: Mapping[int, list[int]], whole: bool, level: int
+) -> list[FloatArray]:
+    """Return what each unit adds to a scope's difference, less its stratum's mean, (n, M) each.
+
+    `members` are the scope's, as of `tasks_of`; `whole`: whether it is the one of all tasks. Units
+    of two groups that are no pairs are strata of their own.
+    """
+    influences = []
+    for number, chosen in members.items():
+        meeting = layout.pairing.meetings[number]
+        rows = meeting.paired[:, chosen, level].any(axis=1)
+        if not rows.any():
+            continue
+        move = layout.moves[number][rows][:, chosen, level]
+        if whole:
+            tasks = layout.first[number] + np.array(chosen)
+            blind, shares = layout.blind[tasks, level], layout.shares[tasks, level]
+            move = np.where(blind, 0.0, move * shares)
+        side = np.sign(meeting.sides[rows][:, chosen, level].sum(axis=1))
+        influences += [move.sum(axis=1)[side == one] for one in np.unique(side)]
+    return influences
 
 
 def _task(
     layout: Layout, found: Estimates, place: tuple[int, int, int], level: int, margin: FloatArray
-) -> _Task:
+) -> _Said:
     """Fill one level in one task."""
     number, task, index = place
     meeting = layout.pairing.meetings[number]
@@ -80,14 +101,14 @@ def _task(
     at, apart = (scope, level), bool(side.any())
     x = meeting.level[rows, task, level][side >= 0]
     y = meeting.baseline[rows, task, level][side <= 0]
-    influences = layout.moves[number][rows, task, level]
     tie = _TIE * layout.pairing.sizes[layout.order[index]]
-    said = (_of_groups if apart else _of_pairs)(layout, x, y, influences, tie)
+    influences = influences_of(layout, {number: [task]}, False, level)
+    said = _of_groups(layout, x, y, tie) if apart else _of_pairs(layout, x, y, influences[0], tie)
     means = x.mean(axis=0), y.mean(axis=0), said.mean
-    _fill(found, at, means, _samples(influences, side), margin, layout, said.bounded)
+    _fill(found, at, means, influences, margin, layout, said.bounded)
     found.identical[at] = said.alike if len(side) > 1 else False
     found.numbers["effect_size"][at] = hedges(said.mean, said.deviation, said.freedom)
-    return _Task(index, scope, said)
+    return said
 
 
 def _of_pairs(
@@ -101,9 +122,7 @@ def _of_pairs(
     return _Said(mean, deviation, count - 1, alike, bounded)
 
 
-def _of_groups(
-    layout: Layout, x: FloatArray, y: FloatArray, influences: FloatArray, tie: FloatArray
-) -> _Said:
+def _of_groups(layout: Layout, x: FloatArray, y: FloatArray, tie: FloatArray) -> _Said:
     """Return what two groups say; units of the level come first."""
     whole, freedom = np.concatenate([x, y]), len(x) + len(y) - 2
     squares = sum(((part - part.mean(axis=0)) ** 2).sum(axis=0) for part in (x, y))
@@ -115,44 +134,36 @@ def _of_groups(
     return _Said(mean, deviation, freedom, alike, bounded)
 
 
-def _samples(influences: FloatArray, side: IntArray) -> list[FloatArray]:
-    """Return the influences of pairs, or of each of two groups that are no pairs, shape (n, M)."""
-    return [influences[side == one] for one in np.unique(side)]
-
-
 def _pool(
-    layout: Layout, found: Estimates, level: int, margin: FloatArray, parts: list[_Task]
+    layout: Layout,
+    found: Estimates,
+    level: int,
+    margin: FloatArray,
+    parts: Mapping[int, _Said],
+    influences: list[FloatArray],
 ) -> None:
     """Fill one level over all its tasks, each counting the same but those without any value."""
-    at = (0, level)
-    shares = np.array([layout.shares[part.task, level] for part in parts])
-    used = shares > 0
+    at, scopes = (0, level), [layout.scope(task) for task in parts]
+    used = layout.shares[list(parts), level] > 0
     count = np.where(used.any(axis=0), used.sum(axis=0), np.nan)  # of no task there is no mean
 
-    def mean(values: Sequence[FloatArray]) -> FloatArray:
-        result: FloatArray = np.where(used, np.stack(values), 0.0).sum(axis=0) / count
+    def mean(values: ArrayLike) -> FloatArray:
+        result: FloatArray = np.where(used, values, 0.0).sum(axis=0) / count
         return result
 
-    by_task = [[found.numbers[name][part.scope, level] for part in parts] for name in _MEANS]
+    def every(flags: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        return np.asarray(np.all(~used | np.stack(flags), axis=0))
+
+    by_task = [found.numbers[name][scopes, level] for name in _MEANS]
     means = [mean(values) for values in by_task]
     for side in (0, 1):  # without a difference each side is over all tasks, or has no value
         means[side] = np.where(np.isnan(means[2]), np.mean(by_task[side], axis=0), means[side])
-    influences, units = [], 0
-    for number, meeting in enumerate(layout.pairing.meetings):
-        rows = meeting.paired[:, :, level].any(axis=1)
-        if rows.any():
-            units += int(rows.sum())
-            side = np.sign(meeting.sides[rows][:, :, level].sum(axis=1))
-            mine = slice(layout.first[number], layout.first[number + 1])
-            weights = np.where(layout.blind[mine, level], np.nan, layout.shares[mine, level])
-            move = layout.moves[number][rows, :, level] * weights
-            influences += _samples(np.where(np.isnan(weights), 0.0, move).sum(axis=1), side)
-    bounded = np.all([~use | part.said.bounded for part, use in zip(parts, used, strict=True)], 0)
+    bounded = every([said.bounded for said in parts.values()])
     _fill(found, at, (means[0], means[1], means[2]), influences, margin, layout, bounded)
-    alike = np.all([~use | part.said.alike for part, use in zip(parts, used, strict=True)], axis=0)
-    found.identical[at] = alike & used.any(axis=0) & (units > 1)
-    variance = mean([part.said.deviation**2 for part in parts])
-    freedom = (used * np.array([part.said.freedom for part in parts])[:, None]).sum(axis=0)
+    several = used.any(axis=0) & (sum(map(len, influences)) > 1)
+    found.identical[at] = every([said.alike for said in parts.values()]) & several
+    variance = mean([said.deviation**2 for said in parts.values()])
+    freedom = (used * np.array([said.freedom for said in parts.values()])[:, None]).sum(axis=0)
     found.numbers["effect_size"][at] = hedges(means[2], np.sqrt(variance), freedom)
 
 
@@ -200,7 +211,7 @@ def permutation_p(
         p[layout.scope(task)] = row.reshape(levels, width)
     if layout.pooled:
         p[0] = pooled.reshape(levels, width)
-    pairs, members = layout.pairs, _members(layout)
+    pairs, members = layout.pairs, tasks_of(layout)
     for scope, level in np.argwhere((pairs <= ENUMERATED) & (pairs > 1)).tolist():
         whole = layout.pooled and scope == 0
         p[scope, level] = sign_flip_exact(_parts(layout, members[scope], whole, level))
@@ -256,7 +267,7 @@ def _divided(
 def differing_pairs(layout: Layout) -> IntArray:
     """Return how many sampling units of each comparison have a difference, shape (S, L, M)."""
     counts: IntArray = np.zeros(layout.shape, dtype=np.int64)
-    members = _members(layout)
+    members = tasks_of(layout)
     for scope, level in np.argwhere(layout.pairs > 0).tolist():
         whole = layout.pooled and scope == 0
         parts = np.concatenate(_parts(layout, members[scope], whole, level))
@@ -264,7 +275,7 @@ def differing_pairs(layout: Layout) -> IntArray:
     return counts
 
 
-def _members(layout: Layout) -> dict[int, dict[int, list[int]]]:
+def tasks_of(layout: Layout) -> dict[int, dict[int, list[int]]]:
     """Return by scope the places of its tasks in the meetings, by the meeting's number."""
     members: dict[int, dict[int, list[int]]] = {}
     for number, task_at, task in layout.tasks():
@@ -278,7 +289,7 @@ def _parts(
 ) -> list[FloatArray]:
     """Return by meeting what each sampling unit of a scope adds to its mean difference, (n, M).
 
-    `members` are the scope's, as in `_members`; `whole`: whether it is the one of all tasks.
+    `members` are the scope's, as of `tasks_of`; `whole`: whether it is the one of all tasks.
     """
     added = []
     for number, chosen in members.items():

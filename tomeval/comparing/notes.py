@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from tomeval.statistics.bounded import FEWEST
 
 if TYPE_CHECKING:
     from tomeval.comparing.result import Comparison
-    from tomeval.comparing.sides import Side
     from tomeval.runs.cell import RunCell
     from tomeval.runs.measures import Measure
 
@@ -105,43 +104,6 @@ def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
         "differences weight all episodes equally, tables weight them by their number of items: "
         f"{first_names(uneven)}"
     ] * bool(uneven)
-
-
-def once_notes(sides: Sequence[Side]) -> list[str]:
-    """Explain how players that played each distinct episode once are compared."""
-    levels = list(dict.fromkeys(side.level for side in sides if side.cell.each_once))
-    if not levels:
-        return []
-    return [
-        f"each distinct episode was played once ({', '.join(levels)}), as only the partner is "
-        "drawn: other players' episodes are paired with it by partner; between two such players "
-        "the difference is exact for these partners, and interval and test describe its variation "
-        "among them"
-    ]
-
-
-def unit_notes(sides: Sequence[Side]) -> list[str]:
-    """List the tasks of a paired comparison that share their draws: one sampling unit."""
-    return [
-        f"tasks that differ in {words} share draws, such as the partner: episodes with the same "
-        "seed and number are one sampling unit over all tasks, not independent repetitions"
-        for words in shared_draws(sides)
-    ]
-
-
-def shared_draws(sides: Sequence[Side]) -> list[str]:
-    """Return in words what differs between tasks with the same draws of a seed, such as horizon."""
-    tasks: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for side in sides:
-        tasks.setdefault((*side.draws, side.seed), []).append(side.task)
-    differing: dict[str, None] = {}
-    for several in tasks.values():
-        for name in several[0]:
-            if len({str(task[name]) for task in several}) > 1:
-                differing[name] = None
-    own = sides[0].cell.domain.compare.shares_draws
-    words = [name for name in differing if name not in own]
-    return [" or ".join(words)] if words else []
 
 
 def _uneven(cell: RunCell, name: str) -> bool:

@@ -1,7 +1,7 @@
 """Pair the episodes of players that met the same chance, from one or several run folders.
 
 What an episode meets by chance depends on its seed, its number and the columns in
-`Compare.shares_draws` alone, so episodes of two players with these in common are a pair. Episodes
+`Domain.shares_draws` alone, so episodes of two players with these in common are a pair. Episodes
 that were recorded elsewhere are paired if they are of one person, or if the record says that they
 met the same chance, and never by their order; else the two sides are groups of their own.
 """
@@ -124,7 +124,7 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
             f"{baseline!r}: nothing can be paired"
         )
     measures = sides[0].cell.measures
-    return table.finish(tuple(domain.compare.side(measures[name], by) for name in metrics))
+    return table.finish(tuple(domain.side(measures[name], by) for name in metrics))
 
 
 @dataclass

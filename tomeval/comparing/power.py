@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.comparing.comparison import compare_pairs, compared_sides
+from tomeval.comparing.estimates import influences_of, tasks_of
 from tomeval.comparing.layout import Layout
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.result import ALPHA
@@ -79,7 +80,7 @@ def episodes_needed(
         by = check_by(listed, by)
         names, sides = compared_sides(listed, by, [metric], reference)
         pairing = pair(sides, by, baseline, names)
-        per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.compare.unit}s"
+        per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
     layout = Layout(pairing)
     planned = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
     key = Stream.of(seed, "power", by).key
@@ -120,19 +121,9 @@ class _Pilot(NamedTuple):
 
 
 def _pilot(layout: Layout, scope: int, level: int) -> _Pilot:
-    """Return what the pilot says of one level in one scope, by its influences; see `estimates`."""
-    pooled = layout.pooled and scope == 0
-    influences = []
-    for number, place, task in layout.tasks():
-        rows = layout.pairing.meetings[number].paired
-        if pooled and place == 0 and rows[:, :, level].any():
-            shares = layout.shares[layout.first[number] :][: rows.shape[1], level, 0]
-            mine = rows[:, :, level].any(axis=1)
-            moved = layout.moves[number][mine][:, :, level, 0]
-            influences.append(np.where(shares > 0, moved * shares, 0.0).sum(axis=1)[:, None])
-        if not pooled and layout.scope(task) == scope and layout.counts[task, level]:
-            mine = rows[:, place, level]
-            influences.append(layout.moves[number][mine][:, place, level, 0][:, None])
+    """Return what the pilot says of one level in one scope."""
+    whole = layout.pooled and scope == 0
+    influences = influences_of(layout, tasks_of(layout).get(scope, {}), whole, level)
     pairs, strata = sum(map(len, influences)), len(influences)
     standard = standard_error(influences)
     if not influences or np.isnan(standard.error[0]):

@@ -40,7 +40,7 @@ class Side:
         What is compared: the cell's value of `by`, or its run.
     held : str
         What else the cell must share with the one it is paired with, such as the model; empty if it
-        pairs with any. See `tomeval.runs.capabilities.Compare.held`.
+        pairs with any. See `Domain.held`.
     task : dict
         The columns of the domain's task, without the one that is compared.
     episodes, which : ndarray of int, shape (E,)
@@ -84,7 +84,7 @@ class Side:
     def draws(self) -> tuple[Any, ...]:
         """What episodes of one seed and number must share to have met the same chance."""
         facts = self.cell.facts
-        return tuple(facts[name] for name in self.cell.domain.compare.shares_draws)
+        return tuple(facts[name] for name in self.cell.domain.shares_draws)
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def metric_names(runs: Sequence[Run], metrics: Iterable[str] | None = None) -> t
 
 def known_by(domain: Domain) -> tuple[str, ...]:
     """Return what levels can differ in."""
-    return (*dict.fromkeys((*domain.compare.by, *PROMPTED)), WORDING, "run")
+    return (*dict.fromkeys((*domain.by, *PROMPTED)), WORDING, "run")
 
 
 def check_by(runs: Sequence[Run], by: str | None) -> str:
@@ -137,13 +137,13 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
     """
     domain = runs[0].domain
     if by is None:
-        return domain.compare.by[0]
+        return domain.by[0]
     if by not in known_by(domain):
         raise unknown("--by", by, known_by(domain))
     cells = [cell for run in runs for cell in run.cells]
     # The default is always possible: a domain's `level` replaces an empty column. What is no
     # column, such as the team of two seats, has levels of its own.
-    if by not in ("run", WORDING, domain.compare.by[0]) and not any(
+    if by not in ("run", WORDING, domain.by[0]) and not any(
         (known[by] if by in (known := cell.prompted | cell.columns) else level(cell, by)) != ""
         for cell in cells
     ):
@@ -153,23 +153,23 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
 
 
 def compared_by(run: Run) -> str | None:
-    """Return the first column of `Compare.by` by which a run can be compared; None if none can be.
+    """Return the first column of `Domain.by` by which a run can be compared; None if none can be.
 
     That is one with several values, which tells the cells of a task apart.
     """
-    compare = run.domain.compare
-    for by in compare.by:
+    domain = run.domain
+    for by in domain.by:
         cells = [cell for cell in run.cells if has_level(cell, by) and len(cell.episodes)]
         places = [
             (
-                *(compare.level(cell, by), compare.held(cell, by), cell.seed),
-                *compare.task_of(cell, by).values(),
+                *(domain.level(cell, by), domain.held(cell, by), cell.seed),
+                *domain.task_of(cell, by).values(),
             )
             for cell in cells
             if cell.people is None  # cells of people are joined
         ]
         named = any(cell.columns.get(by, by) != "" for cell in cells)
-        several = len({compare.level(cell, by) for cell in cells}) > 1
+        several = len({domain.level(cell, by) for cell in cells}) > 1
         if named and several and len(set(places)) == len(places):
             return by
     return None
@@ -180,20 +180,20 @@ def has_level(cell: RunCell, by: str | None) -> bool:
     if by in KINDS:
         return cell.prompted[by] != ""
     if by == WORDING:
-        return cell.domain.compare.worded(cell) is not None
+        return cell.domain.worded(cell) is not None
     return by != "model" or cell.columns.get(by) != ""
 
 
 def level(cell: RunCell, by: str) -> str:
     """Return a cell's level."""
-    return cell.prompted[by] if by in KINDS else cell.domain.compare.level(cell, by)
+    return cell.prompted[by] if by in KINDS else cell.domain.level(cell, by)
 
 
 def held_name(domain: Domain, by: str) -> str:
     """Return what tables call that which compared cells share besides their task."""
     if by in KINDS:
         return "otherwise"
-    return "player" if by == WORDING else domain.compare.held_name(by)
+    return "player" if by == WORDING else domain.held_name(by)
 
 
 def left_out(runs: Sequence[Run], by: str) -> list[str]:
@@ -252,21 +252,21 @@ def _side(
     cell: RunCell, by: str | None, metrics: Sequence[str], reference: str | None, run: str, own: str
 ) -> Side:
     """Read one cell of the folder `run`, whose name as a level is `own`."""
-    compare = cell.domain.compare
+    domain = cell.domain
     whole = "strategy" if by in KINDS else by  # of which a part differs
-    task = dict(cell.task) if whole is None else compare.task_of(cell, whole)
+    task = dict(cell.task) if whole is None else domain.task_of(cell, whole)
     if reference and "reference" in task:
         task["reference"] = reference
     if by is None:
         # the title tells players of one name in runs that are joined apart
         at, held = "", ", ".join(map(str, (*cell.columns.values(), cell.title)))
-    elif by == WORDING and (asked := compare.worded(cell)) is not None:
+    elif by == WORDING and (asked := domain.worded(cell)) is not None:
         at, held = asked.words, f"{asked.player}, {asked.model}"
-        task = {k: v for k, v in task.items() if k not in (compare.by[0], *asked.options)}
+        task = {k: v for k, v in task.items() if k not in (domain.by[0], *asked.options)}
     else:
         at = own if by == "run" else level(cell, by)
         parts = [cell.prompted[name] for name in KINDS if by in KINDS and name != by]
-        held = ", ".join(filter(None, [compare.held(cell, str(whole)), *parts]))
+        held = ", ".join(filter(None, [domain.held(cell, str(whole)), *parts]))
     values = [cell.totals(metric, reference).parts for metric in metrics]
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)
@@ -342,7 +342,7 @@ def _check_same_content(sides: Sequence[Side]) -> None:
     """Raise if one name stands for several games, partner sets or the like."""
     known: dict[tuple[str, ...], tuple[str, Side]] = {}
     for side in sides:
-        for key, text in side.cell.domain.compare.content(side.cell).items():
+        for key, text in side.cell.domain.content(side.cell).items():
             other = known.setdefault(key, (text, side))
             if other[0] != text:
                 raise TomevalError(
@@ -353,7 +353,7 @@ def _check_same_content(sides: Sequence[Side]) -> None:
 
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Name tasks by what decides their chance and by what else differs between them."""
-    always = domain.compare.named or domain.compare.panel or domain.compare.task[:1]
+    always = domain.named or domain.panel or domain.task[:1]
     columns = tasks[0] if tasks else {}
     varies = {key for key in columns if len({str(task[key]) for task in tasks}) > 1}
     result = []
@@ -361,6 +361,6 @@ def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ..
         words = []
         for key, value in task.items():
             if value not in ("", None) and (key in varies or key in always):
-                words.append(domain.compare.words({key: value}) or str(value))
+                words.append(domain.task_words({key: value}) or str(value))
         result.append(", ".join(words) or "the task")
     return tuple(result)

@@ -24,7 +24,11 @@ LENIENT = "lenient"
 the details of the answer and in the record of its call."""
 
 ENFORCED = "enforced"
-"""How a server held a reply to a form, in the details of the reply and of the answer."""
+"""How a reply was held to a form, in its details and in those of the answer."""
+
+FREE, AGREES = "free", "agrees"
+"""In the record of a written reply beside an answer that was held to a form: what it would have
+counted as, and whether it says the same."""
 
 COMPLETE, VOID, FAILED = "complete", "void", "failed"
 """What became of an episode. A failed one got no reply from its backend and is played again when

@@ -283,19 +283,10 @@ def _seat(player: DecryptoPlayer, lists: WordLists) -> Callable[[Chair], Seat]:
     return lambda chair: RSASeat(spec, lists, chair)
 
 
-def _short(text: str) -> dict[str, Any]:
-    """Return the options of ``rsa:LEVEL`` and ``rsa:LEVEL:EMBEDDING``."""
-    level, _, name = text.partition(":")
-    if level not in map(str, LEVELS):
-        raise TomevalError(f"player 'rsa:{text}': the level is 0, 1 or 2, such as rsa:2")
-    return {"level": int(level)} | ({"embedding": name} if name else {})
-
-
 RSA = PlayerKind(
     "reasons about the other seats to level 0, 1 or 2, over an embedding",
     {"embedding": "minilm", "level": 1, "alpha": 4.0},
     _seat,
-    _short,
 )
 
 

@@ -56,7 +56,7 @@ def _logged(name: str, folder: Path) -> str:
 
 def curves(run: Run) -> list[dict[str, float]]:
     """Return by episode, from the first, the means so far as ``PLAYER/TASK/MEASURE``."""
-    words = run.domain.compare.words
+    words = run.domain.task_words
     whose = (f"{safe_name(c.title)}/{safe_name(words(c.shown_task))}" for c in run.cells)
     points: list[dict[str, float]] = []
     for cell, key in zip(run.cells, distinct(whose), strict=True):

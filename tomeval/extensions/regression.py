@@ -145,7 +145,7 @@ def _units(run: Run, number: int) -> dict[tuple[int, int], tuple[Any, ...]]:
     """Return by cell and number every complete episode's sampling unit."""
     units: dict[tuple[int, int], tuple[Any, ...]] = {}
     for cell in run.cells:
-        draws = [cell.facts[name] for name in cell.domain.compare.shares_draws]
+        draws = [cell.facts[name] for name in cell.domain.shares_draws]
         same, labels = [*draws, cell.seed], cell.clusters
         if cell.people is not None:
             same, labels = ["person"], cell.people

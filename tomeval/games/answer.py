@@ -125,7 +125,7 @@ def answer(cell: ScoredCell, interval: str = AUTO) -> str:
         ends |= {n: ends[n]._replace(high=math.inf) for n in FROM_BELOW}
     said = told.lacks or words(ends, told.asked, cell.certain)
     if not exact and cell.units < FEWEST and not said.startswith("–"):
-        unit = cell.domain.compare.unit
+        unit = cell.domain.unit
         return f"{UNDECIDED}: at least {FEWEST} {unit}s are needed"
     if said != UNDECIDED:
         return said
@@ -193,7 +193,7 @@ def _who_does_not(side: Mapping[str, str]) -> str:
 
 def _undecided(ends: Mapping[str, Ends], cell: ScoredCell) -> str:
     """Return how many more episodes would move the intervals that decide away from `HALF`."""
-    more, units, unit = 0.0, cell.units, cell.domain.compare.unit
+    more, units, unit = 0.0, cell.units, cell.domain.unit
     deciding: tuple[str, ...] = ("knows", "plays", "uses")
     if ends["knows"].score > HALF:
         both = ends["uses"].side == "below"

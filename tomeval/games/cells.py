@@ -1,23 +1,26 @@
-"""Cells of games of seats: who plays in which slot, how they are seated, and a game played."""
+"""Cells of games of seats: who plays in which slot, how they are seated, and games played."""
 
 from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from tomeval.core.coroutines import run_now
+from tomeval.core.errors import TomevalError
 from tomeval.games.play import Table, play_game
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import RECORD
-from tomeval.games.running import naming_game
 from tomeval.games.seats import Beliefs, Chair, Door, Seat, chance_of_previews
-from tomeval.models.base import Model
+from tomeval.models.base import Model, Stopped
 from tomeval.runs.domain import Cell, Player
+from tomeval.runs.record import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,3 +142,39 @@ class GameCell(Cell):
         with naming_game(f"{', '.join(self.key)}, game {episode}"):
             table = self.new_table(episode, models, on_step)
             return await play_game(table, episode, self.seated(episode)[0])
+
+
+GAMES_PER_CHUNK = 50
+"""Games without a language model that are played and stored together."""
+
+
+def play_of(as_record: Callable[[Any, Any], Record]) -> dict[str, Any]:
+    """Return how a domain of `GameCell` plays, by the names of `Domain`.
+
+    `as_record` is given a cell and a game.
+
+    Games without a model are played in chunks, without event loop.
+    """
+
+    async def one(
+        cell: Any, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
+    ) -> Record:
+        return as_record(cell, await cell.play(episode, models, on_step))
+
+    def many(cell: Any, first: int, count: int) -> list[Record]:
+        played = (cell.play(first + number, {}, lambda: None) for number in range(count))
+        return [as_record(cell, run_now(game)) for game in played]
+
+    chunk = lambda cell: 0 if cell.models else GAMES_PER_CHUNK  # noqa: E731
+    return {"play": one, "together": chunk, "play_many": many}
+
+
+@contextmanager
+def naming_game(name: str) -> Iterator[None]:
+    """Name the game in an error that is raised inside; what stops a run stays as it is."""
+    try:
+        yield
+    except Stopped:
+        raise
+    except TomevalError as error:
+        raise TomevalError(f"{name}: {error}") from None

@@ -14,11 +14,16 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from tomeval.games.beliefs import Belief, Next, Search, TooManyError, belief_of
 from tomeval.games.game import TIE, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.games.policy import Choices, Policy
-from tomeval.games.positions import Positions, Seen, Unlisted, Way
-from tomeval.games.solver import Bound, Follower, Solver, Values
+from tomeval.games.positions import (
+    Belief,
+    Next,
+    Positions,
+    Search,
+    TooManyError,
+    Unlisted,
+)
+from tomeval.games.solver import Bound, Choices, Follower, Policy, Solver, Values
 
 MOST = 500_000
 """Ways between positions that are looked at, in some ten seconds; games with more have no
@@ -51,10 +56,7 @@ class Enumeration(Solver):
         self.positions = Positions(game, seat, policies)
         self.search = Search(self.positions, most)
         self._sighted = Search(self.positions, before=self.search, apart=True)
-        deals: dict[Seen, list[Way]] = {}
-        for way in self.positions.deals():
-            deals.setdefault(way.seen, []).append(way)
-        self.dealt = {seen: _dealt(ways) for seen, ways in deals.items()}
+        self.dealt = self.search.seen((1.0, way) for way in self.positions.deals())
         self._value = self.search.mean(self.dealt.values())
         self.search.left = math.inf  # what is asked from now on is known but for its first stage
         self._asked: dict[Belief, dict[Action, float]] = {}
@@ -128,16 +130,6 @@ class Enumeration(Solver):
         """Return the actions with the highest value, but for rounding."""
         least = max(q.values()) - TIE * max(self.positions.most, max(map(abs, q.values())))
         return [action for action, value in q.items() if value >= least]
-
-
-def _dealt(ways: Sequence[Way]) -> Next:
-    """Return the belief after deals that look alike."""
-    total = math.fsum(way.chance for way in ways)
-    earned = math.fsum(way.chance * way.earned for way in ways) / total
-    weights = dict[int, float]()
-    for way in ways:
-        weights[way.after] = weights.get(way.after, 0.0) + way.chance
-    return Next(total, earned, belief_of(weights))
 
 
 class _Follower(Follower):

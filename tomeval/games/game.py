@@ -22,10 +22,6 @@ tuples, which JSON knows as lists (see `ArenaGame.read`)."""
 S = TypeVar("S")
 T = TypeVar("T")
 
-NOTHING: Mapping[Any, Any] = {}
-UNDECIDED: Any = object()
-"""Stands for a decision that was not made yet, as an action can be None."""
-
 ERRORS = ("format", "rule", "target", "truncated", "empty", "refusal", "backend")
 """How an answer can break the rules: it has not the form that was asked for; it has, but is
 forbidden; it names nobody, or somebody who cannot be meant; it was cut off; it says nothing; the
@@ -148,6 +144,9 @@ class Probe(NamedTuple):
 
 What = Ask | Probe
 """What is to be answered: a decision or a literal question."""
+
+Said = Mapping[Probe, Action]
+"""What a seat answered to its literal questions."""
 
 
 class Stage(NamedTuple, Generic[S]):
@@ -456,10 +455,6 @@ class ArenaGame(ABC, Generic[S]):
         line = {**_LINES, **self.lines}[event.kind]
         return line.format(who=who, what=words(event.data) or "(nothing)", data=event.data)
 
-    def acted(self, kind: str, action: Action) -> str:
-        """Return what a decision of a kind came to in words for readers."""
-        return words(action)
-
     def asked(self, probe: Probe) -> str:
         """Return what a probe asks for in words for readers, such as ``move of Player 2``."""
         plain = probe.name.replace("_", " ")
@@ -467,8 +462,8 @@ class ArenaGame(ABC, Generic[S]):
             return self.questions.get(probe.name, plain)
         return self.questions.get(probe.name, plain + " of {}").format(self.seat_name(probe.about))
 
-    def told(self, probe: Probe, answer: Action) -> str:
-        """Return an answer to a probe, said or true, in words for readers."""
+    def told(self, kind: str, answer: Action) -> str:
+        """Return a decision of a kind, or an answer to a probe of a name, in words for readers."""
         return words(answer)
 
     # Questions and answers
@@ -504,14 +499,12 @@ class ArenaGame(ABC, Generic[S]):
         """Return the items that `read` reads as an answer; oracles are told the truth in them."""
         return list(action) if isinstance(action, tuple) else [action]
 
-    def probes(
-        self, state: S, ask: Ask, done: Action = UNDECIDED, said: Mapping[Probe, Action] = NOTHING
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: S, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Return the literal questions beside a decision; asked again until none is new.
 
-        Before a decision (`done` is `UNDECIDED`), and after it of what follows from what was
-        `done`: these are asked of what the seat saw before, and have it in `Probe.given`. Some
-        follow from what was `said` so far (None: nothing that could be read). Default: none.
+        Before a decision (`done` is None), and after it of what follows from what was `done`: these
+        are asked of what the seat saw before, and have it in `Probe.given`. Some follow from what
+        was `said` so far (None: nothing that could be read). Default: none.
         """
         return ()
 
@@ -567,7 +560,7 @@ class ArenaGame(ABC, Generic[S]):
         """Return what a stage adds to a seat's reward; None where the game has no such payoffs."""
         return None
 
-    def supposed(self, view: Any, said: Mapping[Probe, Action]) -> Mapping[int, Action] | None:
+    def supposed(self, view: Any, said: Said) -> Mapping[int, Action] | None:
         """Return what the others do in the stage if what a seat stated is true.
 
         None if that does not follow. Default: answers are the actions of whom probes are about.
@@ -576,7 +569,7 @@ class ArenaGame(ABC, Generic[S]):
         stated = {probe.about: answer for probe, answer in said.items() if probe.about in others}
         return stated if stated.keys() == others else None
 
-    def step_worths(self, view: Any, said: Mapping[Probe, Action]) -> Mapping[Action, float]:
+    def step_worths(self, view: Any, said: Said) -> Mapping[Action, float]:
         """Return what each option adds to the reward in this stage if what a seat stated is true.
 
         Empty where the game has no one-step payoffs, or where nothing follows from what was stated.
@@ -592,7 +585,7 @@ class ArenaGame(ABC, Generic[S]):
         }
         return {action: worth for action, worth in paid.items() if worth is not None}
 
-    def step_reply(self, view: Any, said: Mapping[Probe, Action]) -> Action | None:
+    def step_reply(self, view: Any, said: Said) -> Action | None:
         """Return the best reply to what a seat stated, as far as this stage's payoff goes.
 
         None where there is none. Default: the first of the best by `step_worths`.

@@ -12,9 +12,8 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
-from tomeval.games.game import COUNTED, UNDECIDED, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.games.played import Decision, PlayedGame, Probed, judge
-from tomeval.games.running import RECORDED, Replay, together
+from tomeval.games.game import COUNTED, Action, ArenaGame, Ask, Probe, Stage, View
+from tomeval.games.played import RECORDED, Decision, PlayedGame, Probed, Replay, judge, together
 from tomeval.games.seats import Answer, Door, PlannerSeat, Seat
 from tomeval.games.solver import Follower, Solver, exactly
 from tomeval.games.worth import value, weigh
@@ -24,53 +23,28 @@ SUBJECT_SLOT = 0
 
 @dataclass
 class Table:
-    """Who plays, and how.
-
-    Attributes
-    ----------
-    game : ArenaGame
-    players : sequence of Seat or None
-        By slot; the subject first. None answers as recorded.
-    seats : tuple of int
-        The seat of every slot.
-    door : Door
-        The subject's.
-    deal, chance, fallback, statements : numpy.random.Generator
-        For the deal, for chance moves, for actions in place of broken ones, and for random answers
-        to probes, that decisions are held to.
-    other_fallback : numpy.random.Generator, optional
-        Of the other slots, where it is another one than the subject's `fallback`.
-    on_invalid : str
-        See `experiment.POLICIES`.
-    solver : Solver or None
-        Of the subject's seat.
-    measured : tuple of int
-        The slots that are asked the literal questions.
-    side_by_side : bool
-        Ask seats of one stage, and probes, at once: worth its cost if models answer.
-    on_step : callable
-        Called after every decision, unless the game ends there without a result.
-    start
-        The state after the deal, where that is known already.
-    record : sequence of Stage
-        Of a game that is played again, see `replays.Replay`.
-    """
+    """Who plays, and how."""
 
     game: ArenaGame[Any]
-    players: Sequence[Seat | None]
-    seats: tuple[int, ...]
+    players: Sequence[Seat | None]  # by slot; the subject first. None answers as recorded
+    seats: tuple[int, ...]  # the seat of every slot
+    # For the deal, for chance moves, for actions in place of broken ones, and for random answers to
+    # probes, that decisions are held to.
     deal: np.random.Generator
     chance: np.random.Generator
     fallback: np.random.Generator
-    on_invalid: str = "ask_again"
-    door: Door = field(default_factory=Door)
-    solver: Solver | None = None
-    measured: tuple[int, ...] = (SUBJECT_SLOT,)
+    on_invalid: str = "ask_again"  # see `experiment.POLICIES`
+    door: Door = field(default_factory=Door)  # the subject's
+    solver: Solver | None = None  # of the subject's seat
+    measured: tuple[int, ...] = (SUBJECT_SLOT,)  # the slots that are asked the literal questions
+    # Ask seats of one stage, and probes, at once: worth its cost if models answer.
     side_by_side: bool = False
+    # Called after every decision, unless the game ends there without a result.
     on_step: Callable[[Decision], None] = lambda decision: None
-    start: Any = None
-    record: Sequence[Stage[Any]] = ()
+    start: Any = None  # the state after the deal, where that is known already
+    record: Sequence[Stage[Any]] = ()  # of a game that is played again, see `replays.Replay`
     statements: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    # Of the other slots, where it is another one than the subject's `fallback`.
     other_fallback: np.random.Generator | None = None
 
     def drawing(self, slot: int) -> np.random.Generator:
@@ -231,10 +205,10 @@ class _Play:
 
     def _now(self, ask: Ask, theirs: Iterable[Any]) -> Mapping[Probe, Action]:
         """Return what is true of the probes of a decision, as far as this stage settles it."""
-        decided = [d for d in theirs if isinstance(d, Decision)]
         actions = {
             d.seat: d.answer.action if d.answer.outcome == VALID else d.action
-            for d in decided
+            for d in theirs
+            if isinstance(d, Decision)
             if d.answer.outcome == VALID or d.verdict == "default"
         }
         self.trail.append(Stage(self.state, actions))  # for the questions alone
@@ -242,7 +216,7 @@ class _Play:
         try:
             true = {
                 probe: self.game.truth(probe, self.subject, self.trail, at, self.state)
-                for probe in self.game.probes(self.state, ask)
+                for probe in self.game.probes(self.state, ask, None, {})
             }
         finally:
             self.trail.pop()
@@ -300,7 +274,7 @@ class _Play:
             decision.answer = await answering
         return decision
 
-    async def _question(self, decision: Decision, ask: Ask, done: Action = UNDECIDED) -> None:
+    async def _question(self, decision: Decision, ask: Ask, done: Action = None) -> None:
         """Ask literal questions before a decision, or after what was `done`, until none is new."""
         player = self.table.players[decision.slot]
         assert player is not None
@@ -318,7 +292,7 @@ class _Play:
                 heard = zip(part, answers, strict=True)
                 some = [Probed(one, said) for one, said in heard if said is not None]
                 decision.probed += some
-                if done is not UNDECIDED:
+                if done is not None:
                     self._settle_probes(decision, some)
                 if decision.verdict == "invalid":
                     return
@@ -354,7 +328,8 @@ class _Play:
             done = decision.action
             if self.replay is not None:
                 done = self.replay.heard(len(self.trail), decision.seat, done)
-            await self._question(decision, Ask(decision.seat, decision.kind), done)
+            if done is not None:
+                await self._question(decision, Ask(decision.seat, decision.kind), done)
 
     def _settle(self, decision: Decision, ask: Ask) -> None:
         """Decide what counts as a seat's action."""

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tomeval.games.game import COUNTED
-from tomeval.games.played import Decision, PlayedGame, Probed
-from tomeval.games.running import RECORDED
+from tomeval.games.played import RECORDED, Decision, PlayedGame, Probed
 from tomeval.games.solver import Bound
 from tomeval.runs.record import Asked, Column, Record
 

@@ -72,17 +72,10 @@ def all_probes(
     game: ArenaGame[Any], state: Any, ask: Ask, actions: Mapping[int, Action]
 ) -> tuple[Probe, ...]:
     """Return the probes beside a decision, and those on what follows from it, if it was made."""
-    beside = game.probes(state, ask)
-    if ask.seat not in actions:
-        return beside
-    return (*beside, *game.probes(state, ask, actions[ask.seat]))
+    beside, done = game.probes(state, ask, None, {}), actions.get(ask.seat)
+    return beside if done is None else (*beside, *game.probes(state, ask, done, {}))
 
 
 def _note(forms: dict[str, Form], name: str, form: Form) -> None:
-    if name not in forms or not scorable(form):
+    if name not in forms or not form.labels:
         forms[name] = form
-
-
-def scorable(form: Form) -> bool:
-    """Return whether a model can score all that may be said."""
-    return bool(form.labels)

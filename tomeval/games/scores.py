@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,35 +113,18 @@ class Items(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What the scores of a cell are made of.
-
-    Attributes
-    ----------
-    knows, replies, plans, plays : Terms
-    uses : Terms or None
-        None where no prediction can show.
-    more : mapping of str to Terms or Totals or None
-        Other scores by name, such as ``reads``.
-    asked : bool
-        Whether predictions were asked for.
-    lacks : str
-        The answer if there can be none; empty: there can be one.
-    remark : str
-        What must be known of these scores; empty: nothing.
-    floor : bool
-        Whether *uses* and *plays* are lower bounds.
-    """
+    """What the scores of a cell are made of."""
 
     knows: Terms
     replies: Terms
     plans: Terms
-    uses: Terms | None
+    uses: Terms | None  # None where no prediction can show
     plays: Terms
-    more: Mapping[str, Terms | Totals | None] = {}
-    asked: bool = True
-    lacks: str = ""
-    remark: str = ""
-    floor: bool = False
+    more: Mapping[str, Terms | Totals | None] = {}  # other scores by name, such as ``reads``
+    asked: bool = True  # whether predictions were asked for
+    lacks: str = ""  # the answer if there can be none; empty: there can be one
+    remark: str = ""  # what must be known of these scores; empty: nothing
+    floor: bool = False  # whether *uses* and *plays* are lower bounds
 
     def find(self, measure: str) -> Terms | Totals | None:
         """Return a score by the name of its measure."""
@@ -150,17 +134,11 @@ class Scores(NamedTuple):
 
 
 class ScoredCell(RunCell):
-    """A cell of a game with scores.
+    """A cell of a game with scores."""
 
-    Attributes
-    ----------
-    deciding : mapping of str to str
-        The measures that decide the answer in place of scores, by name.
-    certain : bool
-        Whether replies are those to what is said as if certain, so that they can be bad play.
-    """
-
+    # The measures that decide the answer in place of scores, by name.
     deciding: ClassVar[Mapping[str, str]] = {}
+    # Whether replies are those to what is said as if certain, so that they can be bad play.
     certain: ClassVar[bool] = True
 
     @property
@@ -219,3 +197,40 @@ def score(
     }
     own |= {"meaning": MEANINGS.get(name, ""), "unit": "%", "better": 1, "bounds": UNBOUNDED}
     return of(name=f"{name}_percent", of=totals, **{**own, **more})
+
+
+Counted = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.bool_]]
+"""Which game each item is of, its value, and whether it counts."""
+
+ItemsOf = Callable[[Any], Counted]
+"""Returns items, given played games, whose number is their ``games``."""
+
+Head = tuple[str, str, Literal[1, 0, -1]]
+"""Name, heading, and which way is better."""
+
+
+def known(of: NDArray[np.int64], values: NDArray[np.float64]) -> Counted:
+    """Return items that count wherever their value is known."""
+    return of, np.nan_to_num(values), np.isfinite(values)
+
+
+def totals_of(items: ItemsOf, share: bool, played: Any, reference: str) -> Totals:
+    """Return sums and counts of items by game."""
+    of, values, among = items(played)
+    top = np.bincount(of[among], weights=values[among], minlength=played.games)
+    bottom = np.bincount(of[among], minlength=played.games)
+    return Totals(top.astype(np.float64), bottom.astype(np.float64), share)
+
+
+def percent(head: Head, items: ItemsOf, meaning: str, source: str) -> Measure:
+    """Return the share of items that are hits; the name of its column ends in ``_percent``."""
+    of, (name, heading, better) = partial(totals_of, items, True), head
+    return Measure(f"{name}_percent", heading, meaning, "%", better, source, of)
+
+
+def mean(
+    head: Head, items: ItemsOf, meaning: str, source: str, unit: str = "payoff", **more: Any
+) -> Measure:
+    """Return the mean over games of the mean of their items; `more` are fields of `Measure`."""
+    of, (name, heading, better) = partial(totals_of, items, False), head
+    return Measure(name, heading, meaning, unit, better, source, of, **more)

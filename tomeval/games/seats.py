@@ -12,8 +12,7 @@ import numpy as np
 
 from tomeval.core.outcomes import BACKEND_ERROR, EMPTY, REFUSAL, VALID
 from tomeval.games.game import Action, Ask, Broken, Probe, View
-from tomeval.games.policy import Memory, Policy
-from tomeval.games.solver import Values
+from tomeval.games.solver import Memory, Policy, Values
 from tomeval.models.base import Model
 
 Beliefs = Callable[..., tuple[float, float]]
@@ -56,75 +55,42 @@ class Door:
 
 @dataclass(frozen=True)
 class Chair:
-    """Where a player sits for one game.
-
-    Attributes
-    ----------
-    seat : int
-    rng : numpy.random.Generator
-        The player's own generator; the only source of chance it may use.
-    name : str
-        Unique to seed, cell, episode and seat: seeds of requests derive from it.
-    base : Path or None
-        Folder that relative paths among the options start from.
-    attempts : int
-        How often the table asks until an answer is legal; 0: as often as the player's options say.
-    """
+    """Where a player sits for one game."""
 
     seat: int
-    rng: np.random.Generator
+    rng: np.random.Generator  # the player's own generator; the only source of chance it may use
     model: Model | None = None
-    name: str = ""
-    base: Path | None = None
+    name: str = ""  # unique to seed, cell, episode and seat: seeds of requests derive from it
+    base: Path | None = None  # folder that relative paths among the options start from
     door: Door = field(default_factory=Door, repr=False)
+    # How often the table asks until an answer is legal; 0: as often as the player's options say.
     attempts: int = 0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a player answered to a decision or a probe.
+    """What a player answered to a decision or a probe."""
 
-    Attributes
-    ----------
-    action
-        The legal action, or what a probe's answer says; None: there was no legal answer.
-    tries : tuple of Broken
-        Refused attempts, oldest first; not empty if there was no legal answer.
-    attempts : int
-        How often the question was asked, the legal answer included; 0: never, because what was to
-        precede it failed.
-    outcome : str
-        ``valid``, or one of `tomeval.core.outcomes.INVALID_REASONS`.
-    raw : str
-        The text of the last reply, if there was one.
-    probs : tuple of float or None
-        The distribution over `Form.labels` that the action was drawn from; None without one.
-    calls : tuple of dict
-        What was sent to and received from a model, for the call log.
-    details : dict or None
-        JSON-ready facts on this answer.
-    """
-
+    # The legal action, or what a probe's answer says; None: there was no legal answer.
     action: Action | None
+    # Refused attempts, oldest first; not empty if there was no legal answer.
     tries: tuple[Broken, ...] = ()
+    # How often the question was asked, the legal answer included; 0: never, because what was to
+    # precede it failed.
     attempts: int = 1
-    outcome: str = VALID
-    raw: str = ""
+    outcome: str = VALID  # ``valid``, or one of `tomeval.core.outcomes.INVALID_REASONS`
+    raw: str = ""  # the text of the last reply, if there was one
+    # The distribution over `Form.labels` that the action was drawn from; None without one.
     probs: tuple[float, ...] | None = None
+    # What was sent to and received from a model, for the call log.
     calls: tuple[dict[str, Any], ...] = ()
-    details: dict[str, Any] | None = None
+    details: dict[str, Any] | None = None  # JSON-ready facts on this answer
 
 
 class Seat(ABC):
-    """A player in one game; made anew for each.
+    """A player in one game; made anew for each."""
 
-    Attributes
-    ----------
-    asked_first : bool
-        Whether literal questions come before a decision, and not beside it.
-    """
-
-    asked_first: bool = False
+    asked_first: bool = False  # whether literal questions come before a decision, and not beside it
 
     def begin(self, view: Any) -> None:  # noqa: B027 (most learn it with the first decision)
         """Learn what the seat was dealt."""
@@ -213,7 +179,7 @@ class ScriptedSeat(Seat):
             return Answer(view.game.read(view, probe, form.items(drawn)))
         if self.policy is None:
             return None
-        said = self.policy.predict(view, ask, probe, self.memory, self.chair.rng)
+        said = self.policy.predict(view, ask, probe, self.memory)
         return None if said is None else Answer(said)
 
     async def observe(self, view: View[Any]) -> tuple[dict[str, Any], ...]:

@@ -135,7 +135,7 @@ def _notes(game: ArenaGame[Any], row: dict[str, Any]) -> Iterator[str]:
 def _acted(game: ArenaGame[Any], row: dict[str, Any], name: str) -> str:
     """Return the action or the best reply of a decision in words, or ''."""
     there = row["verdict"] in COUNTED if name == "action" else row["tom_regret_low"] is not None
-    return game.acted(row["kind"], frozen(row[name])) if there else ""
+    return game.told(row["kind"], frozen(row[name])) if there else ""
 
 
 def bound_text(value: Bound) -> str:
@@ -151,20 +151,12 @@ def bound_text(value: Bound) -> str:
 
 
 def _probe(game: ArenaGame[Any], question: str, outcome: str, told: Mapping[str, Any]) -> str:
-    """Return a prediction, the truth if it showed, and what the exact observer knew."""
+    """Return a prediction, and the truth if it showed."""
     about = question.removeprefix(told["probe"]).removeprefix("_")
     probe, hit = Probe(told["probe"], int(about) if about.isdecimal() else None), told["hit"]
     valid = outcome == "valid"
-    said = game.told(probe, frozen(told["said"])) if valid else outcome.replace("_", " ")
+    said = game.told(probe.name, frozen(told["said"])) if valid else outcome.replace("_", " ")
     parts = [f"{game.asked(probe)}: {said}"]
     if (truth := told["truth"]) is not None:
-        parts.append("right" if hit == 1 else f"true: {game.told(probe, frozen(truth))}")
-        if hit is not None and 0 < hit < 1:
-            parts.append(f"{100 * hit:.0f} % right")
-    if told["probability"] is not None:
-        parts.append(f"gave it {told['probability']:.3g}")
-    if told["observer"] is not None:
-        parts.append(f"an exact observer gives it {told['observer']:.3g}")
-    if told["attainable"] is not None:
-        parts.append(f"{100 * told['attainable']:.0f} % is attainable")
+        parts.append("right" if hit == 1 else f"true: {game.told(probe.name, frozen(truth))}")
     return "; ".join(parts)

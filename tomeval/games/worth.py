@@ -25,46 +25,28 @@ CLOSE = 1e-9
 
 @dataclass
 class Worth:
-    """What a decision of the subject was worth, where that is known.
+    """What a decision of the subject was worth, where that is known."""
 
-    Attributes
-    ----------
-    best, chosen : Bound or None
-        V* and Q* of what was done; `chosen` is None if it was not the subject's own doing.
-    regret : Bound or None
-        V* - Q*.
-    reply : Action
-        The best reply to what the subject stated; None without.
-    tom_regret : Bound or None
-        V* - Q* of that reply.
-    step_reply : Action
-        The best reply to what was stated as far as one stage goes; None without.
-    step : Stepwise or None
-        One-step payoffs.
-    counted : Bound or None
-        V* - Q* of what counted, also where that was a default or drawn; not stored.
-    options, said, step_said : Weighed or None
-        What the options are worth; if what the subject stated is true; the same as far as one stage
-        goes.
-    other : tuple of float, or None
-        What the decision and what a random option lose if random statements are true, on average
-        over `STATEMENTS` of them.
-    depends : bool or None
-        Whether no option is best for all of these statements and for what the subject stated.
-    """
-
+    # V* and Q* of what was done; `chosen` is None if it was not the subject's own doing.
     best: Bound | None = None
     chosen: Bound | None = None
-    regret: Bound | None = None
-    reply: Action = None
-    tom_regret: Bound | None = None
+    regret: Bound | None = None  # V* - Q*
+    reply: Action = None  # the best reply to what the subject stated; None without
+    tom_regret: Bound | None = None  # V* - Q* of that reply
+    # The best reply to what was stated as far as one stage goes; None without.
     step_reply: Action = None
-    step: Stepwise | None = None
+    step: Stepwise | None = None  # one-step payoffs
+    # V* - Q* of what counted, also where that was a default or drawn; not stored.
     counted: Bound | None = None
+    # What the options are worth; if what the subject stated is true; the same as far as one stage
+    # goes.
     options: Weighed | None = None
     said: Weighed | None = None
     step_said: Weighed | None = None
+    # What the decision and what a random option lose if random statements are true, on average over
+    # `STATEMENTS` of them.
     other: tuple[float, float] | None = None
+    # Whether no option is best for all of these statements and for what the subject stated.
     depends: bool | None = None
 
 

@@ -45,7 +45,7 @@ class Backend(NamedTuple):
 
 def _local(opener: str, form: str, about: str) -> Backend:
     """Return a backend of this machine."""
-    where, libraries = "tomeval.models.local:", ("torch", "transformers")
+    where, libraries = "tomeval.models.local.load:", ("torch", "transformers")
     return Backend(where + opener, form, False, f"{where}look", about, libraries)
 
 

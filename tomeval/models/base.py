@@ -206,6 +206,9 @@ class Capabilities:
     # ``enforced``.
     choices: bool = False
     schemas: bool = False
+    # Whether answers are held to their form by comparing how likely all of them are, behind what
+    # the model wrote before.
+    compares: bool = False
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,8 @@ def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
             ((what, number),) = counts.most_common(1)
             what = both_ends(what) if status == FAILED else f"{what.replace('_', ' ')} answers"
             again = "; run the same command again to play them" * (status == FAILED)
-            of = f"({number:,} of {counts.total():,})"
-            yield wrapped(f"most common reason for {status}: {what} {of}{again}", 2)
+            share = f"({number:,} of {counts.total():,})"
+            yield wrapped(f"most common reason for {status}: {what} {share}{again}", 2)
 
 
 def _to_do(store: Store, cells: Sequence[int]) -> Iterator[str]:

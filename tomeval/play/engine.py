@@ -146,8 +146,10 @@ def episode_models(lines: Lines, keys: Mapping[str, str]) -> Iterator[dict[str, 
         mine: dict[str, Model] = {}
         for key in dict.fromkeys(keys.values()):
             model = lines[key]
-            own = isinstance(model, Batcher)
-            mine[key] = stack.enter_context(model.episode()) if own else model
+            if isinstance(model, Batcher):
+                mine[key] = stack.enter_context(model.episode())
+            else:
+                mine[key] = model
         yield {seat: mine[key] for seat, key in keys.items()}
 
 
@@ -197,7 +199,7 @@ class Episode:
         keys = {seat: spec_key(spec) for seat, spec in self._cell.models.items()}
         with episode_models(self._lines, keys) as lines:
             models = {seat: _SeatModel(self, seat, lines[seat], key) for seat, key in keys.items()}
-            return await self._domain.play.episode(self._cell, self.job[1], models, self._step)
+            return await self._domain.play(self._cell, self.job[1], models, self._step)
 
     def _step(self) -> None:
         self.steps += 1

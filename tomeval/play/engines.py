@@ -135,9 +135,9 @@ def play_all(
 
 def play_stretch(domain: Domain, cell: Cell, first: int, count: int) -> list[Record]:
     """Play consecutive episodes: together if the domain can, else the one that is asked for."""
-    if domain.play.many and domain.play.together(cell):
-        return domain.play.many(cell, first, count)
-    return [run_loop(domain.play.episode(cell, first, {}, lambda: None))]
+    if domain.play_many and domain.together(cell):
+        return domain.play_many(cell, first, count)
+    return [run_loop(domain.play(cell, first, {}, lambda: None))]
 
 
 _SHARED: list[tuple[Domain, Sequence[Cell]]] = []

@@ -16,10 +16,9 @@ from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.served import Budget
 from tomeval.play.engine import play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
-from tomeval.play.live import Live
+from tomeval.play.live import Live, Stopping
 from tomeval.play.replies import FIRST, Unread, explained, last_unread, stopped_at_first
 from tomeval.play.schedule import Job, Schedule, without
-from tomeval.play.stopping import Stopping
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names
 from tomeval.runs.experiment import Experiment
@@ -114,9 +113,7 @@ class Filler:
             (number, first, count)
             for number, cell in enumerate(self.cells)
             if not cell.models
-            for first, count in _stretches(
-                self.missing[number], max(1, self.domain.play.together(cell))
-            )
+            for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
         ]
 
     def groups(self) -> dict[tuple[str, ...], dict[int, Sequence[int]]]:

@@ -81,13 +81,13 @@ def needs(
     Summaries, lessons and plans in them are `NOTE` tokens long; for upper bounds, as long as they
     may be.
     """
-    episodes = longer = domain.describe.episodes(cell, seat, _NOTE)
+    episodes = longer = domain.questions(cell, seat, _NOTE)
     noted = [one for episode in episodes for one in episode if one.is_text or one.notes]
     if noted:
         most = max(one.longest for one in noted)
         # A token at least each, by any count.
         note = "Plans: {step} " + "xyz " * most + "\nInsights: {step}"
-        longer = domain.describe.episodes(cell, seat, note)
+        longer = domain.questions(cell, seat, note)
         if most < NOTE:  # a note is no longer than the model may write
             episodes = longer
     each = [_usual(episode, ahead, count) for episode in episodes]
@@ -177,7 +177,7 @@ def plan_rows(
     most = most_episodes(experiment) if experiment.until else experiment.per_cell
     for cell in experiment.cells:
         episodes = cell.wanted(most)
-        row: dict[str, Any] = dict(domain.read.columns(cell.definition))
+        row: dict[str, Any] = dict(domain.columns(cell.definition))
         row |= {"episodes": episodes, "steps": cell.length * episodes}
         if known:
             each = []

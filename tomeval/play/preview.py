@@ -40,7 +40,7 @@ def preview(
         Counts tokens: a local folder or a Hub name.
     """
     seat = model_seat(cell, seat)
-    episodes = domain.describe.episodes(cell, seat, "")
+    episodes = domain.questions(cell, seat, "")
     answered = [one for episode in episodes for one in episode if not one.is_text]
     forms = dict.fromkeys(one.form for one in answered)
     form = form or next((one.form for one in answered if one.is_move), "")
@@ -79,7 +79,7 @@ def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[
     """
     seat = model_seat(cell, seat)
     with using() as used:
-        domain.describe.episodes(cell, seat, "")
+        domain.questions(cell, seat, "")
     files = {folder / domain.name / f"{name}.j2": used[name].path(name) for name in sorted(used)}
     if there := [path for path in files if path.exists()]:
         raise TomevalError(f"{there[0]}: already exists; name another folder")

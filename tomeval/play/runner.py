@@ -22,9 +22,8 @@ from tomeval.models.served import Budget, BudgetExceeded
 from tomeval.play.engine import spec_key
 from tomeval.play.engines import Engine
 from tomeval.play.filling import Filler
-from tomeval.play.live import Live, Progress
+from tomeval.play.live import Live, Progress, Stopping
 from tomeval.play.schedule import Shard, without
-from tomeval.play.stopping import Stopping
 from tomeval.play.until import Looks, check
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment
@@ -150,7 +149,7 @@ def wanted_of(
     wanted = [without(range(cell.wanted(count))) for cell, count in each]
     if shard is None:
         return wanted
-    together = get_domain(experiment.domain).play.together
+    together = get_domain(experiment.domain).together
     return [
         without(shard.among(number, episodes, together(cell)))
         for number, (cell, episodes) in enumerate(zip(experiment.cells, wanted, strict=True))

@@ -76,7 +76,7 @@ class Goal:
         """Return why it asks no more of its cells, by all that they hold now; empty: it does."""
         mine, name = [cells[number] for number in self.cells], self.measure.name
         if not all(np.isfinite(cell.totals(name).values).any() for cell in mine):
-            return f"it has no value for {self.measure.words}"
+            return f"it has no value for {self.measure.heading}"
         if len(mine) == 1:
             (cell,) = mine
             half = float(cell.estimate([name], SEQUENCE).half[0])
@@ -127,7 +127,7 @@ def goals(experiment: Experiment) -> list[Goal]:
     domain, text = get_domain(experiment.domain), " ".join(experiment.until.split())
     store = cast("Store", SimpleNamespace(domain=domain))  # of which nothing else is read
     cells = {
-        number: domain.read.cell(store, number, cell.definition)
+        number: domain.run_cell(store, number, cell.definition)
         for number, cell in enumerate(experiment.cells)
         if number not in experiment.apart
     }
@@ -144,7 +144,7 @@ def goals(experiment: Experiment) -> list[Goal]:
         low, high = max(every, key=lambda ends: ends[1] - ends[0])
         if number > high - low:
             raise TomevalError(
-                f"{text}: always holds, as {measure.words} lies between {low:g} and {high:g}"
+                f"{text}: always holds, as {measure.heading} lies between {low:g} and {high:g}"
             )
         asked = [Goal(text, measure, (cell,), width=number) for cell in cells]
     else:
@@ -156,14 +156,14 @@ def goals(experiment: Experiment) -> list[Goal]:
         share = 1 - (1 - CONFIDENCE) / len(pairs)  # a union over all sequences
         asked = [Goal(text, measure, pair, (a, b), confidence=share) for pair in pairs]
     if not all(np.isfinite(cell.limits(measure.name)).all() for cell in cells.values()):
-        raise TomevalError(f"{text}: {measure.words} has no bounds, and so no sequence")
+        raise TomevalError(f"{text}: {measure.heading} has no bounds, and so no sequence")
     return asked
 
 
 def _measure(domain: Any, name: str = "") -> Measure:
     measures = known_measures(domain)
     chosen = choose_measures(measures, [name.strip()] if name else [])
-    measure: Measure = measures[(chosen or list(domain.show.headline))[0]]
+    measure: Measure = measures[(chosen or list(domain.headline))[0]]
     return measure
 
 
@@ -179,10 +179,10 @@ def _number(text: str) -> float:
 
 def _pairs(text: str, a: str, b: str, cells: Mapping[int, RunCell]) -> list[tuple[int, int]]:
     """Return the cells of two players in every task that both play, as comparisons pair them."""
-    compare = next(iter(cells.values())).domain.compare
+    domain = next(iter(cells.values())).domain
     levels = {
         by: {str(cell.columns[by]) for cell in cells.values()}
-        for by in compare.by
+        for by in domain.by
         if all(by in cell.columns for cell in cells.values())
     }
     known = sorted({name for names in levels.values() for name in names if name})
@@ -194,8 +194,8 @@ def _pairs(text: str, a: str, b: str, cells: Mapping[int, RunCell]) -> list[tupl
     by = next((by for by, names in levels.items() if names >= {a, b}), "")
     pairs = []
     for (one, cell), (other, like) in combinations(cells.items(), 2) if by else ():
-        tasks = [(compare.task_of(each, by), each.seed) for each in (cell, like)]
-        held = [compare.held(each, by) for each in (cell, like)]
+        tasks = [(domain.task_of(each, by), each.seed) for each in (cell, like)]
+        held = [domain.held(each, by) for each in (cell, like)]
         same = tasks[0] == tasks[1] and ("" in held or held[0] == held[1])
         names = str(cell.columns[by]), str(like.columns[by])
         if same and names in ((a, b), (b, a)):
@@ -269,7 +269,7 @@ class Looks:
             if goal.key in self._met or not all(complete[cell] for cell in goal.cells):
                 continue
             for cell in set(goal.cells) - set(read):
-                read[cell] = self._store.domain.read.cell(self._store, cell, definitions[cell])
+                read[cell] = self._store.domain.run_cell(self._store, cell, definitions[cell])
             if why := goal.met(read):
                 self._met[goal.key] = why
         before = list(self.episodes)

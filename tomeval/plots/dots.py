@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Ends = tuple[float, float, float]
-"""A mean and the ends of its interval: NaN where there is none, infinite where they are open."""
+"""A mean and the ends of its interval: NaN where there is none."""
 
 
 class Series(NamedTuple):
@@ -53,8 +53,7 @@ def dots_figure(
     Parameters
     ----------
     finish : callable, optional
-        Sets limits, and draws what else a panel has, given its axes and number; before the dots,
-        so that open intervals end at its edges.
+        Sets limits, and draws what else a panel has, given its axes and number; before the dots.
     handles : sequence
         Further entries of the legend, which names the series that have a dot.
     """
@@ -78,21 +77,11 @@ def dots_figure(
     return figure
 
 
-def dot(axes: Axes, y: float, ends: Ends, look: Mapping[str, Any], **line: Any) -> None:
-    """Draw one mean with its interval, if it has a value; an open end is an arrow at the edge.
-
-    `line` is how the interval looks besides its colour.
-    """
+def dot(axes: Axes, y: float, ends: Ends, look: Mapping[str, Any]) -> None:
+    """Draw one mean with its interval, if it has a value."""
     mean, low, high = ends
     if math.isnan(mean):
         return
     if not math.isnan(low):
-        left, right = axes.get_xlim() if math.isinf(high - low) else (low, high)
-        shown = [max(low, left), min(high, right)]
-        axes.plot(shown, [y, y], **{"color": look["color"], "lw": 1.3, "zorder": 3, **line})
-        for end, marker in ((low, "<"), (high, ">")):
-            if math.isinf(end):
-                at = left if end < 0 else right
-                more: dict[str, Any] = {"ls": "none", "clip_on": False, "zorder": 3}
-                axes.plot([at], [y], marker=marker, ms=3.5, color=look["color"], **more)
+        axes.plot([low, high], [y, y], color=look["color"], lw=1.3, zorder=3)
     axes.plot([mean], [y], **{**look, "ls": "none", "zorder": 4})

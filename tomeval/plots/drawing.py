@@ -34,10 +34,10 @@ class Options:
     interval : {"auto", "normal", "t", "sequence"}
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
     reference : str, optional
-        What regret is measured from, see `Read.references`. Default: as the run says.
+        What regret is measured from, see `Domain.references`. Default: as the run says.
     by : str, optional
-        The column of `Compare.by` whose values are laid over each other or compared, in figures
-        that can choose; see `registry.draw`.
+        The column whose values are laid over each other in curves, and compared in `differences`;
+        its default: see `tomeval.comparing.sides.compared_by`.
     metrics : tuple of str
         Names of the measures that figures show which can choose. Default: the run's first ones.
     window : int
@@ -58,11 +58,6 @@ class Options:
             raise unknown("interval", self.interval, INTERVALS)
         if not 1 <= self.window <= MOST_WINDOW:
             raise TomevalError(f"window must be from 1 to {MOST_WINDOW:,}, not {self.window}")
-
-    @property
-    def of_curves(self) -> str:
-        """What was chosen for curves, as options of the command; empty: nothing."""
-        return f"--window {self.window}" if self.window != Options.window else ""
 
     @property
     def width(self) -> float:

@@ -1,10 +1,8 @@
-"""The tasks of a run's cells, in groups that fit a figure each."""
+"""The tasks of a run's cells, on pages that are a figure each."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tomeval.plots.drawing import Options
@@ -19,6 +17,10 @@ MOST_PANELS = 6
 """Panels on one page; further ones go on the next."""
 MOST_ABREAST = 3
 """Panels beside each other."""
+MOST_ROWS = 40
+"""Rows of a panel; further ones go on the next page."""
+MOST_TOGETHER = 26
+"""Rows below each other on a page with several lines of panels."""
 
 T = TypeVar("T")
 Columns = tuple[tuple[str, str | int], ...]
@@ -39,28 +41,6 @@ class Task(NamedTuple):
         """The task inside the name of a file."""
         return "_".join(str(value) for _, value in self.columns)
 
-    def part(self, names: Collection[str]) -> Columns:
-        """Return some of the columns."""
-        return tuple(column for column in self.columns if column[0] in names)
-
-    def without(self, names: Collection[str]) -> Columns:
-        """Return the other columns."""
-        return tuple(column for column in self.columns if column[0] not in names)
-
-
-@dataclass(frozen=True)
-class Family:
-    """Tasks that share a figure, one panel each, such as all games with the same partners."""
-
-    title: str
-    stem: str
-    panels: tuple[tuple[str, tuple[RunCell, ...]], ...]
-
-    @property
-    def subjects(self) -> list[str]:
-        """Titles of the subjects, in the run's order."""
-        return list(dict.fromkeys(cell.title for _, cells in self.panels for cell in cells))
-
 
 def task_of(cell: RunCell) -> Task:
     """Return a cell's task, apart from who is measured."""
@@ -77,58 +57,72 @@ def tasks(cells: Iterable[RunCell]) -> dict[Task, list[RunCell]]:
     return cells_of
 
 
-def families(cells: Iterable[RunCell]) -> list[Family]:
-    """Return the run's tasks in groups that fit a figure each.
+class Panel(NamedTuple):
+    """A panel of a page: its title, and cells with the names of their rows."""
 
-    The first column of `Compare.panel` tells the panels of a figure apart; tasks that differ in
-    other columns are groups of their own. The rest of `Compare.panel`, such as label sets, makes
-    groups only if one panel has several values of it.
+    title: str
+    cells: Sequence[tuple[str, RunCell]]
+
+
+class Page(NamedTuple):
+    """Some tasks of a run, a panel each, and some of its players, a row each."""
+
+    panels: Sequence[Panel]
+    names: Sequence[str]
+    number: int
+    of: int
+
+    @property
+    def cells(self) -> list[RunCell]:
+        """The cells of all panels, those on other pages of the same tasks too."""
+        return [cell for panel in self.panels for _, cell in panel.cells]
+
+    @property
+    def suffix(self) -> str:
+        """What tells this page's file from the others."""
+        return f"_{self.number}" if self.of > 1 else ""
+
+    @property
+    def title(self) -> str:
+        """The tasks in words, and which page this is."""
+        page = f", page {self.number} of {self.of}" if self.of > 1 else ""
+        return all_words(self.cells) + page
+
+    def rows(self, panel: Panel) -> list[tuple[int, RunCell]]:
+        """Return the cells of a panel that are on this page, with their rows."""
+        row_of = {name: row for row, name in enumerate(self.names)}
+        return [(row_of[name], cell) for name, cell in panel.cells if name in row_of]
+
+
+def task_pages(cells: Iterable[RunCell]) -> list[Page]:
+    """Return a panel per task with a row per player, on as many pages as they need.
+
+    Tasks that differ in the first column of `Domain.panel` alone stand beside each other. Where
+    every task has a single player, as where only its partners vary, the tasks are rows of one
+    panel.
     """
     cells_of = tasks(cells)
-    result = []
-    for (apart, rest), members in _groups(cells_of).items():
-        cell = cells_of[members[0]][0]
-        first, more = _panel(cell)
-        variants = {task.part(more) for task in members}
-        alone = len(variants) == 1
-        stem = "_".join(str(value) for _, value in (*apart, *rest) if value != "")
-        for page, part in enumerate(pages(members, MOST_PANELS)):
-            number = f", part {page + 1}" if len(members) > MOST_PANELS else ""
-            names = dict.fromkeys(str(value) for task in part for _, value in task.part(first))
-            head = [(name, listed([*names])) for name in first]
-            title = _words(cell, (*head, *(members[0].part(more) if alone else ()), *rest))
-            shown = first if alone else (*first, *more)
-            panels = ((_words(cell, task.part(shown)), tuple(cells_of[task])) for task in part)
-            result.append(Family(title + number, stem or cell.domain.name, tuple(panels)))
-    return result
-
-
-def sheets(cells: Iterable[RunCell], most_rows: float = math.inf) -> list[Family]:
-    """Return all tasks as one group if they fit a figure, else `families`.
-
-    They fit if there are at most `MOST_PANELS`, with at most `most_rows` rows below each other, a
-    row for every subject in every line of panels. A group that is alone has an empty stem.
-    """
-    groups = families(cells)
-    cells_of = tasks(cell for group in groups for _, members in group.panels for cell in members)
-    subjects = {cell.title for members in cells_of.values() for cell in members}
-    rows = -(-len(cells_of) // MOST_ABREAST) * len(subjects)
-    if not groups:
+    if not cells_of:
         return []
-    if len(groups) == 1:
-        return [replace(groups[0], stem="")]
-    if len(cells_of) > MOST_PANELS or rows > most_rows:
-        return groups
-    cell = next(iter(cells_of.values()))[0]
-    order = [members for group in groups for _, members in group.panels]
-    columns = {name for task in cells_of for name, _ in task.columns}
-    common = {c for c in columns if len({dict(task.columns).get(c) for task in cells_of}) == 1}
-    told = cell.domain.compare.panel[:1] or tuple(task_of(cell).columns[0][:1])
+    first = next(iter(cells_of.values()))[0]
+    apart = first.domain.panel[:1] or tuple(first.shown_task)[:1]
+    columns = {column for task in cells_of for column in task.columns}
+    shared = {c for c in columns if all(c in task.columns for task in cells_of)}
+    order: dict[Columns, list[tuple[Task, list[RunCell]]]] = {}
+    for task, members in cells_of.items():
+        rest = tuple(column for column in task.columns if column[0] not in apart)
+        order.setdefault(rest, []).append((task, members))
     panels = []
-    for members in order:
-        own = task_of(members[0])
-        panels.append((_words(cell, own.without(common - {*told})), members))
-    return [Family(all_words([cells[0] for cells in order]), "", tuple(panels))]
+    for task, members in (one for several in order.values() for one in several):
+        own = tuple(c for c in task.columns if c[0] in apart or c not in shared)
+        panels.append(Panel(_words(first, own), [(cell.title, cell) for cell in members]))
+    if len(panels) > 1 and all(len(panel.cells) == 1 for panel in panels):
+        title = listed(list(dict.fromkeys(panel.cells[0][0] for panel in panels)))
+        panels = [Panel(title, [(panel.title, panel.cells[0][1]) for panel in panels])]
+    names = list(dict.fromkeys(name for panel in panels for name, _ in panel.cells))
+    most = MOST_ABREAST * max(1, min(MOST_PANELS // MOST_ABREAST, MOST_TOGETHER // len(names)))
+    parts = [(some, rows) for some in pages(panels, most) for rows in pages(names, MOST_ROWS)]
+    return [Page(*part, number, len(parts)) for number, part in enumerate(parts, 1)]
 
 
 def listed(words: Sequence[str]) -> str:
@@ -156,72 +150,15 @@ def all_words(cells: Sequence[RunCell]) -> str:
     )
 
 
-def _groups(found: dict[Task, list[RunCell]]) -> dict[tuple[Columns, Columns], list[Task]]:
-    """Return tasks by what sets groups apart: parts of `Compare.panel`, and all other columns."""
-    variants: dict[Columns, set[Columns]] = {}
-    for task, cells in found.items():
-        _, more = _panel(cells[0])
-        variants.setdefault(task.without(more), set()).add(task.part(more))
-    split = any(len(values) > 1 for values in variants.values())
-    groups: dict[tuple[Columns, Columns], list[Task]] = {}
-    for task, cells in found.items():
-        first, more = _panel(cells[0])
-        key = (task.part(more) if split else (), task.without((*first, *more)))
-        groups.setdefault(key, []).append(task)
-    return groups
-
-
-def _panel(cell: RunCell) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the column that names panels, and those that are added to it where needed."""
-    names = cell.domain.compare.panel or tuple(name for name, _ in task_of(cell).columns[:1])
-    return names[:1], names[1:]
-
-
 def _words(cell: RunCell, columns: Columns) -> str:
     """Return columns of a task in words; a domain whose cells all share one task is its name."""
-    return cell.domain.compare.words(dict(columns)) or cell.domain.name
+    return cell.domain.task_words(dict(columns)) or cell.domain.name
 
 
 def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Return items in parts of at most `size`."""
     for first in range(0, len(items), size):
         yield items[first : first + size]
-
-
-MOST_ROWS = 40
-"""Rows on one page; further ones go on the next."""
-MOST_TOGETHER = 26
-"""Rows below each other in a picture of tasks that could also have a picture each."""
-
-
-class Page(NamedTuple):
-    """One page of a family: some of its subjects, in all panels."""
-
-    family: Family
-    subjects: Sequence[str]
-    number: int
-    of: int
-
-    @property
-    def suffix(self) -> str:
-        """What tells this page's file from the others."""
-        return f"_{self.number}" if self.of > 1 else ""
-
-    @property
-    def words(self) -> str:
-        """What tells this page's title from the others."""
-        return f", page {self.number} of {self.of}" if self.of > 1 else ""
-
-    def rows(self, cells: Sequence[RunCell]) -> list[tuple[int, RunCell]]:
-        """Return the cells of a panel that are on this page, with their rows."""
-        row_of = {name: row for row, name in enumerate(self.subjects)}
-        return [(row_of[cell.title], cell) for cell in cells if cell.title in row_of]
-
-
-def family_pages(family: Family) -> list[Page]:
-    """Return a family's pages."""
-    parts = list(pages(family.subjects, MOST_ROWS))
-    return [Page(family, part, index + 1, len(parts)) for index, part in enumerate(parts)]
 
 
 def row_panels(

@@ -18,7 +18,7 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import MOST_TOGETHER, Page, family_pages, sheets, task_of
+from tomeval.plots.families import Page, task_of, task_pages
 from tomeval.plots.style import BASELINE, BASELINE_LINE
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import Measure
@@ -43,33 +43,30 @@ def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         measure = run.measures[name]
         cells = [cell for cell in run.cells if np.isfinite(cell.totals(name).values).any()]
         met = {task_of(cell) for cell in cells}
-        for family in sheets((cell for cell in run.cells if task_of(cell) in met), MOST_TOGETHER):
-            stem = "_".join(filter(None, ("forest", measure.short, family.stem)))
-            for page in family_pages(family):
-                title = f"{measure.heading} by {who}: {family.title}{page.words}"
-                drawings.append(
-                    Drawing(
-                        "forest",
-                        stem + page.suffix,
-                        forest_figure(page, measure, title, options),
-                        title,
-                        _caption(run, page, measure, options),
-                        _describe(page, measure, options),
-                    )
+        for page in task_pages(cell for cell in run.cells if task_of(cell) in met):
+            title = f"{measure.heading} by {who}: {page.title}"
+            drawings.append(
+                Drawing(
+                    "forest",
+                    f"forest_{measure.short}{page.suffix}",
+                    forest_figure(page, measure, title, options),
+                    title,
+                    _caption(run, page, measure, options),
+                    _describe(page, measure, options),
                 )
+            )
     return drawings
 
 
 def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
     """Describe what is drawn: of how many episodes, with which intervals."""
-    cells = [cell for _, members in page.family.panels for cell in members]
-    shares = any(cell.totals(measure.name).share for cell in cells)
-    intervals = interval_words(options, shares).replace("episodes", f"{run.domain.compare.unit}s")
+    shares = any(cell.totals(measure.name).share for cell in page.cells)
+    intervals = interval_words(options, shares).replace("episodes", f"{run.domain.unit}s")
     better = {-1: "Further left is better.", 0: "", 1: "Further right is better."}[measure.better]
-    based = any(cell.is_baseline for cell in cells)
+    based = any(cell.is_baseline for cell in page.cells)
     line = "Dashed: the tabular baseline, its interval shaded." if based else ""
     parts = (
-        f"{measure.heading}, {page.family.title}: points are means over {sample_words(cells)}, "
+        f"{measure.heading}, {page.title}: points are means over {sample_words(page.cells)}, "
         f"lines {intervals}.",
         better,
         line,
@@ -78,14 +75,14 @@ def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
 
 
 def _describe(page: Page, measure: Measure, options: Options) -> str:
-    """Describe every subject's mean and interval."""
+    """Describe every row's mean and interval."""
     parts = []
-    for title, cells in page.family.panels:
+    for panel in page.panels:
         said = (
-            f"{cell.title} {with_interval(measured(cell, [measure.name], options))}"
-            for _, cell in page.rows(cells)
+            f"{page.names[row]} {with_interval(measured(cell, [measure.name], options))}"
+            for row, cell in page.rows(panel)
         )
-        parts.append(f"{title}: {', '.join(said)}")
+        parts.append(f"{panel.title}: {', '.join(said)}")
     return f"{axis_name(measure)}. {'; '.join(parts)}."
 
 
@@ -98,7 +95,7 @@ def forest_figure(page: Page, measure: Measure, title: str, options: Options) ->
         return float(found.mean[0]), float(found.low[0]), float(found.high[0])
 
     bases = [
-        next((cell for cell in cells if cell.is_baseline), None) for _, cells in page.family.panels
+        next((cell for _, cell in panel.cells if cell.is_baseline), None) for panel in page.panels
     ]
 
     def finish(axes: Axes, number: int) -> None:
@@ -114,8 +111,8 @@ def forest_figure(page: Page, measure: Measure, title: str, options: Options) ->
             axes.axvline(0, color="0.6", lw=0.6, zorder=1)
 
     panels = [
-        Panel(name, {(row, int(cell.is_baseline)): ends(cell) for row, cell in page.rows(cells)})
-        for name, cells in page.family.panels
+        Panel(one.title, {(row, int(cell.is_baseline)): ends(cell) for row, cell in page.rows(one)})
+        for one in page.panels
     ]
     based = next(filter(None, bases), None)
     words = f"tabular baseline ({based.player})" if based else ""
@@ -123,7 +120,7 @@ def forest_figure(page: Page, measure: Measure, title: str, options: Options) ->
     axis = f"{axis_name(measure)}{better_side(measure)}"
     series = [Series("", _POINT), Series("", _POINT | {"marker": "D", "color": BASELINE})]
     return dots_figure(
-        title, panels, page.subjects, axis, series, options, finish=finish, handles=handles
+        title, panels, page.names, axis, series, options, finish=finish, handles=handles
     )
 
 

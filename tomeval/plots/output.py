@@ -10,7 +10,6 @@ from typing import Any
 
 from tomeval.core.errors import unknown
 from tomeval.core.files import write_bytes, write_text
-from tomeval.core.resources import read_text
 from tomeval.core.text import markdown, visible
 from tomeval.plots.drawing import Drawing
 from tomeval.plots.style import in_style
@@ -107,38 +106,18 @@ def distinct(names: Iterable[str]) -> list[str]:
     return list(taken.values())
 
 
-CAPTIONS = "captions.md"
-_TITLE = "# Captions of tomeval plot"
-
-
 def write_captions(drawings: Sequence[Drawing], folder: Path, formats: Sequence[str]) -> Path:
-    """Write what the pictures of a folder show, a section per picture, and return the file.
-
-    Sections that an earlier call wrote stay if their picture is still there.
-    """
-    sections = {
-        stem: text
-        for stem, text in _sections(folder / CAPTIONS).items()
-        if any((folder / f"{stem}.{form}").exists() for form in FILE_FORMATS)
-    }
+    """Write what pictures show, a section per picture, into the folder's ``captions.md``."""
+    sections = ["# Captions of tomeval plot"]
     for drawing in drawings:
         files = [f"{drawing.stem}.{form}" for form in formats]
         shown = next((name for name in files if not name.endswith(".pdf")), "")
         title = markdown(drawing.title)
-        sections[drawing.stem] = "\n\n".join(
-            (
-                f"## {drawing.stem}",
-                f"![{title}]({shown})" if shown else f"**{title}**",
-                markdown(drawing.caption),
-                f"In numbers: {markdown(drawing.description)}",
-                f"Files: {', '.join(f'`{name}`' for name in files)}",
-            )
-        )
-    return write_text(folder / CAPTIONS, "\n\n".join([_TITLE, *sections.values()]) + "\n")
-
-
-def _sections(path: Path) -> dict[str, str]:
-    """Return the sections of an earlier file by name of the picture; none if there is no file."""
-    text = read_text(path) if path.exists() else ""
-    parts = text.removeprefix(_TITLE).split("\n## ")[1:]
-    return {part.split("\n", 1)[0].strip(): f"## {part.strip()}" for part in parts}
+        sections += [
+            f"## {drawing.stem}",
+            f"![{title}]({shown})" if shown else f"**{title}**",
+            markdown(drawing.caption),
+            f"In numbers: {markdown(drawing.description)}",
+            f"Files: {', '.join(f'`{name}`' for name in files)}",
+        ]
+    return write_text(folder / "captions.md", "\n\n".join(sections) + "\n")

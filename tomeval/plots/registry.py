@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tomeval.comparing.sides import Incomparable
+from tomeval.comparing.sides import Incomparable, check_by
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import resolved
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
 from tomeval.plots.output import check_formats, safe_stems, save, write_captions
-from tomeval.plots.overlays import check_by
 from tomeval.runs.analyses import known_figures
 from tomeval.runs.results import Run
 from tomeval.runs.selection import first_part
@@ -26,22 +26,18 @@ FIGURES: dict[str, str] = {
 }
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
-CHOOSE_BY = ("differences",)
-"""Those of `FIGURES` that use `Options.by`; a domain's own are in `Show.heeds`."""
-
-CHOOSE_METRICS = ("forest", "differences")
-"""Those of `FIGURES` that use `Options.metrics`."""
+FIRST = ("plane", "forest")
+"""Those that are drawn if none is asked for."""
 
 
 def figures_of(run: Run) -> dict[str, Any]:
     """Return what draws each figure of a run: every domain's, its domain's own, extensions'."""
-    return {**FIGURES, **run.domain.show.figures, **run.added_figures}
+    return {**FIGURES, **run.domain.figures, **run.added_figures}
 
 
 def drawable(run: Run) -> list[str]:
     """Return the names of the figures that a run can have data for."""
-    own = run.domain.show
-    return [*FIGURES, *own.figures, *run.added_figures]
+    return list(figures_of(run))
 
 
 def chosen(
@@ -49,8 +45,8 @@ def chosen(
 ) -> list[str]:
     """Return the names of the figures to draw, see `draw_one`.
 
-    Those of `only`; else, with `every` or options that some figures heed alone (`by`, those of
-    curves), all that heed the options; else those of `Show.first_figures` that do.
+    Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
+    `FIRST` that do.
 
     Raises
     ------
@@ -61,28 +57,25 @@ def chosen(
     if only and every:
         raise TomevalError("--only and --all cannot be combined")
     if options.by is not None:
-        check_by(run, options.by)
-    by, metrics = f"--by {options.by}", f"--metric {', '.join(options.metrics)}"
-    can = run.domain.show.heeds
-    heeding = {by: (*CHOOSE_BY, *(n for n in can if "by" in can[n]))} if options.by else {}
-    heeding |= {metrics: CHOOSE_METRICS} if options.metrics else {}
-    if options.of_curves:
-        heeding[options.of_curves] = tuple(n for n in can if "window" in can[n])
-    for name in only:
-        figure = _figure(run, name)
-        for option, heed in heeding.items():
-            if figure not in heed:
-                raise TomevalError(
-                    f"{option} does not apply to the figure {figure!r}; it applies to "
-                    f"{', '.join(heed) or 'none of these runs'}"
-                )
+        check_by([run], options.by)
+    heeding = {
+        f"--by {options.by}": (options.by, ["differences", *run.domain.curves]),
+        f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
+    }
+    asked = {option: able for option, (given, able) in heeding.items() if given}
+    for name, (option, able) in itertools.product(only, asked.items()):
+        if _figure(run, name) not in able:
+            raise TomevalError(
+                f"{option} does not apply to the figure {_figure(run, name)!r}; it applies to "
+                f"{', '.join(able) or 'none of these runs'}"
+            )
     if only:
         return list(dict.fromkeys(only))
-    first = [name for name in run.domain.show.first_figures if _figure(run, name) in drawable(run)]
-    names = drawable(run) if every or options.by or options.of_curves else first
-    names = [n for n in names if all(_figure(run, n) in heed for heed in heeding.values())]
+    first = [name for name in FIRST if name in drawable(run)]
+    names = drawable(run) if every or options.by else first
+    names = [n for n in names if all(_figure(run, n) in able for able in asked.values())]
     if not names:
-        raise TomevalError(f"{run.folder}: no figure supports {' and '.join(heeding)}")
+        raise TomevalError(f"{run.folder}: no figure supports {' and '.join(asked)}")
     return names
 
 
@@ -150,7 +143,7 @@ def draw(
         raise TomevalError(f"{run.folder}: no complete episode to plot yet")
     drawings: list[Drawing] = []
     for name in names:
-        # Of `Show.first_figures`, files that this run has not are left out.
+        # Of `FIRST`, what this run has no data for is left out.
         some = draw_one(run, name, options, asked=name in only)
         if not some and name in only:
             raise _unsupported(run, name)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, need, unknown
 from tomeval.core.files import check_ending, replacing
@@ -20,7 +19,8 @@ from tomeval.runs.cell import JUDGED
 from tomeval.runs.columns import RATES, is_attainable, is_interval
 from tomeval.runs.results import Run, iterate_export
 
-_ROWS_PER_GROUP = 100_000
+if TYPE_CHECKING:
+    import pandas
 
 TABLES = ("csv", "spreadsheet", "jsonl", "parquet")
 """The formats of one table; those of the whole run are what extensions bring."""
@@ -137,25 +137,30 @@ def _target(out: Path | None) -> Iterator[Sink]:
 
 
 def _parquet(run: Run, what: str, out: Path) -> None:
-    """Write Parquet, a group of rows at a time."""
-    pyarrow, parquet = (
-        need(name, "parquet", "files of Parquet") for name in ("pyarrow", "pyarrow.parquet")
-    )
-    columns, rows = iterate_export(run, what)
-    kinds = kinds_of(run, what, columns)
-    arrow = {"INTEGER": pyarrow.int64(), "REAL": pyarrow.float64(), "TEXT": pyarrow.string()}
-    fields = [pyarrow.field(n, arrow[kind]) for n, kind in zip(columns, kinds, strict=True)]
-    schema, count = pyarrow.schema(fields, metadata={"tomeval": what}), 0
-    with replacing(out) as draft, parquet.ParquetWriter(draft, schema) as writer:
-        while group := list(itertools.islice(rows, _ROWS_PER_GROUP)):
-            typed = (
-                [v if v is None or kind != "TEXT" else str(v) for v in values]
-                for kind, values in zip(kinds, zip(*map(_clean, group), strict=True), strict=True)
-            )
-            writer.write_table(pyarrow.table(dict(zip(columns, typed, strict=True)), schema=schema))
-            count += len(group)
-        if not count:
+    need("pyarrow", "parquet", "files of Parquet")
+    with replacing(out) as draft:
+        frame = framed(run, what, *iterate_export(run, what))
+        if frame.empty:
             raise TomevalError(f"{run.folder}: no {what} to export")
+        frame.to_parquet(draft, index=False)
+
+
+_TYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}
+
+
+def framed(
+    run: Run, what: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> pandas.DataFrame:
+    """Return rows as a DataFrame, with the types that these columns have in `run`."""
+    import pandas
+
+    columns_of = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in columns]
+    arrays = {}
+    for name, kind, values in zip(columns, kinds_of(run, what, columns), columns_of, strict=True):
+        if kind == "TEXT":
+            values = [value if value is None else str(value) for value in values]
+        arrays[name] = pandas.array(values, dtype=_TYPES[kind])
+    return pandas.DataFrame(arrays)
 
 
 _SHARED = {
@@ -181,7 +186,7 @@ def column_types(run: Run) -> dict[str, str]:
     They follow from the schema and the measures alone, so missing values in the first rows do not
     change them.
     """
-    schema = run.domain.read.schema
+    schema = run.domain.schema
     declared = {**schema.episodes, **schema.steps, **schema.shown}
     types = {name: kind.split()[0].upper() for name, kind in declared.items()}
     for name, value in run.cells[0].columns.items():

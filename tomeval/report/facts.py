@@ -28,14 +28,14 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def task_text(cell: RunCell) -> str:
     """Return a cell's task in a few words."""
-    return cell.domain.compare.words(cell.shown_task)
+    return cell.domain.task_words(cell.shown_task)
 
 
 def settings(run: Run) -> list[dict[str, str]]:
     """Return what was run: a row per setting, with all its values."""
     names = [name for name in run.cells[0].facts if name != "reference"]
     rows = [(heading(name), [cell.facts[name] for cell in run.cells]) for name in names]
-    if len(run.domain.read.references) > 1:
+    if len(run.domain.references) > 1:
         rows.append(("regret is measured from", [cell.reference for cell in run.cells]))
     known = [f"{name}: {said}" for name, said in revisions(run).items() if said]
     rows.append(("revision of a model", known))
@@ -52,7 +52,7 @@ def revisions(run: Run) -> dict[str, str]:
 
 def meanings(run: Run, measures: Iterable[Measure]) -> list[dict[str, str]]:
     """Return what a run's rates and its measures mean, a row for each."""
-    names = (INVALID.name, REASK.name, LENIENT.name, *run.domain.show.rates(run))
+    names = (INVALID.name, REASK.name, LENIENT.name, *run.domain.rates(run))
     pairs = [(RATES[name].heading, RATES[name].meaning) for name in names]
     pairs += [(measure.heading, measure.meaning) for measure in measures]
     return [{"measure": what, "meaning": meaning} for what, meaning in pairs]
@@ -62,7 +62,7 @@ def interval_words(run: Run) -> str:
     """Explain how the numbers of the table of cells are computed."""
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
     interval = run.method(AUTO)
-    words = INTERVAL_WORDS[interval].replace("episodes", f"{run.domain.compare.unit}s")
+    words = INTERVAL_WORDS[interval].replace("episodes", f"{run.domain.unit}s")
     words = f"means over complete episodes, with {words}"
     if interval == SEQUENCE:
         return words
@@ -82,7 +82,7 @@ def headline(run: Run) -> list[str]:
 
 def verdicts(run: Run) -> list[str]:
     """Describe whether each player uses what it knows, for a few players."""
-    verdict = run.domain.show.verdict
+    verdict = run.domain.verdict
     said = verdict.lines(run) if verdict and len(run.cells) <= MOST_CELLS else []
     more = [f"{len(said) - SAID} more players"] if len(said) > SAID else []
     return [*said[:SAID], *more]

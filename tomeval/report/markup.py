@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from tomeval.core.numbers import typeset
 from tomeval.core.text import in_line, visible
-from tomeval.report.tables import Grid
-from tomeval.report.text import VALUE, is_numeric
+from tomeval.report.tables import VALUE, Grid, is_numeric
 
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -51,13 +50,12 @@ def latex_table(caption: str, grid: Grid) -> str:
     r"""Return a table in booktabs style: a longtable, which goes on over pages.
 
     One of more than about `PAGE` characters goes on below itself, each part with the columns that
-    tell rows apart. Columns of numbers stand at the right, best values are bold.
+    tell rows apart. Columns of numbers stand at the right.
 
     Examples
     --------
-    >>> grid = Grid([], ["x"], [["1.5 ± 0.25"]], best={(0, 0)})
-    >>> print(latex_table("", grid).splitlines()[-2])
-    \textbf{1.5 $\pm$ 0.25} \\
+    >>> print(latex_table("", Grid([], ["x"], [["1.5 ± 0.25"]])).splitlines()[-2])
+    1.5 $\pm$ 0.25 \\
     """
     import pandas
 
@@ -67,13 +65,7 @@ def latex_table(caption: str, grid: Grid) -> str:
     ]
     lines = [r"% needs: \usepackage{booktabs, longtable}"]
     for part in grid.parts(sizes, PAGE):
-        body = [
-            [
-                rf"\textbf{{{escape(text)}}}" if (row, column) in part.best else escape(text)
-                for column, text in enumerate(cells)
-            ]
-            for row, cells in enumerate(part.body)
-        ]
+        body = [list(map(escape, cells)) for cells in part.body]
         frame = pandas.DataFrame(body, columns=list(map(_heading, part.heads)))
         sides = "".join("r" if is_numeric(cells) else "l" for cells in part.columns)
         lines.append(
@@ -95,8 +87,8 @@ def _heading(text: str) -> str:
     return stacked if len(levels) == 1 else rf"\shortstack{{{stacked}}}"
 
 
-def grid_html(grid: Grid, caption: str = "", most: int | None = None) -> Markup:
-    """Return a table, its texts escaped; of more than `most` rows the first ones.
+def grid_html(grid: Grid, caption: str) -> Markup:
+    """Return a table, its texts escaped.
 
     Values of columns of numbers hold their interval in small below them.
     """
@@ -112,11 +104,8 @@ def grid_html(grid: Grid, caption: str = "", most: int | None = None) -> Markup:
         return Markup("<tr>%s</tr>") % cells
 
     heads = [Markup("<br>").join(map(in_line, head.split("\n"))) for head in grid.heads]
-    body = [
-        line([_value(text, (number, at) in grid.best) for at, text in enumerate(cells)])
-        for number, cells in enumerate(grid.body[:most])
-    ]
-    titled = Markup("<caption><span>%s</span></caption>") % in_line(caption) if caption else ""
+    body = [line(list(map(_value, cells))) for cells in grid.body]
+    titled = Markup("<caption><span>%s</span></caption>") % in_line(caption)
     head, rows = line(heads, head=True), Markup("").join(body)
     return Markup('<table class="sortable">%s<thead>%s</thead><tbody>%s</tbody></table>') % (
         titled,
@@ -125,12 +114,10 @@ def grid_html(grid: Grid, caption: str = "", most: int | None = None) -> Markup:
     )
 
 
-def _value(text: str, best: bool) -> Markup:
+def _value(text: str) -> Markup:
     """Return a cell: a number with a true minus sign, its interval in small."""
     value = VALUE.fullmatch(text)
     if value is None:
-        shown = Markup("%s") % in_line(text)
-    else:
-        number, rest = typeset(value[1]), typeset(text[len(value[1]) :].strip())
-        shown = Markup("%s") % number + (Markup(" <small>%s</small>") % rest if rest else "")
-    return Markup("<b>%s</b>") % shown if best else shown
+        return Markup("%s") % in_line(text)
+    number, rest = typeset(value[1]), typeset(text[len(value[1]) :].strip())
+    return Markup("%s") % number + (Markup(" <small>%s</small>") % rest if rest else "")

@@ -51,7 +51,7 @@ class ReportOptions:
         Whether a few games are shown with their prompts and replies, see
         `tomeval.report.transcripts.games`.
     figures : bool
-        Whether the first figures are drawn, `Show.first_figures`; ``tomeval plot`` draws others.
+        Whether the first figures are drawn; ``tomeval plot`` draws others.
     metrics : sequence of str
         The measures of the tables, as `tomeval.runs.selection.choose_measures` reads them; default:
         the headline ones. All others are in a table that opens on demand.
@@ -133,7 +133,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),
-        "facts": whole.domain.show.facts(whole),
+        "facts": whole.domain.facts(whole),
         "meanings": facts.meanings(whole, measures),
     }
 
@@ -192,7 +192,7 @@ def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         for name in chosen(run):
-            # Of `Show.first_figures`, files that this run has not are left out.
+            # What this run has no data for is left out.
             for drawing in draw_one(run, name, how, asked=False):
                 drawn = picture(drawing, "svg", transparent=True).decode("utf-8")
                 start, end = drawn.index("<svg"), drawn.index(">", drawn.index("<svg")) + 1
@@ -240,7 +240,7 @@ def notices(run: Run, left_out: str = "") -> list[Notice]:
     """Return the warnings of a run, serious ones first; `left_out` says what the page lacks."""
     serious = [left_out] * bool(left_out) + [*_serious(run), *random_notes(run)]
     notes = [note for note in cells_notes(run, ()) if note not in serious]
-    notes += run.domain.show.notes(run)
+    notes += run.domain.notes(run)
     notes += [
         f"the revision of a model was not recorded: {name}"
         for name, revision in facts.revisions(run).items()

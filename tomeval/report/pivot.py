@@ -11,7 +11,6 @@ from tomeval.core.numbers import MISSING, fixed
 from tomeval.report.rows import (
     Row,
     Rows,
-    best_rows,
     digits_for,
     is_number,
     repeats,
@@ -27,7 +26,7 @@ MOST_TASKS = 8
 
 SIDES = {1: "more is better", -1: "less is better", 0: "neither side is better"}
 SETTINGS = ("reference", "seed", "on_invalid", "attempts")
-"""Settings in which rows must agree for one of them to be the best."""
+"""Settings that tell players apart where rows differ in them."""
 
 Words = Callable[[str], str]
 Key = tuple[Any, ...]
@@ -63,11 +62,11 @@ class Pivot:
 
 def pivot_of(run: Run, rows: Rows) -> Pivot | None:
     """Return players down and tasks across; None if two cells would stand in one place."""
-    cell, compare, left_out = run.cells[0], run.domain.compare, repeats(rows)
+    cell, domain, left_out = run.cells[0], run.domain, repeats(rows)
     known = {*SETTINGS, *(name for one in run.cells for name in one.columns)}
     keys = [name for name in rows[0] if name in known]
     vary = [key for key in keys if len({row[key] for row in rows}) > 1 and key not in left_out]
-    across = [name for name in compare.task_of(cell, compare.by[0]) if name in vary]
+    across = [name for name in domain.task_of(cell, domain.by[0]) if name in vary]
     down = [key for key in vary if key not in across] or keys[:1]
 
     def key(row: Row, names: Sequence[str]) -> Key:
@@ -104,16 +103,14 @@ def pivoted(
         players = sorted(pivot.players, key=means.__getitem__, reverse=not less)
         pivot, how = replace(pivot, players=players), ["sorted by mean"]
     said = texts(rows, name)
-    best = best_rows(rows, measure, (*run.domain.compare.task, *SETTINGS))
     heads = [words(heading(key)) for key in pivot.down]
     for across in pivot.tasks:
         named = zip(pivot.across, across, strict=True)
         head = [words(str(value)) or f"no {heading(key)}" for key, value in named]
         heads.append("\n".join(head) or measure.heading)
-    body, marked, digits = pivot.cells(words), set(), digits_for(rows, name)
+    body, digits = pivot.cells(words), digits_for(rows, name)
     for line, player in enumerate(pivot.players):
         places = [pivot.at.get((player, task)) for task in pivot.tasks]
-        marked |= {(line, len(body[line]) + n) for n, place in enumerate(places) if place in best}
         body[line] += [MISSING if place is None else said[place] for place in places]
         body[line] += [fixed(means[player], digits)] if means else []
     if pivot.across:
@@ -127,7 +124,6 @@ def pivoted(
         heads=[*heads, "mean"] if means else heads,
         body=body,
         lead=list(range(len(pivot.down))),
-        best=marked,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tomeval.core.numbers import MISSING, decimals, fixed, interval, plus_minus
@@ -35,7 +35,6 @@ Rows = Sequence[Row]
 def grid_of(
     rows: Rows,
     measures: Mapping[str, Measure] | None = None,
-    task: Sequence[str] | None = None,
     keep: Sequence[str] = (),
     words: Callable[[str], str] = str,
     spare: Sequence[str] = (),
@@ -44,7 +43,7 @@ def grid_of(
 
     Parameters
     ----------
-    measures, task
+    measures
         As for `tomeval.report.tables.render`.
     keep : sequence of str
         Columns that stay, even where all rows agree in them.
@@ -56,16 +55,11 @@ def grid_of(
     rows = [{k: words(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
     columns = columns_of(rows, keep)
     body = [list(row) for row in zip(*(texts(rows, column) for column in columns), strict=True)]
-    marked = [one for name, one in (measures or {}).items() if task is not None and name in columns]
-    best = {
-        (row, columns.index(one.name)) for one in marked for row in best_rows(rows, one, task or ())
-    }
     return Grid(
         above=shared_words(rows, columns, measures),
         heads=[words(heading(column, measures)) for column in columns],
         body=body,
         lead=_lead(rows, columns),
-        best=best,
         spare=[columns.index(name) for name in spare if name in columns],
     )
 
@@ -115,33 +109,6 @@ def _cell(row: Row, column: str, digits: int, even: bool) -> str:
     if isinstance(value, float):
         return MISSING if math.isnan(value) else f"{value + 0.0:.6g}"
     return "" if value is None else str(value)
-
-
-def best_rows(rows: Rows, measure: Measure, task: Iterable[str]) -> set[int]:
-    """Return which row of each task has the best mean, if its interval meets that of no other.
-
-    None of a task with a single value, or with a value that lacks its interval.
-    """
-    if measure.better == 0 or not has_interval(rows[0], measure.name):
-        return set()
-    tasks: dict[tuple[Any, ...], list[int]] = {}
-    for number, row in enumerate(rows):
-        if is_number(row[measure.name]):
-            tasks.setdefault(tuple(row.get(name) for name in task), []).append(number)
-    best = set()
-    for numbers in tasks.values():
-        ends = []
-        for number in numbers:
-            value, spread = rows[number][measure.name], interval_of(rows[number], measure.name)
-            if spread is not None:
-                low, high = spread.ends or (value - spread.half, value + spread.half)
-                ends.append((low, high, number) if measure.better > 0 else (-high, -low, number))
-        if len(numbers) < 2 or len(ends) < len(numbers):
-            continue
-        low, _, first = max(ends)
-        if all(low > high for _, high, number in ends if number != first):
-            best.add(first)
-    return best
 
 
 def is_number(value: Any) -> bool:

@@ -6,11 +6,17 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
+from rich.cells import cell_len
+
 from tomeval.core.errors import unknown
+from tomeval.core.numbers import MISSING
+from tomeval.core.printing import longest_part, wrap
 from tomeval.core.text import in_line, markdown, spreadsheet, visible
 from tomeval.runs.measures import Measure
 
@@ -28,8 +34,6 @@ class Grid:
     body : list of list of str
     lead : list of int
         The columns that tell the rows apart.
-    best : set of (int, int)
-        Row and column of the best value of each task, if it can be told from the others.
     spare : list of int
         Columns that a narrow terminal leaves out, the first one first.
     more : str
@@ -40,7 +44,6 @@ class Grid:
     heads: list[str]
     body: list[list[str]]
     lead: list[int] = field(default_factory=list)
-    best: set[tuple[int, int]] = field(default_factory=set)
     spare: list[int] = field(default_factory=list)
     more: str = "--format csv"
 
@@ -85,15 +88,12 @@ class Grid:
             heads=[self.heads[i] for i in columns],
             body=[[row[i] for i in columns] for row in self.body],
             lead=[new for new, i in enumerate(columns) if i in self.lead],
-            best={(row, columns.index(i)) for row, i in self.best if i in columns},
         )
 
 
 FORMATS = ("text", "csv", "json", "markdown", "latex", "spreadsheet")
 DATA = ("csv", "json", "spreadsheet")
 """The formats for programs, which carry every column at full precision."""
-
-BEST = "bold: best of its task, with an interval that overlaps no other"
 
 WORDS: dict[str, Callable[[str], str]] = {"text": in_line, "markdown": markdown, "latex": visible}
 """Makes a text safe for each format for reading."""
@@ -103,7 +103,6 @@ def render(
     rows: Sequence[Mapping[str, Any]],
     form: str = "text",
     measures: Mapping[str, Measure] | None = None,
-    task: Sequence[str] | None = None,
     width: int | None = None,
 ) -> str:
     """Render rows of equal keys as a table.
@@ -119,12 +118,8 @@ def render(
         table (text and Markdown) or in the caption (LaTeX).
     measures : mapping of str to Measure, optional
         Headings, decimals and better sides of the columns that are measures: `Run.measures`.
-    task : sequence of str, optional
-        Columns that say which rows are of one task: Markdown and LaTeX print the best mean of each
-        measure within a task in bold, where its interval meets no other's of the task. Default:
-        nothing is bold.
     width : int, optional
-        Text only: the width to fit, see `tomeval.report.text.text_of`. Default: as wide as it
+        Text only: the width to fit, see `text_of`. Default: as wide as it
         is.
 
     Examples
@@ -141,7 +136,7 @@ def render(
         return data(rows, form)
     if not rows:
         return "nothing to show"
-    return set_grid(grid_of(rows, measures, task, words=WORDS[form]), form, width)
+    return set_grid(grid_of(rows, measures, words=WORDS[form]), form, width)
 
 
 def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
@@ -165,18 +160,126 @@ def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
 def set_grid(grid: Grid, form: str, width: int | None = None) -> str:
     """Return a grid as text, Markdown or LaTeX."""
     if form == "text":
-        from tomeval.report.text import text_of
-
         return text_of(grid, width)
-    above = "; ".join([*grid.above, BEST] if grid.best else grid.above)
+    above = "; ".join(grid.above)
     if form == "latex":
         from tomeval.report.markup import latex_table
 
         return latex_table(above, grid)
     heads = [head.replace("\n", ", ").strip(", ") for head in grid.heads]
-    marked = [
-        [f"**{cell}**" if (n, i) in grid.best else cell for i, cell in enumerate(row)]
-        for n, row in enumerate(grid.body)
-    ]
-    lines = [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *marked)]
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *grid.body)]
     return "\n".join([*([f"{above}\n"] if above else []), *lines])
+
+
+VALUE = re.compile(r"(-?\d+(\.\d+)?)(?:( ± |±| \[)(\S.*))?")
+"""A number, perhaps with its interval, as a cell."""
+
+_BETWEEN = 2
+"""Blanks between columns."""
+_SHORT, _LONG = 16, 24
+"""How narrow a column of texts is made, and how long a text is that is folded first."""
+
+
+def text_of(grid: Grid, width: int | None = None) -> str:
+    """Return a table as text.
+
+    Without a `width` it is as wide as it is. Else long texts are folded, then columns are left out
+    that it can spare, which a line above it names, then all texts are folded. If that does not
+    fit, it goes on below itself in parts, each with the columns that tell rows apart.
+    """
+    grid = replace(grid, body=[list(row) for row in zip(*map(_aligned, grid.columns), strict=True)])
+    fitted = [(grid, _natural(grid))] if width is None else _fitted(grid, width)
+    above = "; ".join(fitted[0][0].above)
+    said = [above] if width is None else wrap(above, width)
+    parts = "\n\n".join("\n".join(_lines(part, rooms)) for part, rooms in fitted)
+    return "\n".join([*(said if above else []), parts])
+
+
+def _fitted(grid: Grid, width: int) -> list[tuple[Grid, list[int]]]:
+    """Return the tables to print below each other, with the widths of their columns."""
+    some = [grid, *(grid.without(count + 1) for count in range(len(grid.spare)))]
+    for one, longest in (*((one, _LONG) for one in some), (some[-1], 0)):
+        if rooms := _rooms(one, width, longest):
+            return [(one, rooms)]
+    parts = some[-1].parts([size + _BETWEEN for size in _least(some[-1], 0)], width + _BETWEEN)
+    return [(part, _rooms(part, width, 0) or _least(part, 0)) for part in parts]
+
+
+def _natural(grid: Grid) -> list[int]:
+    """Return how wide columns are whose cells and headings have a line each."""
+    columns = zip(grid.heads, grid.columns, strict=True)
+    return [max(map(cell_len, (*head.split("\n"), *cells))) for head, cells in columns]
+
+
+def _least(grid: Grid, longest: int) -> list[int]:
+    """Return how narrow columns can be: numbers, and texts of at most `longest`, stay whole."""
+    least = []
+    for head, cells in zip(grid.heads, grid.columns, strict=True):
+        most = max(map(cell_len, cells), default=0)
+        if not is_numeric(cells) and most > longest:
+            most = min(most, _LONG, max(_SHORT, *map(longest_part, cells)))
+        least.append(max(most, min(_LONG, longest_part(head))))
+    return least
+
+
+def _rooms(grid: Grid, width: int, longest: int) -> list[int]:
+    """Return widths of columns that fit together, or none; `longest` as in `_least`."""
+    left = width - _BETWEEN * (len(grid.heads) - 1)
+    natural, least = _natural(grid), _least(grid, longest)
+    if sum(natural) <= left:
+        return natural
+    most = [max(map(cell_len, cells), default=0) for cells in grid.columns]
+    for widest in range(width, 0, -1):
+        rooms = [max(low, min(high, widest)) for low, high in zip(least, most, strict=True)]
+        if sum(rooms) <= left:
+            return rooms
+    return []
+
+
+def is_numeric(cells: Sequence[str]) -> bool:
+    """Return whether a column holds numbers alone."""
+    return all(text in ("", MISSING) or VALUE.fullmatch(text.strip()) for text in cells)
+
+
+def _aligned(texts: list[str]) -> list[str]:
+    """Return a column with numbers of as many decimals below each other by their point."""
+    values = [VALUE.fullmatch(text) for text in texts]
+    decimals = {len(value[2] or "") for value in values if value}
+    several = any(value and (value[2] or value[3]) for value in values)
+    if not is_numeric(texts) or len(decimals) != 1 or not several:
+        return texts
+    pairs = list(zip(values, texts, strict=True))
+    room = max(len(value[1]) if value else len(text) for value, text in pairs)
+    half = max((len(value[4]) for value in values if value and value[3] == " ± "), default=0)
+    return [
+        value[1].rjust(room) + value[3] + value[4].rjust(half * (value[3] == " ± "))
+        if value and value[3]
+        else text.rjust(room)
+        for value, text in pairs
+    ]
+
+
+def _lines(grid: Grid, rooms: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of a table; the last line of every heading stands just above the cells."""
+
+    def wrapped(texts: Sequence[str]) -> list[list[str]]:
+        return [
+            [line for part in text.split("\n") for line in wrap(part, room)]
+            for text, room in zip(texts, rooms, strict=True)
+        ]
+
+    heads = [lines[::-1] for lines in wrapped(grid.heads)]
+    for texts in reversed(list(zip_longest(*heads, fillvalue=""))):
+        yield _line(texts, rooms)
+    for row in grid.body:
+        for texts in zip_longest(*wrapped(row), fillvalue=""):
+            yield _line(texts, rooms)
+
+
+def _line(texts: Sequence[str], rooms: Sequence[int]) -> str:
+    """Return texts with blanks between them and none at the end."""
+    padded = [
+        text + " " * (room - cell_len(text) + _BETWEEN)
+        for text, room in zip(texts, rooms, strict=True)
+    ]
+    return "".join(padded).rstrip()

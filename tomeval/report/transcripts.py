@@ -49,7 +49,7 @@ def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> I
         purpose = str(record.get("purpose", form))
         said = f"{seat}: {purpose}" if seats > 1 else purpose
         asked.setdefault(step, []).append({**record, "purpose": said})
-    lines: Iterable[Line] = run.domain.show.lines(run, which, episode)
+    lines: Iterable[Line] = run.domain.lines(run, which, episode)
     for step, group in itertools.groupby(lines, key=lambda line: line.step):
         shown = list(group)
         for line in shown:
@@ -154,7 +154,7 @@ def _game(run: Run, cell: RunCell, episode: int, why: Sequence[str]) -> Game:
     text = "\n".join(transcript_lines(run, cell.number, episode)).strip("\n")
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}\n[... {len(text) - _LONGEST:,} more characters]"
-    title = ", ".join(filter(None, (cell.title, cell.domain.compare.words(cell.shown_task))))
+    title = ", ".join(filter(None, (cell.title, cell.domain.task_words(cell.shown_task))))
     status = run.store.status(cell.number, episode)
     command = f"tomeval transcript {run.folder.name} --cell {cell.number} --episode {episode}"
     return Game(f"{title}: episode {episode} ({status})", "; ".join(why), text, command)

@@ -37,13 +37,13 @@ class Asked(NamedTuple):
     interval, reference
         As for `Run.rows`.
     published : bool
-        The measures, names and order of published tables, see `Show.published`.
+        The measures, names and order of published tables, see `Domain.published`.
     against : path, optional
         Published results or facts to show beside the run's: a CSV, or a shipped one by name.
     as_model : str, optional
         With `against`: the published model that stands beside every model of the run.
     verdict : bool
-        Whether the first screen may be that of `Show.verdict`; tables for papers have one measure.
+        Whether the first screen may be `Domain.verdict`; tables for papers have one measure.
     """
 
     metrics: tuple[str, ...] = ()
@@ -84,19 +84,17 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
     run = joined(runs)
     _check(runs, asked)
     if asked.against is not None:
-        if run.domain.show.beside is None:
+        if run.domain.beside is None:
             raise TomevalError(f"--against: there are no published numbers of {run.domain.name}")
         path = Path(asked.against)
-        rows, notes = run.domain.show.beside(
-            run, path, asked.as_model, asked.interval, asked.reference
-        )
+        rows, notes = run.domain.beside(run, path, asked.as_model, asked.interval, asked.reference)
         return rows, asked, notes
     if asked.published:
-        if run.domain.show.published is None:
+        if run.domain.published is None:
             raise TomevalError(f"--published: {run.domain.name} has no published tables")
         interval = "normal" if asked.interval == AUTO else asked.interval
         rows = joined_rows(runs, None, interval, asked.reference)
-        rows, measures, notes = run.domain.show.published(run, rows)
+        rows, measures, notes = run.domain.published(run, rows)
         metrics = asked.metrics or tuple(measures)
         return rows, asked._replace(metrics=metrics, interval=interval), notes
     names = _needed(run, asked, data=data)
@@ -170,7 +168,7 @@ def cells_notes(
     mine = [name for name in shown or run.measures if name in run.measures and not data]
     if not data:
         notes += said.interval_notes(run, mine if shown else None, interval)
-    return [*notes, *run.domain.show.table_notes(run, mine), *lacking(run.domain, run.store)]
+    return [*notes, *run.domain.table_notes(run, mine), *lacking(run.domain, run.store)]
 
 
 def table_grid(run: Run, rows: Rows, asked: Asked, words: Words = str) -> Grid | None:
@@ -193,7 +191,7 @@ def cells_view(
 ) -> View:
     """Return what to show of the cells of one or several runs, for reading.
 
-    If nothing is asked for, the domain's verdict (`Show.verdict`), if the runs tell it: a row per
+    If nothing is asked for, the domain's verdict (`Domain.verdict`), if the runs tell it: a row per
     cell, of more than `MOST_ROWS` cells a row per player. Else one measure is a table of players
     and tasks, if that reads well; several are a row per cell. Above stands the condition that a run
     stopped by. `rows` are those of `rows_of`, where they are known.
@@ -222,18 +220,18 @@ def measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
     if run.until and not asked.whole:
         rows = [{name: row[name] for name in row if name != STOPPED} for row in rows]
     measures = {name: run.measures[name] for name in run.measures if name in rows[0]}
-    task = (*run.domain.compare.task, "seed")
+    task = (*run.domain.task, "seed")
 
     def by_row(ordered: Rows, names: Sequence[str]) -> Grid:
         chosen = chosen_rows(ordered, measures, Asked(metrics=tuple(names)))
-        return grid_of(chosen, measures, task, words=words)
+        return grid_of(chosen, measures, words=words)
 
     if asked.whole:
-        grid = grid_of(rows, measures, task, [*OF_CELLS.values()], words)
+        grid = grid_of(rows, measures, [*OF_CELLS.values()], words)
         return View([grid], list(measures), [])
     headline = [name for name in run.headline if name in measures] or list(measures)[:1]
     names = choose_measures(measures, asked.metrics)
-    one = names or [name for name in run.domain.show.headline[:1] if name in headline]
+    one = names or [name for name in run.domain.headline[:1] if name in headline]
     pivot = pivot_of(run, rows)
     if pivot and len(one) == 1 and pivot.reads_well:
         rows = _with_kinds(run, rows, one)
@@ -248,7 +246,7 @@ def measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
 
 def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View | None:
     """Return the first screen of runs that tell whether their players use what they know."""
-    verdict = run.domain.show.verdict
+    verdict = run.domain.verdict
     if verdict is None or not (asked.is_plain and asked.verdict):
         return None
     names = [one.folder.name for one in runs for _ in one.cells] if len(runs) > 1 else []
@@ -269,7 +267,7 @@ def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View 
     if not told:
         return None
     shown = [name for name in told[0] if name in run.measures]
-    ordered = sorted_rows(told, run.measures[shown[0]], (*run.domain.compare.task, "seed"))
+    ordered = sorted_rows(told, run.measures[shown[0]], (*run.domain.task, "seed"))
     grid = grid_of(ordered, run.measures, words=words, spare=verdict.spare)
     grid = replace(grid, above=[*grid.above, *map(words, _rates(run))], more="--all")
     return View([grid], shown, [verdict.rule])

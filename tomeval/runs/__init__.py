@@ -5,11 +5,10 @@ here. A store (`store.py`, `tallies.py`) is read as a `results.Run` of cells (`c
 measures; `tomeval.play` fills it.
 """
 
-from tomeval.runs.capabilities import Compare, Describe, Line, Play, Read, Show
+from tomeval.runs.capabilities import Line
 from tomeval.runs.domain import Cell, Domain, Player, get_domain, register_domain
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.record import Record, Schema
 
-__all__ = ["Compare", "Describe", "Domain", "Play", "Read", "Show"]
-__all__ += ["Cell", "Line", "Measure", "Player", "Record", "Schema", "Totals"]
+__all__ = ["Cell", "Domain", "Line", "Measure", "Player", "Record", "Schema", "Totals"]
 __all__ += ["get_domain", "register_domain"]

@@ -64,7 +64,6 @@ def register_measure(
     unit: str,
     better: Literal[1, 0, -1],
     source: str,
-    spoken: str = "",
 ) -> Callable[[_Of], _Of]:
     """Register a measure of a domain; it decorates the function that computes it.
 
@@ -81,7 +80,7 @@ def register_measure(
     fields = {"heading": heading, "meaning": meaning, "unit": unit, "better": better}
 
     def add(of: _Of) -> _Of:
-        made = make_measure(name, of, **fields, source=source, spoken=spoken)
+        made = make_measure(name, of, **fields, source=source)
         if domain in LOADED:
             _with(LOADED[domain], {}, {name: Analysis(measures=[made])})
         register("analyses", f"{domain} {name}", Analysis(measures=[made]), of)
@@ -131,13 +130,13 @@ def lacking(domain: Domain, store: Store) -> list[str]:
 def known_tables(domain: Domain) -> dict[str, Table]:
     """Return a domain's tables, with those of every extension that is there, by name."""
     brought = [one.tables for one in all_analyses(domain).values()]
-    return {name: table for some in (domain.show.tables, *brought) for name, table in some.items()}
+    return {name: table for some in (domain.tables, *brought) for name, table in some.items()}
 
 
 def known_figures(domain: Domain) -> dict[str, Any]:
     """Return what draws a domain's figures, with those of every extension, by name."""
     brought = [one.figures for one in all_analyses(domain).values()]
-    return {name: draw for some in (domain.show.figures, *brought) for name, draw in some.items()}
+    return {name: draw for some in (domain.figures, *brought) for name, draw in some.items()}
 
 
 def known_measures(domain: Domain) -> dict[str, Measure]:
@@ -147,7 +146,7 @@ def known_measures(domain: Domain) -> dict[str, Measure]:
 
 def measures_for(domain: Domain, run: Run) -> dict[str, Measure]:
     """Return the measures that a run of a domain has data for, those of extensions last."""
-    own = domain.read.measured(run) if domain.read.measured else domain.measures
+    own = domain.measured(run) if domain.measured else domain.measures
     return _with(domain, own, analyses_of(domain, run.store))
 
 

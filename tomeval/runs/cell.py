@@ -67,7 +67,7 @@ class RunCell:
         self.domain: Domain = store.domain
         self.number = number
         self.definition = definition
-        self.columns: dict[str, str | int] = self.domain.read.columns(definition)
+        self.columns: dict[str, str | int] = self.domain.columns(definition)
         self.title = self.player
         self.holding = Holding()
         self.sequential = False
@@ -92,7 +92,7 @@ class RunCell:
         records = list(self.store.records(self.number, complete=True))
         shape = len(records), max((record.steps for record in records), default=0)
         arrays: dict[str, NDArray[Any]] = {}
-        for name, kind in self.domain.read.schema.steps.items():
+        for name, kind in self.domain.schema.steps.items():
             arrays[name] = np.full(shape, None if kind.startswith("TEXT") else np.nan)
             for row, record in enumerate(records):
                 arrays[name][row, : record.steps] = record.column(name)
@@ -111,7 +111,7 @@ class RunCell:
     @property
     def player(self) -> str:
         """Who is measured, in a few words."""
-        return str(self.columns[self.domain.compare.by[0]])
+        return str(self.columns[self.domain.by[0]])
 
     @property
     def is_baseline(self) -> bool:
@@ -127,7 +127,7 @@ class RunCell:
     def clusters(self) -> NDArray[Any]:
         """The sampling unit of each complete episode, (E,): those of one label share their chance.
 
-        Default: every episode is its own. Cells whose episodes are paired (`Compare.shares_draws`)
+        Default: every episode is its own. Cells whose episodes are paired (`Domain.shares_draws`)
         label equal chance equally.
         """
         return self.episodes
@@ -248,7 +248,7 @@ class RunCell:
     @property
     def reference(self) -> str:
         """What regret is measured from by default."""
-        return str(self.definition.get("reference", self.domain.read.references[0]))
+        return str(self.definition.get("reference", self.domain.references[0]))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -260,18 +260,18 @@ class RunCell:
     def task(self) -> dict[str, Any]:
         """What compared cells must agree in."""
         facts = self.facts
-        return {name: facts[name] for name in self.domain.compare.task}
+        return {name: facts[name] for name in self.domain.task}
 
     @property
     def shown_task(self) -> dict[str, Any]:
         """The columns of the task without who is measured, for figures, pages and exports."""
-        task = self.domain.compare.task_of(self, self.domain.compare.by[0])
+        task = self.domain.task_of(self, self.domain.by[0])
         return {name: value for name, value in task.items() if name in self.columns}
 
     @property
     def name(self) -> str:
         """A short text that names the cell."""
-        words = [self.player, *(self.columns.get(n) for n in self.domain.compare.task)]
+        words = [self.player, *(self.columns.get(n) for n in self.domain.task)]
         return ", ".join(str(word) for word in words if isinstance(word, str) and word)
 
     @cached_property

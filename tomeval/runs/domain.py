@@ -8,7 +8,7 @@ domain for nothing but what is here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,23 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import HINT, NotInstalled, is_there, load_plugins, named, part, register
 from tomeval.models import is_served, model_name
 from tomeval.models.scripted import SOURCES, Script
+from tomeval.runs import capabilities as usual
 from tomeval.runs.analyses import LOADED
-from tomeval.runs.capabilities import Compare, Describe, Play, Read, Show
+from tomeval.runs.capabilities import Rows as Rows
 from tomeval.runs.measures import Measure, guarded
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tomeval.models.base import Model
+    from tomeval.runs.capabilities import Facts, Line, Verdict, Worded
+    from tomeval.runs.cell import RunCell
+    from tomeval.runs.columns import Table
     from tomeval.runs.experiment import Experiment
+    from tomeval.runs.record import Record, Schema
+    from tomeval.runs.results import Run
+    from tomeval.runs.store import Store
+    from tomeval.strategies.recording import Overheard
 
 DOMAINS: dict[str, str] = {
     "matrix": "tomeval.games.matrix.domain:MATRIX",
@@ -30,8 +41,6 @@ DOMAINS: dict[str, str] = {
     "arena": "tomeval.games.arena.domain:ARENA",
 }
 """Where each domain is: ``module:object``, loaded when it is first named."""
-
-Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -116,7 +125,10 @@ class Cell(ABC):
 
 @dataclass(eq=False)
 class Domain:
-    """A kind of game: what it is, and what it can do. See the folders of `tomeval.games`.
+    """A kind of game: what it is, and what it says of its runs. See `tomeval.games`.
+
+    Functions are called with positions only; where one has a default, a domain gives it if it
+    differs.
 
     Attributes
     ----------
@@ -128,22 +140,142 @@ class Domain:
         The keys of its experiment files.
     measures : mapping of str to Measure
         In the order of tables.
-    play, read, show, compare, describe
-        See `tomeval.runs.capabilities`.
+    schema : Schema
+        Its columns of records.
+    play : coroutine function of cell, episode, models, on_step
+        Plays one episode; `models` by seat; calls `on_step` after every step.
+    by : tuple of str
+        Columns that the levels of a comparison may differ in, the default first.
+    task : tuple of str
+        Columns in which compared cells must agree.
+    together, play_many : function of cell; of cell, first, count
+        How many consecutive episodes can be played at once (0: none), and what plays them.
+    columns : function of a definition
+        What tells a cell from others in tables; default: its parameters.
+    run_cell : function of store, number, definition
+        A cell of a run, which reads its episodes when they are first used.
+    step_records : function of store, cells
+        Yields everything known of every step of some cells, by column, for exports.
+    measured : function of run
+        The domain's own measures that a run has data for; None: all.
+    references : tuple of str
+        What regret can be measured from, the default first.
+    headline : tuple of str
+        The measures that are shown first: functional, then literal; default: the first of all.
+    lines : function of run, cell, episode
+        Yields an episode for readers, without the model calls.
+    tables : mapping of str to Table
+        Besides that of cells, in the order of a report. The first is printed if only ``--by`` is
+        given.
+    figures : mapping
+        What draws its figures, ``module:function``, by name.
+    curves : tuple of str
+        Those of them that are lines over steps, which ``--by`` and ``--window`` choose.
+    rates : function of run
+        Which rates besides those of all answers tables print, in order: by name, see
+        `tomeval.runs.columns`, what tells of a seat and a question whether they count.
+    own_seat : str
+        The seat that is measured, whose answers rates are of; empty: all.
+    facts : function of run
+        What is known of players and tasks beyond the cells' columns.
+    notes : function of run
+        Sentences that readers of a report must know besides those of `table_notes`.
+    table_notes : function of run, names
+        Sentences that stand below a table of cells that shows these measures, and in a report.
+    beside : function of run, path, model, interval, reference
+        A run's rows beside published results, and notes, for ``table --against``.
+    published : function of run, rows
+        A run's rows named and ordered as in published tables, the measures of these, and notes.
+    verdict : Verdict, optional
+        What the first screen of a run says; None: it shows the headline alone.
+    panel : tuple of str
+        Columns of `task` that tell the panels of a figure apart; default: its first one.
+    unit : str
+        What the sampling unit of a paired comparison is: an episode, or the deal of several.
+    shares_draws : tuple of str
+        Columns of `task` in which cells must agree for episodes of one seed and number to have met
+        the same chance, so that they are one sampling unit.
+    named : tuple of str
+        What tasks are named by, besides what differs between them; default: `panel`.
+    task_words : function of a task
+        A task, or some of its columns, in words; empty without columns.
+    level : function of cell, by
+        A cell's level in a comparison; default: its column.
+    side : function of measure, by
+        A measure with the better side that it has for the levels of a comparison.
+    task_of : function of cell, by
+        What compared cells must agree in if levels differ in `by`; default: the other columns.
+    held : function of cell, by
+        What cells must share besides the task to be paired; empty: pairs with any.
+    held_name : function of by
+        What `held` is called in tables.
+    worded : function of cell
+        How the measured player is asked; None: in no words, or it is not known how.
+    content : function of cell
+        Content that one name must always mean, by (kind, ..., name).
+    questions : function of cell, seat, note
+        What a language model in a seat is asked in made-up episodes that go to their ends: one, or
+        several that differ in what they ask. `note` is what the model writes in every summary,
+        lesson or plan, see `tomeval.strategies.recording.Recording`.
+    example : function of strategy, seat, settings
+        A cell that shows a strategy in a seat, for ``tomeval prompt``.
+    bounds, cannot_tell : function of cells
+        What can be attained in an experiment's cells, and sentences on what measures cannot tell.
+    lists : mapping
+        What ``tomeval list`` can list of it, by name: a function, or ``module:function``.
+    scripts : mapping
+        Models of known behaviour that experiments can name ``scripted:NAME``.
     """
 
     name: str
     title: str
     experiment: type[Experiment]
     measures: Mapping[str, Measure]
-    play: Play
-    read: Read
-    compare: Compare
-    show: Show = field(default_factory=Show)
-    describe: Describe = field(default_factory=Describe)
+    schema: Schema
+    play: Callable[[Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Record]]
+    by: tuple[str, ...]
+    task: tuple[str, ...]
+    together: Callable[[Any], int] = lambda cell: 0
+    play_many: Callable[[Any, int, int], list[Record]] | None = None
+    columns: Callable[[Mapping[str, Any]], dict[str, str | int]] = usual.parameters
+    run_cell: Callable[[Store, int, dict[str, Any]], RunCell] = usual.usual_cell
+    step_records: Callable[[Store, Sequence[int]], Iterator[dict[str, Any]]] = usual.steps_of
+    measured: Callable[[Run], Mapping[str, Measure]] | None = None
+    references: tuple[str, ...] = ("",)
+    headline: tuple[str, ...] = ()
+    lines: Callable[[Run, Any, int], Iterator[Line]] = usual.steps_as_lines
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    figures: Mapping[str, str] = field(default_factory=dict)
+    curves: tuple[str, ...] = ()
+    rates: Callable[[Run], Mapping[str, Callable[[str, str], bool]]] = usual.nothing
+    own_seat: str = ""
+    facts: Callable[[Run], list[Facts]] = usual.no_rows
+    notes: Callable[[Run], list[str]] = usual.no_rows
+    table_notes: Callable[[Run, Collection[str]], list[str]] = usual.no_rows
+    beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
+    published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
+    verdict: Verdict | None = None
+    panel: tuple[str, ...] = ()
+    unit: str = "episode"
+    shares_draws: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    task_words: Callable[[Mapping[str, Any]], str] = usual.words_of
+    level: Callable[[RunCell, str], str] = usual.level_of
+    side: Callable[[Measure, str], Measure] = lambda measure, by: measure
+    task_of: Callable[[RunCell, str], dict[str, Any]] = usual.task_but
+    held: Callable[[RunCell, str], str] = usual.others_held
+    held_name: Callable[[str], str] = lambda by: "player"
+    worded: Callable[[RunCell], Worded | None] = usual.none
+    content: Callable[[RunCell], dict[tuple[str, ...], str]] = usual.nothing
+    questions: Callable[[Any, str, str], list[list[Overheard]]] = usual.no_rows
+    example: Callable[[str, str, Mapping[str, Any]], Any] | None = None
+    bounds: Callable[[Sequence[Any]], Rows] | None = None
+    cannot_tell: Callable[[Sequence[Any]], list[str]] = usual.no_rows
+    lists: Mapping[str, str | Callable[[], Rows]] = field(default_factory=dict)
+    scripts: Mapping[str, Script] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.show.headline = self.show.headline or tuple(self.measures)[:1]
+        self.headline = self.headline or tuple(self.measures)[:1]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes load it by its name."""
@@ -155,7 +287,7 @@ def cell_names(domain: Domain, definitions: Sequence[Mapping[str, Any]]) -> list
 
     A value that stands in two columns is said once.
     """
-    rows = [domain.read.columns(definition) for definition in definitions]
+    rows = [domain.columns(definition) for definition in definitions]
     differ = {name for row in rows for name in row if row[name] != rows[0].get(name)}
     shown = [
         {k: v for k, v in row.items() if v != "" and (k in differ or not differ)} for row in rows
@@ -219,7 +351,7 @@ def domain_names() -> list[str]:
 def _scripts() -> Iterator[tuple[str, Script]]:
     """Yield the scripts that domains bring, those of loaded ones first: the others load for it."""
     for name in sorted(domain_names(), key=lambda name: name not in LOADED):
-        yield from get_domain(name).describe.scripts.items()
+        yield from get_domain(name).scripts.items()
 
 
 SOURCES.append(_scripts)

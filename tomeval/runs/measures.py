@@ -121,8 +121,6 @@ class Measure:
         Publication and definition, or that it is this project's own.
     of : callable
         Returns its `Totals`, given a cell's played episodes and the reference of regret.
-    spoken : str
-        Its name inside a sentence; default: the heading.
     bounds : tuple of float
         Between what its expectation lies, whoever plays, such as from 0 of a regret: intervals end
         there. Default: percent from 0 to 100, all else without bounds.
@@ -135,7 +133,6 @@ class Measure:
     better: Literal[1, 0, -1]
     source: str
     of: Callable[[Any, str], Totals]
-    spoken: str = ""
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
@@ -167,11 +164,6 @@ class Measure:
     def in_payoffs(self) -> bool:
         """Whether it is in payoff units, so that its scale depends on the game."""
         return self.unit == "payoff"
-
-    @property
-    def words(self) -> str:
-        """Its name inside a sentence."""
-        return self.spoken or self.heading
 
     @property
     def short(self) -> str:

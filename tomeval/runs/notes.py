@@ -47,17 +47,22 @@ def copies_notes(run: Run) -> list[str]:
 def few_notes(run: Run) -> list[str]:
     """Return in which cells there are too few episodes for an interval."""
     few = [cell for cell in run.cells if 0 < cell.units < FEWEST and not cell.each_once]
-    needed = f": at least {FEWEST} {run.domain.compare.unit}s are needed"
+    needed = f": at least {FEWEST} {run.domain.unit}s are needed"
     return _of_cells(few, "no intervals in", needed)
 
 
 def enforced_notes(run: Run) -> list[str]:
-    """Return in which cells a server held answers to their form (``structured = "auto"``)."""
+    """Return in which cells answers were held to their form (``structured = "auto"``)."""
     held = enforced_cells(run.store)
+    mine = [cell for cell in run.cells if cell.number in held]
+    free = sum(held[cell.number].free for cell in mine)
+    agree = sum(held[cell.number].agree for cell in mine)
+    said = f"; of {free:,} answers that were also given freely {agree:,} say the same"
     return _of_cells(
-        (cell for cell in run.cells if cell.number in held),
-        'the server constrained answers (structured = "auto") in',
-        ": their distribution is not that of asking again until an answer can be read",
+        mine,
+        'answers were held to their form (structured = "auto") in',
+        ": their distribution is not that of asking again until an answer can be read"
+        + said * (free > 0),
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from tomeval.core.outcomes import ENFORCED, LENIENT, VALID
+from tomeval.core.outcomes import AGREES, ENFORCED, FREE, LENIENT, VALID
 from tomeval.models.base import LOW_MASS
 
 Column = Any
@@ -45,7 +45,9 @@ class Spent(NamedTuple):
     lenient : int
         Answers that were read although they were not in the exact form asked for.
     enforced : int
-        Replies that the server held to a form.
+        Answers that were held to a form.
+    free, agree : int
+        Of these, those that the model was seen to give by itself too, and those that say the same.
     """
 
     calls: int = 0
@@ -61,6 +63,8 @@ class Spent(NamedTuple):
     low: int = 0
     lenient: int = 0
     enforced: int = 0
+    free: int = 0
+    agree: int = 0
 
     @classmethod
     def of_call(cls, record: Mapping[str, Any]) -> Spent:
@@ -84,6 +88,8 @@ class Spent(NamedTuple):
             int(mass is not None and mass < LOW_MASS),
             int(record.get(LENIENT) is True),
             int(ENFORCED in details),
+            int(FREE in record),
+            int(record.get(AGREES) is True),
         )
 
 
@@ -182,38 +188,28 @@ class Record:
 
     def rows(self, table: str, names: Sequence[str], schema: Schema) -> Iterator[tuple[Any, ...]]:
         """Yield columns of a table, see `tomeval.runs.store.Store.read`."""
-        columns = self._table(table, schema)
-        count = 1 if table == "episodes" else len(columns["step"])
-        each = (spread(self._named(columns, name, count), count) for name in names)
-        return zip(*each, strict=True)
+        columns, count = self._table(table, schema)
+        each = []
+        for whole in names:
+            name, *path = whole.split("/")
+            values = spread(self.episode if name == "episode" else columns.get(name), count)
+            each.append([_inside(value, path) for value in values] if path else values)
+        return zip(*each, strict=True) if count else iter(())
 
-    def _table(self, table: str, schema: Schema) -> dict[str, Column]:
-        if table == "episodes":
-            turns = self._turns(schema)
-            own = {"status": self.status, "steps": max(turns, default=0), **self.own}
-            return {name: [value] for name, value in own.items()}  # a value may be a list
+    def _table(self, table: str, schema: Schema) -> tuple[Mapping[str, Column], int]:
+        """Return the columns of a table, and how many rows it has."""
         if table == "steps":
-            return {"step": range(1, self.steps + 1), **self.columns}
-        if table == "answers":
-            known: Iterable[Sequence[Any]] = zip(*self.answers, strict=True) if self.answers else ()
-            return dict(zip(ANSWER, map(list, known), strict=False)) or {"step": []}
+            return {"step": range(1, self.steps + 1), **self.columns}, self.steps
         turns = self._turns(schema)
-        rows = sorted((turns[step - 1], *row) for step, *row in self.asked(schema.asked))
-        return {name: [row[place] for row in rows] for place, name in enumerate(ASKED)}
-
-    def _named(self, columns: Mapping[str, Column], name: str, count: int) -> Column:
-        if name == "episode":
-            return self.episode
-        name, *path = name.split("/")
-        source, _, column = name.rpartition(".")
-        if source == "episodes":
-            values: Column = self._table(source, Schema())[column] * count
-        elif source == "steps":
-            of_steps = range(1, self.steps + 1) if column == "step" else self.column(column)
-            values = [of_steps[step - 1] for step in columns["step"]]
-        else:
-            values = columns.get(name)
-        return [_inside(value, path) for value in spread(values, count)] if path else values
+        if table == "episodes":
+            own = {"status": self.status, "steps": max(turns, default=0), **self.own}
+            return {name: [value] for name, value in own.items()}, 1  # a value may be a list
+        rows: list[tuple[Any, ...]] = self.answers
+        named: tuple[str, ...] = ANSWER
+        if table == "asked":
+            said = self.asked(schema.asked)
+            rows, named = sorted((turns[step - 1], *row) for step, *row in said), ASKED
+        return {name: [row[at] for row in rows] for at, name in enumerate(named)}, len(rows)
 
     def _turns(self, schema: Schema) -> Sequence[int]:
         """Return by step what exports call a step, see `Schema.turn`."""

@@ -107,7 +107,7 @@ class Run:
         """The cells, in the experiment's order."""
         try:
             cells = [
-                self.domain.read.cell(self.store, number, renamed(definition, self.public_names))
+                self.domain.run_cell(self.store, number, renamed(definition, self.public_names))
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where) if self._where else cells
@@ -172,7 +172,7 @@ class Run:
     @cached_property
     def tables(self) -> Mapping[str, Table]:
         """The tables besides that of cells that this run has data for, by name."""
-        known = dict(self.domain.show.tables)
+        known = dict(self.domain.tables)
         for analysis in analyses_of(self.domain, self.store).values():
             known |= analysis.tables
         return {name: table for name, table in known.items() if table.present(self)}
@@ -214,7 +214,7 @@ class Run:
     @cached_property
     def headline(self) -> tuple[str, ...]:
         """The domain's first measures that have a value in any cell; if none has, others."""
-        shown = tuple(name for name in self.domain.show.headline if self._has(name))
+        shown = tuple(name for name in self.domain.headline if self._has(name))
         return shown or tuple(islice(filter(self._has, self.measures), _FIRST))
 
     @cached_property
@@ -265,10 +265,10 @@ class Run:
         -------
         list of dict
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
-            share of all answers, or of `Show.own_seat`'s, that were invalid, those of voided
+            share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
             episodes included), ``reask_rate`` (the share for which the question was asked more
             than once), ``lenient_rate`` (the share that was read although it was not in the
-            exact form asked for), the rates of `Show.rates`, and the measures, each followed by
+            exact form asked for), the rates of `Domain.rates`, and the measures, each followed by
             half the width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``,
             ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
@@ -280,9 +280,9 @@ class Run:
             episodes) come last.
         """
         self.check_reference(reference)
-        own = self.domain.show.rates(self)
+        own = self.domain.rates(self)
         shown = [n for n in self.metric_names if names is None or n in names]
-        verdict = self.domain.show.verdict
+        verdict = self.domain.verdict
         answer = verdict.answer if verdict else None
         more = prompted_columns(self.cells)
         result, ends, limits = [], [], []
@@ -300,7 +300,7 @@ class Run:
             if names is None:
                 end |= {OF_CELLS[name]: cell.prompted[name] for name in more}
                 end |= {ANSWER: answer(cell, interval)} if answer and self.scores else {}
-            if len(self.domain.read.references) > 1:
+            if len(self.domain.references) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)
             end |= {key: cell.definition[key] for key in SETTINGS}
@@ -317,12 +317,12 @@ class Run:
 
     def check_reference(self, reference: str | None) -> None:
         """Raise if the domain does not know a reference of regret."""
-        if reference is not None and not any(self.domain.read.references):
+        if reference is not None and not any(self.domain.references):
             raise TomevalError(
                 f"--reference: the domain {self.domain.name!r} has no references to choose from"
             )
-        if reference is not None and reference not in self.domain.read.references:
-            raise unknown("reference", reference, filter(None, self.domain.read.references))
+        if reference is not None and reference not in self.domain.references:
+            raise unknown("reference", reference, filter(None, self.domain.references))
 
     def status(self) -> list[dict[str, Any]]:
         """Return per cell its number and the episodes that are complete, wanted, void and failed.
@@ -427,14 +427,14 @@ def _titles(cells: Sequence[RunCell]) -> Iterator[str]:
     told: dict[str, dict[str, set[Any]]] = {}
     facts: dict[str, set[str]] = {key: set() for key in _FACTS}
     for cell in cells:
-        mine = told.setdefault(cell.player, {key: set() for key in cell.domain.compare.by})
+        mine = told.setdefault(cell.player, {key: set() for key in cell.domain.by})
         for key in mine:
             mine[key].add(cell.columns.get(key))
         known = cell.facts
         for key in _FACTS:
             facts[key].add(str(known.get(key, "")))
     for cell in cells:
-        said, names, known = {*cell.domain.compare.task, *_FACTS}, [cell.player], cell.facts
+        said, names, known = {*cell.domain.task, *_FACTS}, [cell.player], cell.facts
         for key, values in told[cell.player].items():
             if key not in said and len(values) > 1:
                 names.append(str(cell.columns[key]))
@@ -457,45 +457,11 @@ def iterate_export(run: Run, what: str) -> tuple[list[str], Iterator[tuple[Any, 
 
     `what` is ``steps``, ``episodes``, ``answers`` or ``cells``.
     """
-    mine = [cell.number for cell in run.cells]
-    if what == "steps":
-        return _step_rows(run, mine)
-    if what == "answers":
-        return _asked_rows(run)
-    if what == "cells":
-        cells = run.rows()
-        return list(cells[0]), (tuple(row[name] for name in cells[0]) for row in cells)
-    return _episode_rows(run)
-
-
-def _step_rows(run: Run, numbers: Sequence[int]) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return every step as it is stored, how its cell is asked, and its `RunCell.judged`."""
-    records = run.domain.read.step_records(run.store, numbers)
-    first = next(records, None)
-    columns = list(first or ("cell", "episode", "step", "status"))
-    stored = (
-        tuple(_plain(row[name]) for name in columns)
-        for row in itertools.chain(filter(None, [first]), records)
-    )
-    cell_at, status_at = columns.index("cell"), columns.index("status")
-    cells = {cell.number: cell for cell in run.cells}
-    judged = run.cells[0].judged() if run.cells else {}
-    names = [name for name in JUDGED if name in judged]
-    unknown_step = (None,) * len(names)
-    asked = prompted_columns(run.cells)
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        number, worth, how = -1, iter([unknown_step]), ("",) * len(asked)
-        for row in run.publicly(stored):
-            if row[cell_at] != number:
-                number = row[cell_at]
-                how = tuple(cells[number].prompted[name] for name in asked)
-                judged = cells[number].judged() if names else {}
-                worth = iter(list(zip(*(judged[name] for name in names), strict=True)))
-            own = next(worth) if names and row[status_at] == COMPLETE else unknown_step
-            yield *row, *how, *own
-
-    return [*columns, *asked, *names], rows() if names or asked else run.publicly(stored)
+    rows = iter(run.rows()) if what == "cells" else _ROWS[what](run)
+    first = next(rows, None)
+    every = itertools.chain(filter(None, [first]), rows)
+    plain = (tuple(map(_plain, row.values())) for row in every)
+    return list(first or ("cell", "episode", "step", "status")), run.publicly(plain)
 
 
 def _plain(value: Any) -> Any:
@@ -505,47 +471,57 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def _asked_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return every question and what became of it."""
+def _step_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield every step as it is stored, how its cell is asked, and its `RunCell.judged`."""
+    cells = {cell.number: cell for cell in run.cells}
+    known = run.cells[0].judged() if cells else {}
+    names, asked = [name for name in JUDGED if name in known], prompted_columns(run.cells)
+    number, how, worth = -1, dict[str, str](), iter([()])
+    for row in run.domain.step_records(run.store, list(cells)):
+        if row["cell"] != number:
+            number = row["cell"]
+            how = {name: cells[number].prompted[name] for name in asked}
+            judged = cells[number].judged() if names else {}
+            worth = zip(*(judged[name] for name in names), strict=True)
+        over = names and row["status"] == COMPLETE
+        own = next(worth) if over else (None,) * len(names)
+        yield row | how | dict(zip(names, own, strict=True))
+
+
+def _asked_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield every question and what became of it."""
     names = ("episode", *ASKED)
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        for cell in run.cells:
-            for row in run.store.read("asked", names, cell.number):
-                yield cell.number, *row
-
-    return ["cell", *names], run.publicly(rows())
+    for cell in run.cells:
+        for row in run.store.read("asked", names, cell.number):
+            yield {"cell": cell.number, **dict(zip(names, row, strict=True))}
 
 
-def _episode_rows(run: Run) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return every episode with its measures, which are empty for void ones.
+def _episode_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield every episode with its measures, which are empty for void ones.
 
     Recorded ones have the name that their log gives them as ``match``.
     """
-    typed = list(run.domain.read.schema.episodes)
-    names = run.metric_names
-    asked = ("episode", *typed, "status", "steps")
-    called = ["match"] if any(cell.episode_names for cell in run.cells) else []
-    kept = [name not in names for name in typed]  # a measure says the same of complete episodes
-    columns = ["cell", *run.cells[0].columns, *SETTINGS, "episode", *called]
-    asked_of = prompted_columns(run.cells)
-    columns += [*itertools.compress(typed, kept), "status", "steps", *names, *asked_of]
+    typed, names = list(run.domain.schema.episodes), run.metric_names
+    called = any(cell.episode_names for cell in run.cells)
+    asked = prompted_columns(run.cells)
+    for cell in run.cells:
+        values = {name: cell.totals(name).values.tolist() for name in names}
+        about = {"cell": cell.number, **cell.columns}
+        about |= {key: cell.definition[key] for key in SETTINGS}
+        how, done = {name: cell.prompted[name] for name in asked}, 0
+        columns = ("episode", *typed, "status", "steps")
+        for episode, *own, status, steps in run.store.read("episodes", columns, cell.number):
+            row = {**about, "episode": episode}
+            if called:
+                row["match"] = cell.episode_names[episode] if cell.episode_names else ""
+            shown = zip(typed, cell.shown_episode(own), strict=True)
+            # A measure says the same of complete episodes.
+            row |= {name: value for name, value in shown if name not in names}
+            row |= {"status": status, "steps": steps}
+            over = status == COMPLETE
+            row |= {name: values[name][done] if over else None for name in names}
+            done += over
+            yield row | how
 
-    def rows() -> Iterator[tuple[Any, ...]]:
-        for cell in run.cells:
-            values = {name: cell.totals(name).values for name in names}
-            index, how = 0, [cell.prompted[name] for name in asked_of]
-            for row in run.store.read("episodes", asked, cell.number):
-                episode, *own_number, status, steps = row
-                said: list[Any] = [None] * len(names)
-                if status == COMPLETE:
-                    said = [float(values[name][index]) for name in names]
-                    index += 1
-                shown = itertools.compress(cell.shown_episode(own_number), kept)
-                own_columns = map(_plain, shown)
-                match = (cell.episode_names[episode] if cell.episode_names else "",)
-                named = (*cell.columns.values(), *(cell.definition[key] for key in SETTINGS))
-                own = (cell.number, *named, episode, *match[: len(called)])
-                yield (*own, *own_columns, status, steps, *said, *how)
 
-    return columns, rows()
+_ROWS = {"steps": _step_rows, "episodes": _episode_rows, "answers": _asked_rows}

@@ -137,9 +137,9 @@ def split(values: str) -> list[str]:
 def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> list[str]:
     """Return the measures that are asked for, in the order asked, each once.
 
-    A measure is known by its column, its heading, its short name (`Measure.short`) and how a
-    sentence says it, and by a beginning of its column or short name that no other has (``delta_f``
-    for ``delta_functional_per_step``); case, spaces and underscores do not matter.
+    A measure is known by its column, its heading and its short name (`Measure.short`), and by a
+    beginning of its column or short name that no other has (``delta_f`` for
+    ``delta_functional_per_step``); case, spaces and underscores do not matter.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def _named(measures: Mapping[str, Measure], text: str) -> list[str]:
     wanted = _plain(text)
     begun = []
     for name, one in measures.items():
-        if wanted in map(_plain, (name, one.heading, one.words, one.short, one.bare)):
+        if wanted in map(_plain, (name, one.heading, one.short, one.bare)):
             return [name]
         if wanted and any(_plain(called).startswith(wanted) for called in (name, one.short)):
             begun.append(name)

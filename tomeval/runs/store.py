@@ -227,7 +227,7 @@ class Store(Index):
         return self._record(self._index[cell][episode])
 
     def _record(self, place: Place) -> Record:
-        schema = self.domain.read.schema
+        schema = self.domain.schema
         try:
             return Record.of_line(self._data(place), schema.episodes, schema.steps)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -252,7 +252,7 @@ class Store(Index):
         for _, place in self._sorted(cell):
             record = self._record(place)
             if not known:
-                counts = record.counts(self.domain.read.schema.asked)
+                counts = record.counts(self.domain.schema.asked)
                 asked.setdefault(record.status, Counter()).update(counts)
                 for seat, parts in record.spent.items():
                     spent.setdefault((seat, record.status == FAILED), []).append(parts)
@@ -297,14 +297,13 @@ class Store(Index):
         table : {"episodes", "steps", "answers", "asked"}
             ``asked`` holds every question, that for a move included, and what became of it.
         names : sequence of str
-            Columns; ``details/record/game`` is a value inside one, ``episodes.partner`` a column of
-            the row's episode, and ``steps.round`` one of the step that an answer is of.
+            Columns; ``details/record/game`` is a value inside one.
         episode : int, optional
             Of this one alone.
         complete : bool
             Of complete episodes alone.
         """
-        schema = self.domain.read.schema
+        schema = self.domain.schema
         if episode is None:
             for record in self.records(cell, complete):
                 yield from record.rows(table, names, schema)
@@ -315,7 +314,7 @@ class Store(Index):
 
     def last_unread(self, cell: int, episode: int) -> str:
         """Return the outcome of an episode's last answer that is not valid; empty: none."""
-        said = self.record(cell, episode).asked(self.domain.read.schema.asked)
+        said = self.record(cell, episode).asked(self.domain.schema.asked)
         bad = [(step, outcome) for step, _, _, outcome, _ in said if outcome not in _FINE]
         return max(bad, key=lambda one: one[0])[1] if bad else ""
 

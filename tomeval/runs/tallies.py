@@ -144,14 +144,14 @@ def _lenient(store: Store, cell: int) -> int:
 
 
 def _own(store: Store, seat: str) -> bool:
-    """Return whether answers of a seat are those of who is measured, see `Show.own_seat`."""
-    return store.domain.show.own_seat in ("", seat)
+    """Return whether answers of a seat are those of who is measured, see `Domain.own_seat`."""
+    return store.domain.own_seat in ("", seat)
 
 
-def enforced_cells(store: Store) -> dict[int, int]:
-    """Return how many replies the server held to a form, by cell, where there is any."""
-    held = {c: sum(said.enforced for said in some.values()) for c, some in _spent(store).items()}
-    return {cell: count for cell, count in held.items() if count}
+def enforced_cells(store: Store) -> dict[int, Spent]:
+    """Return what calls came to by cell, where answers were held to a form."""
+    held = {cell: total([Spent(), *some.values()]) for cell, some in _spent(store).items()}
+    return {cell: spent for cell, spent in held.items() if spent.enforced}
 
 
 @once_settled

@@ -139,7 +139,7 @@ class WritableStore(Store):
         for episode, place in places:
             self._index.setdefault(cell, {})[episode] = place
             # The replies to a failed episode serve the next attempt.
-            if place.status != FAILED and self.replies.pop((cell, episode), None):
+            if place.status != FAILED and self.replies.pop((cell, episode), {}):
                 self._kept(cell, episode).unlink(missing_ok=True)
         self._summaries.pop(cell, None)
         self._recent = None

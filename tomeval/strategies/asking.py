@@ -10,7 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import ENFORCED, LENIENT, REFUSAL, VALID, Invalid, Said
+from tomeval.core.outcomes import (
+    AGREES,
+    ENFORCED,
+    FREE,
+    LENIENT,
+    REFUSAL,
+    VALID,
+    Invalid,
+    Said,
+)
 from tomeval.core.text import common_prefix, without_thinking
 from tomeval.models.base import (
     BackendError,
@@ -27,7 +36,8 @@ from tomeval.models.base import (
     as_dict,
 )
 from tomeval.models.naming import said_without_address
-from tomeval.strategies.readers import Reader
+from tomeval.strategies import forced
+from tomeval.strategies.readers import Read, Reader
 from tomeval.strategies.recording import Overheard, tell
 
 T = TypeVar("T")
@@ -48,23 +58,14 @@ allowance of its own, see `tomeval.models.served.OpenAIOptions`.
 
 @dataclass(frozen=True)
 class Asking:
-    """How questions are asked.
+    """How questions are asked."""
 
-    Attributes
-    ----------
-    sampling : Sampling
-        With `max_tokens` 0, `allowances` decide; any other number holds for every kind of call.
-    max_attempts : int
-        How often a question is asked until it gets a readable, legal answer.
-    allowances : mapping of str to int
-        Longest replies in tokens, by the keys of `ALLOWANCES`.
-    strict : bool
-        Whether a lenient answer is asked for again, in place of being taken.
-    """
-
+    # With `max_tokens` 0, `allowances` decide; any other number holds for every kind of call.
     sampling: Sampling
-    max_attempts: int = 10
+    max_attempts: int = 10  # how often a question is asked until it gets a readable, legal answer
+    # Longest replies in tokens, by the keys of `ALLOWANCES`.
     allowances: Mapping[str, int] = field(default_factory=lambda: ALLOWANCES)
+    # Whether a lenient answer is asked for again, in place of being taken.
     strict: bool = field(default=False, repr=False)  # a question that is asked stays the same
 
     def allowance(self, kind: str, notes: bool = False) -> int:
@@ -96,9 +97,9 @@ def form_of(
     """
     if kind != "qa" or explained:
         return Form()
-    if reader.choices and choices:
-        return Form(reader.choices)
-    return Form(schema=reader.schema) if schemas else Form()
+    if reader.schema:  # of what can be listed, too
+        return Form(schema=reader.schema) if schemas else Form()
+    return Form(reader.choices) if choices else Form()
 
 
 class Asker:
@@ -145,13 +146,10 @@ class Asker:
         begin differently from the episode's others, so that both keep their cached prefix.
         """
         tell(Overheard(self.how, purpose, kind, prompt, step))
-        try:
-            most = self.how.allowance(kind)
-            reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
-        except ContextExceeded:
-            raise
-        except BackendError as error:
-            return Invalid("backend_error", self._said(error))
+        most = self.how.allowance(kind)
+        reply = await self._generate(purpose, kind, prompt, step, 1, most, group=group)
+        if isinstance(reply, Invalid):
+            return reply
         shown = without_thinking(reply.text)
         if reply.finish != REFUSAL and shown is not None:
             return shown.strip()
@@ -182,14 +180,13 @@ class Asker:
         attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
         outcome, text = "unparsable", ""
         can = Capabilities() if self._model is None else self._model.capabilities
+        if can.compares and len(reader.choices) > 1:
+            return await self._compared(purpose, kind, prompt, step, reader, most, explained)
         form = form_of(reader, kind, explained, can.choices, can.schemas)
         for attempt in range(1, attempts + 1):
-            try:
-                reply = await self._generate(purpose, kind, prompt, step, attempt, most, form=form)
-            except ContextExceeded:
-                raise
-            except BackendError as error:
-                return Invalid("backend_error", self._said(error), attempt), ""
+            reply = await self._generate(purpose, kind, prompt, step, attempt, most, form=form)
+            if isinstance(reply, Invalid):
+                return reply, ""
             text = reply.text
             held = ENFORCED in reply.details  # then it has the form that was asked for
             read = reader.read(text, reply.finish, self.how.strict and not held)
@@ -207,6 +204,49 @@ class Asker:
                 return Said(read.value, attempts=attempt, details=details or None), text
         self.model.settled(outcome, self._calls[-1])
         return Invalid(outcome, text, attempts), text
+
+    async def _compared(
+        self,
+        purpose: str,
+        kind: str,
+        prompt: Prompt,
+        step: int,
+        reader: Reader[T],
+        most: int,
+        explained: bool,
+    ) -> tuple[Said[T] | Invalid, str]:
+        """Compare all answers that can be read, behind the reasoning that is to stand above them.
+
+        What the model says by itself is read too: of reasoning always, else in the first step of an
+        episode, where it is asked for that alone. Several attempts draw anew from what was
+        compared, if the game does not take an answer.
+        """
+        free: Read[T] | None = None
+        text = ""
+        if explained or step == 1:
+            reply = await self._generate(purpose, kind, prompt, step, 1, most)
+            if isinstance(reply, Invalid):
+                return reply, ""
+            free = reader.read(reply.text, reply.finish)
+            said, text = self._calls[-1], forced.reasoning(reply.text) if explained else ""
+            said[FREE] = free.outcome
+        start, labels = forced.begun(reader.choices)
+        scores = await self.score(purpose, forced.answer_prompt(prompt, text, start), step, labels)
+        if isinstance(scores, Invalid):
+            return scores, ""
+        self._calls[-1]["scores"]["details"] = {**scores.details, ENFORCED: forced.COMPARED}
+        attempts = self.how.max_attempts if self.how.sampling.temperature > 0 else 1
+        for attempt in range(1, attempts + 1):
+            seed = request_seed(self.seed, purpose, step, forced.COMPARED, attempt)
+            chosen = forced.draw(scores.logprobs, self.how.sampling.temperature, seed)
+            whole = f"{text}\n{reader.choices[chosen]}".strip()
+            read = reader.read(whole, "stop")
+            if read.value is not None:
+                if free is not None:
+                    said[AGREES] = free.value == read.value
+                details = {ENFORCED: forced.COMPARED}
+                return Said(read.value, attempts=attempt, details=details), whole
+        return Invalid(read.outcome, whole, attempts), whole
 
     async def score(
         self, purpose: str, prompt: Prompt, step: int, labels: tuple[str, ...]
@@ -245,7 +285,7 @@ class Asker:
         most: int,
         group: str = "",
         form: Form = Form(),  # noqa: B008 (a tuple)
-    ) -> Reply:
+    ) -> Reply | Invalid:
         """Send one request and log it."""
         sampling = replace(self.how.sampling, max_tokens=most)
         seed = request_seed(self.seed, purpose, step, attempt)
@@ -258,7 +298,9 @@ class Asker:
             reply = await self.model.generate(request)
         except BackendError as error:
             self._calls.append(record | {"error": self._said(error)})
-            raise
+            if isinstance(error, ContextExceeded):
+                raise
+            return Invalid("backend_error", self._said(error), attempt)
         self._calls.append(record | {"reply": as_dict(reply)})
         return reply
 

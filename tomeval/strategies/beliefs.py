@@ -24,16 +24,6 @@ _NAME = re.compile(r"belief(\d+)%\(([a-z]+)((?:,rated)?)\)")
 class Belief:
     """A prediction that is given to a player before it acts.
 
-    Attributes
-    ----------
-    accuracy : int
-        How often it is right, in percent, 0 to 100; else it is one of the wrong ones, each equally
-        likely.
-    wording : str
-        One of `WORDINGS`.
-    rated : bool
-        Whether the words say how often it is right; a certainty cannot.
-
     Examples
     --------
     >>> Belief(25, "stranger").name, Belief(25, "stranger", rated=True).key
@@ -42,9 +32,11 @@ class Belief:
     True
     """
 
+    # How often it is right, in percent, 0 to 100; else it is one of the wrong ones, each equally
+    # likely.
     accuracy: int
-    wording: str
-    rated: bool = False
+    wording: str  # one of `WORDINGS`
+    rated: bool = False  # whether the words say how often it is right; a certainty cannot
 
     def __post_init__(self) -> None:
         if not 0 <= self.accuracy <= 100:

@@ -48,6 +48,8 @@ class ModelOptions:
         after the domain; templates that it lacks are those of the set ``default``.
     system : str
         A system message before everything else.
+    decide, predict : {"argmax", "sample"}
+        How the probabilities of labels (LM) become an action, and how they become a prediction.
     """
 
     strategy: str | dict[str, Any] = "QA"
@@ -60,6 +62,8 @@ class ModelOptions:
     lenient: str = "take"
     prompts: str = ""
     system: str = ""
+    decide: str = "argmax"
+    predict: str = "argmax"
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
         "temperature": (0, 2),
@@ -82,8 +86,9 @@ class ModelOptions:
         for name, value in numbers.items():
             whole = isinstance(getattr(type(self), name), int)
             _check(name, value, int if whole else (int, float), *self.LIMITS[name])
-        if self.lenient not in LENIENT:
-            raise unknown("lenient", self.lenient, LENIENT)
+        for name, known in (("lenient", LENIENT), ("decide", DECIDES), ("predict", DECIDES)):
+            if getattr(self, name) not in known:
+                raise unknown(name, getattr(self, name), known)
         for name, what in (("prompts", "the name of a set or a folder"), ("system", "text")):
             if not isinstance(getattr(self, name), str):
                 raise TomevalError(f"{name} must be {what}, is {json.dumps(getattr(self, name))}")
@@ -103,26 +108,6 @@ class ModelOptions:
     def templates(self, domain: str, base: Path | None) -> Prompts:
         """Return the templates; a relative folder starts from `base`."""
         return load_prompts(domain, self.prompts, base, templates_of(self.strategy, domain))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoredOptions(ModelOptions):
-    """The options where labels can be scored (LM).
-
-    Attributes
-    ----------
-    decide, predict : {"argmax", "sample"}
-        How the labels' probabilities become an action, and how they become a prediction.
-    """
-
-    decide: str = "argmax"
-    predict: str = "argmax"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("decide", "predict"):
-            if getattr(self, name) not in DECIDES:
-                raise unknown(name, getattr(self, name), DECIDES)
 
 
 def templates_of(spec: Any, domain: str) -> tuple[Path, ...]:

@@ -26,40 +26,21 @@ _CONTEXTS = {
 
 
 class Part(NamedTuple):
-    """One advice part: its name in strategies, and what follows from choosing it.
+    """One advice part: its name in strategies, and what follows from choosing it."""
 
-    Attributes
-    ----------
-    shown : str
-        Its name in tables.
-    about : str
-        What it adds to what a player sees, as lists say it; empty: nothing to say.
-    predicts_first, is_told, takes_notes, calls
-        As `tomeval.strategies.advice.Advice` has them.
-    writes : bool
-        Whether it has texts written, or depends on one.
-    memory : int
-        How many lessons are shown.
-    make : callable or None
-        What makes it, for parts with a module of their own and those from outside, which may only
-        do what they declare.
-    templates : path or None
-        The folder of templates of such a part.
-    belief : Belief or None
-        What it states before every action, for parts with parameters.
-    """
-
-    shown: str
-    about: str = ""
-    predicts_first: bool = False
+    shown: str  # its name in tables
+    about: str = ""  # what it adds to what a player sees, as lists say it; empty: nothing to say
+    predicts_first: bool = False  # as `tomeval.strategies.advice.Advice` has them
     is_told: bool = False
     takes_notes: bool = False
     calls: int = 0
-    writes: bool = False
-    memory: int = 0
+    writes: bool = False  # whether it has texts written, or depends on one
+    memory: int = 0  # how many lessons are shown
+    # What makes it, for parts with a module of their own and those from outside, which may only do
+    # what they declare.
     make: Callable[[Any], Any] | None = None
-    templates: Path | None = None
-    belief: Belief | None = None
+    templates: Path | None = None  # the folder of templates of such a part
+    belief: Belief | None = None  # what it states before every action, for parts with parameters
 
 
 def _lessons(count: int) -> Part:

@@ -28,80 +28,27 @@ from tomeval.strategies.questions import (
 T = TypeVar("T")
 
 
-class LabelAnswer:
-    """LM: score the labels as the next tokens.
-
-    `decide` says how their probabilities become a decision, `predict` how they become what is
-    expected of others: ``argmax``, the most probable label (ties drawn), or ``sample``, a draw from
-    the normalised probabilities.
-    """
-
-    style = Style("lm")
-
-    def __init__(
-        self, rng: np.random.Generator, decide: str = "argmax", predict: str = "argmax"
-    ) -> None:
-        self.rng, self.decide, self.predict = rng, decide, predict
-
-    async def ask(
-        self, line: Asker, question: Question[T], prompt: Prompt, notes: bool = False
-    ) -> tuple[Said[T] | Invalid, str]:
-        """Score the labels and choose one; nothing is written, so there are no notes."""
-        assert isinstance(question.reader, Labels)  # all else is written
-        labels = question.reader.labels
-        scores = await line.score(question.purpose, prompt, question.step, labels)
-        if isinstance(scores, Invalid):
-            return scores, ""
-        how = self.decide if question.form == "functional" else self.predict
-        return cast("Said[T]", self._chosen(scores, how)), ""  # T is int: the reader reads labels
-
-    def _chosen(self, scores: Scores, how: str) -> Said[int]:
-        """Turn log-probabilities into one label."""
-        logprobs = np.array(scores.logprobs)
-        weights = np.exp(logprobs - logprobs.max())
-        probs = weights / weights.sum()
-        u = self.rng.random()
-        if how == "sample":
-            action = int((u >= np.cumsum(probs)[:-1]).sum())
-        else:
-            tied = np.flatnonzero(logprobs == logprobs.max())
-            action = int(tied[min(int(u * len(tied)), len(tied) - 1)])
-        details = {"method": scores.method, "mass": scores.mass}
-        if scores.mass < LOW_MASS:
-            details["low_mass"] = True
-        if "argmax_is_label" in scores.details:
-            details["argmax_is_label"] = scores.details["argmax_is_label"]
-        return Said(action, tuple(float(p) for p in probs), details=details)
+LM = "lm"
+"""The answer that is one of scored labels."""
 
 
-class WrittenAnswer:
-    """QA and CoT: a generated reply that ends in a marked answer."""
-
-    def __init__(self, style: Style) -> None:
-        self.style = style
-
-    async def ask(
-        self, line: Asker, question: Question[T], prompt: Prompt, notes: bool = False
-    ) -> tuple[Said[T] | Invalid, str]:
-        """Generate until a reply can be read; `notes` says that it holds notes as well."""
-        kind = question.kind or self.style.kind
-        most = line.how.allowance(self.style.kind, notes)
-        explained = notes or self.style.kind == "cot"
-        return await line.answer(
-            question.purpose, kind, prompt, question.step, question.reader, most, explained, notes
-        )
-
-
-AnswerPart = LabelAnswer | WrittenAnswer
-
-
-def make_answer(
-    kind: str, rng: np.random.Generator, decide: str = "argmax", predict: str = "argmax"
-) -> AnswerPart:
-    """Return the answer part of a strategy: ``lm``, ``qa``, ``cot`` or ``cot_3_shot``."""
-    if kind == LabelAnswer.style.kind:
-        return LabelAnswer(rng, decide, predict)
-    return WrittenAnswer(Style("cot", shots=True) if kind == "cot_3_shot" else Style(kind))
+def _chosen(scores: Scores, how: str, rng: np.random.Generator) -> Said[int]:
+    """Turn log-probabilities into one label; `how` as for `LLMPlayer`."""
+    logprobs = np.array(scores.logprobs)
+    weights = np.exp(logprobs - logprobs.max())
+    probs = weights / weights.sum()
+    u = rng.random()
+    if how == "sample":
+        action = int((u >= np.cumsum(probs)[:-1]).sum())
+    else:
+        tied = np.flatnonzero(logprobs == logprobs.max())
+        action = int(tied[min(int(u * len(tied)), len(tied) - 1)])
+    details = {"method": scores.method, "mass": scores.mass}
+    if scores.mass < LOW_MASS:
+        details["low_mass"] = True
+    if "argmax_is_label" in scores.details:
+        details["argmax_is_label"] = scores.details["argmax_is_label"]
+    return Said(action, tuple(float(p) for p in probs), details=details)
 
 
 class Beside(Generic[T]):
@@ -142,7 +89,12 @@ class Asked(Generic[T]):
 
 
 class LLMPlayer:
-    """One player in one episode; for `rng`, `decide` and `predict` see `LabelAnswer`."""
+    """One player in one episode.
+
+    `decide` says how the probabilities of labels (LM) become a decision, `predict` how they become
+    what is expected of others: ``argmax``, the most probable label (ties drawn by `rng`), or
+    ``sample``, a draw from the normalised probabilities.
+    """
 
     def __init__(
         self,
@@ -157,7 +109,6 @@ class LLMPlayer:
         self._rng, self._decide, self._predict = rng, decide, predict
         self.context = Context(scene, strategy.summarises)
         self.advice = make_advice(strategy)
-        self.answer = make_answer(strategy.answer, rng, decide, predict)
 
     @property
     def _desk(self) -> Desk:
@@ -206,31 +157,44 @@ class LLMPlayer:
         extra: str = "",
         line: Asker | None = None,
         kind: str = "",
-        rng: np.random.Generator | None = None,
     ) -> Asked[T]:
         """Ask a question below context, memory and what advice has `told`.
 
-        `extra` is what is asked for besides the answer; `line`, `kind` of answer and `rng` replace
-        the player's and the strategy's own.
+        `extra` is what is asked for besides the answer; `line` and `kind` of answer replace the
+        player's and the strategy's own. What cannot be listed is written.
         """
         line = line or self.line
         context = await self.context.text(line, question.form)
         if isinstance(context, Invalid):
             return Asked(context)
-        part = self.answer
-        if kind or rng is not None:
-            kind = kind or self.advice.strategy.answer
-            own = self._rng if rng is None else rng
-            part = make_answer(kind, own, self._decide, self._predict)
-        if part.style.scored and not isinstance(question.reader, Labels):
-            part = make_answer(DEFAULT_ANSWER, self._rng)  # what cannot be listed is written
+        kind, labels = kind or self.advice.strategy.answer, question.reader
+        scored = kind == LM and isinstance(labels, Labels)
+        kind = DEFAULT_ANSWER if kind == LM and not scored else kind
+        style = Style("cot", shots=True) if kind == "cot_3_shot" else Style(kind)
         question = replace(question, values={"given": told.given, **question.values})
-        phrased = self.scene.phrase(question, part.style, extra)
+        phrased = self.scene.phrase(question, style, extra)
         parts = (context, self.advice.memory(self._desk), told.text, *phrased.parts)
         prompt = user_prompt(
             self.scene.earlier, *parts, prefill=phrased.prefill, instead=phrased.instead
         )
-        answer, text = await part.ask(line, question, prompt, notes=bool(extra))
+        if isinstance(labels, Labels) and scored:
+            scores = await line.score(question.purpose, prompt, question.step, labels.labels)
+            if isinstance(scores, Invalid):
+                return Asked(scores, prompt)
+            how = self._decide if question.form == "functional" else self._predict
+            # T is int: the reader reads labels.
+            return Asked(cast("Said[T]", _chosen(scores, how, self._rng)), prompt)
+        notes = bool(extra)
+        answer, text = await line.answer(
+            question.purpose,
+            question.kind or style.kind,
+            prompt,
+            question.step,
+            question.reader,
+            line.how.allowance(style.kind, notes),
+            explained=notes or style.kind == "cot",
+            notes=notes,
+        )
         return Asked(answer, prompt, text)
 
     async def _answer(self, question: Question[T], line: Asker) -> Said[T] | Invalid:

@@ -20,28 +20,15 @@ Form = Literal["functional", "literal", "advice"]
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """One thing asked of a player.
+    """One thing asked of a player."""
 
-    Attributes
-    ----------
-    purpose : str
-        Names it in the call log and in the seeds of its requests.
-    form : Form
-    template, values : str, dict
-        How the domain words it; see `Scene.phrase`.
-    step : int
-        From 1.
-    kind : str
-        Kind of call in the log; if empty, the kind of answer.
-    """
-
-    purpose: str
+    purpose: str  # names it in the call log and in the seeds of its requests
     form: Form
-    template: str
+    template: str  # how the domain words it; see `Scene.phrase`
     reader: Reader[T]
-    step: int
+    step: int  # from 1
     values: dict[str, Any] = field(default_factory=dict)
-    kind: str = ""
+    kind: str = ""  # kind of call in the log; if empty, the kind of answer
 
 
 class Style(NamedTuple):

@@ -44,24 +44,15 @@ _NO_TEMPLATE = (jinja2.TemplateSyntaxError, SyntaxError, TomevalError, *_FAILURE
 
 @dataclass(frozen=True, eq=False)
 class Template:
-    """One prompt part; title, source and version are the front matter's.
+    """One prompt part; title, source and version are the front matter's."""
 
-    Attributes
-    ----------
-    name : str
-        Path below the prompts folder without the suffix, such as ``answer/qa_act``.
-    sha256 : str
-        Of the whole file; stored with every run.
-    body, prefill, instead : jinja2.Template
-        What is asked, how the answer begins (empty for a free answer), and what is asked for where
-        a model cannot go on from such a beginning.
-    """
-
-    name: str
+    name: str  # path below the prompts folder without the suffix, such as ``answer/qa_act``
     title: str
     source: str
     version: str
-    sha256: str
+    sha256: str  # of the whole file; stored with every run
+    # What is asked, how the answer begins (empty for a free answer), and what is asked for where a
+    # model cannot go on from such a beginning.
     body: jinja2.Template
     prefill: jinja2.Template
     instead: jinja2.Template

@@ -19,18 +19,17 @@ from tomeval.core.parts import register
 from tomeval.games.arena.named_games import Kind
 from tomeval.games.enumeration import enumeration
 from tomeval.games.game import (
-    NOTHING,
-    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
     Event,
     Probe,
     Public,
+    Said,
     View,
     What,
 )
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.solver import Choices, Memory, Policy
 
 
 class Rules(BaseModel):
@@ -121,16 +120,10 @@ class ExampleName(ArenaGame[State]):
         """Return all numbers: how answers are asked for, read and judged follows from them."""
         return range(self.rules.most + 1)
 
-    def probes(
-        self,
-        state: State,
-        ask: Ask,
-        done: Action = UNDECIDED,
-        said: Mapping[Probe, Action] = NOTHING,
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: State, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Ask for the number of every other seat; the truth is by default what it does."""
         others = (seat for seat in range(self.seats) if seat != ask.seat)
-        return tuple(Probe("number", seat) for seat in others) if done is UNDECIDED else ()
+        return tuple(Probe("number", seat) for seat in others) if done is None else ()
 
 
 @dataclass(frozen=True)

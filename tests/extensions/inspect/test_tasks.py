@@ -23,7 +23,7 @@ from tomeval.models.scripted import all_scripts
 from tomeval.play.runner import run_experiment
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.recorded import import_games
+from tomeval.runs.folder import import_games
 from tomeval.runs.results import Run
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs inspect-ai")

@@ -19,8 +19,8 @@ from tomeval.extensions.internal.reading import RANDOM, TWIN, found_of
 from tomeval.extensions.internal.states import Watched
 from tomeval.models import BACKENDS, open_model
 from tomeval.models.base import Message, Prompt, ScoreRequest
-from tomeval.models.local import pocket_folder
 from tomeval.models.local.llama import Llama
+from tomeval.models.local.load import pocket_folder
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.results import Run
 

@@ -27,7 +27,7 @@ from tomeval.games.decrypto.game import (
     Turn,
     View,
 )
-from tomeval.games.decrypto.players import DecryptoPlayer, table_from_spec
+from tomeval.games.decrypto.players import DecryptoPlayer
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.game import Probe
 from tomeval.games.seats import Chair
@@ -199,9 +199,3 @@ def test_a_repeated_hint_is_only_barred_by_the_rule() -> None:
 def test_options_out_of_range(options, says) -> None:
     with pytest.raises(TomevalError, match=says):
         spec_of(shipped_embedding("minilm"), **options)
-
-
-def test_the_command_line_names_levels() -> None:
-    assert table_from_spec("rsa:1:wordnet") == {"kind": "rsa", "level": 1, "embedding": "wordnet"}
-    with pytest.raises(TomevalError, match="the level is 0, 1 or 2"):
-        table_from_spec("rsa:3")

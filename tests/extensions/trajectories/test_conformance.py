@@ -10,7 +10,7 @@ from textarena_games import IDS, available, lines
 from tomeval.core.outcomes import COMPLETE
 from tomeval.extensions.trajectories import recorded_games
 from tomeval.runs.domain import get_domain
-from tomeval.runs.recorded import import_games
+from tomeval.runs.folder import import_games
 from tomeval.runs.results import Run
 
 pytestmark = pytest.mark.skipif(bool(available()), reason=available() or "installed")
@@ -50,7 +50,7 @@ def test_games_of_textarena_are_imported_and_told(tmp_path, kind):
         told = 0
         for cell in run.cells:
             for episode in range(len(cell.episodes)):
-                assert len(list(domain.show.lines(run, cell, episode))) > 3
+                assert len(list(domain.lines(run, cell, episode))) > 3
                 told += 1
         assert told == len(played)
         statuses = query(run, "SELECT DISTINCT status FROM episodes")

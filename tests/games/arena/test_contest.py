@@ -55,7 +55,7 @@ def test_values_are_those_of_enumeration(module, rules):
         values, weight = follower.values(view, due[0]), sum(entry[0] for entry in belief)
         for own in legal(view, due[0]):
             assert values.of(own).low == pytest.approx(oracle.q(belief, own) / weight, abs=1e-12)
-        for probe in game.probes(view._state, due[0]):
+        for probe in game.probes(view._state, due[0], None, {}):
             assert sum(values.observer(probe).values()) == pytest.approx(1)
         own = int(rng.choice(legal(view, due[0])))
         said = {s: p.act(game.view(state, s), due[s], None, rng) for s, p in others.items()}

@@ -15,9 +15,9 @@ from tomeval.games.arena.named_games import get_kind
 from tomeval.games.blotto.allocations import every
 from tomeval.games.blotto.rules import Blotto, BlottoRules
 from tomeval.games.enumeration import enumeration
-from tomeval.games.game import UNDECIDED, ArenaGame, Ask, Event, Probe, View
+from tomeval.games.game import ArenaGame, Ask, Event, Probe, View
 from tomeval.games.played import frozen
-from tomeval.games.policy import Policy
+from tomeval.games.solver import Policy
 
 
 class Listed(Blotto):
@@ -201,8 +201,8 @@ class Guessing(ArenaGame[Tossed]):
     def options(self, view, ask):
         return (0, 1)
 
-    def probes(self, state, ask, done=UNDECIDED, said=None):
-        return (Probe("say", 1),) if ask.seat == 0 and done is UNDECIDED else ()
+    def probes(self, state, ask, done, said):
+        return (Probe("say", 1),) if ask.seat == 0 and done is None else ()
 
     def essence(self, state, seat):
         return state._replace(log=(), points=0.0), state.points * (seat == 0)

@@ -127,7 +127,7 @@ def test_every_label_can_be_read(game):
         form = game.form(view, ask)
         for label in form.labels:
             assert not isinstance(game.read(view, ask, form.items(label)), Broken), label
-        for probe in game.probes(view._state, ask):
+        for probe in game.probes(view._state, ask, None, {}):
             form = game.form(view, probe)
             for label in form.labels:
                 items = form.items(label)
@@ -203,7 +203,7 @@ def test_truths_show_at_the_end(game):
         for at in range(len(record)):
             for ask in game.due(states[at]):
                 view = game.view(states[at], ask.seat)
-                for probe in game.probes(view._state, ask):
+                for probe in game.probes(view._state, ask, None, {}):
                     truth = game.truth(probe, ask.seat, trail, at, states[-1])
                     if truth is not None:
                         assert game.hit(probe, truth, truth) == 1
@@ -278,7 +278,9 @@ def test_templates_render_for_every_seat(game):
     for view, ask, action in decisions(game, 4):
         render(f"ask/{ask.kind}", view=view, ask=ask)
         assert "A: {" in render(f"examples/{ask.kind}", view=view, marker="A:")
-        for probe in game.probes(view._state, ask) + game.probes(view._state, ask, action):
+        for probe in game.probes(view._state, ask, None, {}) + game.probes(
+            view._state, ask, action, {}
+        ):
             render(f"probe/{probe.name}", view=view, ask=ask, probe=probe)
     for seed in range(4):
         states = played(game, seed)[0]

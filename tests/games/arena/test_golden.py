@@ -65,7 +65,7 @@ def episodes(game: str, strategy: str, options: tuple, talk: str) -> list:
         },
         "lineups": [{"game": game, "subject": "model", "others": "random"}],
     }
-    return ARENA.describe.episodes(make_experiment(data).cells[0], "subject", "")
+    return ARENA.questions(make_experiment(data).cells[0], "subject", "")
 
 
 def talk_of(name: str) -> str:
@@ -97,7 +97,7 @@ def word() -> str:
         said = "I will cooperate with Player 0." if seat == 1 else ""
         _, state = game.after(state, {seat: said}, rng)
     view, ask = game.view(state, 0), game.due(state)[0]
-    (probe,) = [probe for probe in game.probes(view._state, ask) if probe.name == "word"]
+    (probe,) = [probe for probe in game.probes(view._state, ask, None, {}) if probe.name == "word"]
     values = {"game": game, "view": view, "ask": ask, "probe": probe}
     asked = load_prompts("arena").render("ipd3/probe/word", **values)
     return f"ipd3/probe/word: the question alone\n\n{asked}\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tomeval.core.outcomes import INVALID_REASONS
 from tomeval.games.arena.named_games import GAMES, get_kind
 from tomeval.games.game import ERRORS
-from tomeval.games.llm.reading import ERROR_OF, Judged
+from tomeval.games.llm.scene import ERROR_OF, Judged
 from tomeval.games.sampled import made_up
 from tomeval.strategies.readers import plain
 

@@ -135,7 +135,10 @@ def test_a_decision_and_its_probes_may_be_asked_at_once(options):
         while due := game.due(state):
             view = game.view(state, 0)
             asked = [player.answer(view, due[0])]
-            asked += [player.probe(view, due[0], one) for one in game.probes(view._state, due[0])]
+            asked += [
+                player.probe(view, due[0], one)
+                for one in game.probes(view._state, due[0], None, {})
+            ]
             found += await asyncio.gather(*asked) if at_once else [await one for one in asked]
             state = game.then(state, {ask.seat: ("cooperate", "defect") for ask in due})
             await player.observe(game.view(state, 0))
@@ -242,7 +245,7 @@ def test_labels_are_scored_and_free_probes_are_not_asked(monkeypatch):
     assert log.requests[0].labels == ("0", "2")
     assert log.requests[0].prompt.prefill == "Final answer:"
     assert "Choose one of these: 0, 2." in log.texts()[0]
-    form, [probe] = type(game).form, game.probes(view._state, ask)
+    form, [probe] = type(game).form, game.probes(view._state, ask, None, {})
     monkeypatch.setattr(type(game), "form", lambda *of: form(*of)._replace(labels=()))
     assert asyncio.run(player.probe(view, ask, probe)) is None
 
@@ -251,7 +254,7 @@ def test_labels_are_scored_and_free_probes_are_not_asked(monkeypatch):
 def test_decisions_and_predictions_are_drawn_apart(drawn):
     """Of labels the likeliest comes alone, others in draws."""
     game, view, ask = vote()
-    [probe] = game.probes(view._state, ask)
+    [probe] = game.probes(view._state, ask, None, {})
     chances = {2: (0.4, 0.6), 3: (0.3, 0.3, 0.4)}
     script = Logged(lambda q, r: [math.log(p) for p in chances[len(r.labels)]])
     player, found = seat(1, script, strategy="LM", **{drawn: "sample"}), []

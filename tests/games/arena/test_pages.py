@@ -56,7 +56,7 @@ def test_notes_tell_of_lost_games_and_of_what_is_not_known(tmp_path, dilemma):
         assert void
         assert lost in cells_notes(run, ())
         assert lost.startswith(f"{void} of 6 episodes are void or failed")
-        assert values.startswith("No V*, Q* or ΔFunctional, because players without a known policy")
+        assert values.startswith("No V*, Q* or ΔFunctional, because others have no known policy")
     lineups[0]["others"] = ["tft", "alld"]
     with played(tmp_path / "clean", [lineups[0] | {"subject": "tft"}], games) as run:
         assert run_notes(run) == []

@@ -9,10 +9,9 @@ from support import Typing
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.games.arena.session import sit
+from tomeval.games.arena.described import sit
 from tomeval.games.game import Form
-from tomeval.games.people.session import play_session
-from tomeval.games.people.terminal import typed
+from tomeval.games.people.session import play_session, typed
 
 
 def sit_down(game, lines, others=(), **more):

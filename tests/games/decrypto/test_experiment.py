@@ -62,7 +62,9 @@ def test_records_refuse_a_conversation(tmp_path) -> None:
     from tomeval.games.decrypto.replays import RecordedGame, write_games
 
     turn = Turn((1, 2, 3), ("x", "y", "z"), (1, 2, 3), (1, 2, 4))
-    write_games(tmp_path / "games.json", [RecordedGame(("a", "b", "c", "d"), (turn,))])
+    write_games(
+        tmp_path / "games.json", [RecordedGame(keywords=("a", "b", "c", "d"), turns=(turn,))]
+    )
     data = {
         "domain": "decrypto",
         "players": {"s": {"model": "scripted:decrypto", "memory": "conversation"}},

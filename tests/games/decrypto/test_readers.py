@@ -8,7 +8,7 @@ from tomeval.games.decrypto.game import Rules, View
 from tomeval.games.decrypto.seats import Probes
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.game import Ask, Broken, Probe
-from tomeval.games.llm.reading import Judged
+from tomeval.games.llm.scene import Judged
 from tomeval.lexicon.words import WordLists
 
 GAME = Decrypto(WordLists(("a", "b", "c", "d"), ("x", "y", "z")), Rules(), Probes())

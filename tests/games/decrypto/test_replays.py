@@ -20,7 +20,13 @@ from tomeval.runs.results import Run
 
 KEYS = ("river", "violin", "bread", "winter")
 TURN = Turn((2, 4, 1), ("string", "snow", "bank"), (2, 4, 1), (1, 2, 3))
-GAME = RecordedGame(KEYS, (TURN,), Rules(), "one", {"encoder": "a person"}, "a test")
+GAME = RecordedGame(
+    keywords=KEYS,
+    turns=(TURN,),
+    name="one",
+    players={"encoder": "a person"},
+    source="a test",
+)
 
 letters = st.characters(codec="utf-8", exclude_categories=("C", "Z"))
 # Files are read back in composed form.
@@ -44,7 +50,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, keywords, played, name) 
     end = next(
         n for n in range(1, len(played) + 1) if n == len(played) or outcome_of(played[:n], Rules())
     )
-    game = RecordedGame(tuple(keywords), tuple(played[:end]), Rules(), name)
+    game = RecordedGame(keywords=tuple(keywords), turns=tuple(played[:end]), name=name)
     path = tmp_path_factory.mktemp("games") / "games.json"
     write_games(path, [game])
     assert read_games(path) == [game]
@@ -95,10 +101,10 @@ def test_spoiled_files_name_the_place(tmp_path, change, message) -> None:
 def test_a_game_ends_where_its_rules_end_it(tmp_path) -> None:
     wrong = [t._replace(code=c, bob=(4, 3, 2)) for t, c in zip([TURN] * 3, CODES[:3], strict=True)]
     path = tmp_path / "games.json"
-    write_games(path, [RecordedGame(KEYS, tuple(wrong))])
+    write_games(path, [GAME.model_copy(update={"turns": tuple(wrong)})])
     with pytest.raises(TomevalError, match="continues after turn 2, where its rules end it"):
         read_games(path)
-    write_games(path, [RecordedGame(KEYS, (TURN, TURN))])
+    write_games(path, [GAME.model_copy(update={"turns": (TURN, TURN)})])
     with pytest.raises(TomevalError, match="a code appears twice"):
         read_games(path)
     write_games(path, [GAME, GAME])
@@ -134,7 +140,9 @@ def ended(name, codes, marks, rules=None, wrong=(4, 3, 2)):
         )
         for code, (bob, eve) in zip(codes, marks, strict=False)
     )
-    return RecordedGame(KEYS, turns, rules or Rules(), name, HUMAN)
+    return RecordedGame(
+        keywords=KEYS, turns=turns, rules=rules or Rules(), name=name, players=HUMAN
+    )
 
 
 # The Eve that is put in always guesses 1-2-3, so she is right exactly where that is the code.

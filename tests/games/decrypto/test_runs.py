@@ -144,7 +144,9 @@ def record(*guesses) -> RecordedGame:
         Turn(code, ("cat", "dog", "owl"), code if bob else (4, 3, 2), code if eve else (3, 4, 2))
         for code, (bob, eve) in zip(CODES, guesses, strict=False)
     )
-    return RecordedGame(("river", "violin", "bread", "winter"), turns, name=f"{len(turns)}")
+    return RecordedGame(
+        keywords=("river", "violin", "bread", "winter"), turns=turns, name=f"{len(turns)}"
+    )
 
 
 def test_replay_of_eve_by_hand(tmp_path) -> None:
@@ -157,11 +159,11 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
         played = run.cells[0].played
     # Codes 1-2-3 and 1-2-4 (and 1-3-2): this Eve guesses 1-2-3, right in the first turn of each.
     assert played.code.tolist() == [123, 124, 132, 123, 124]
-    assert row["intercepted_percent"] == pytest.approx(40)
+    assert row["interception_per_turn_percent"] == pytest.approx(40)
     assert row["intercepted_record_percent"] == pytest.approx(20)
     assert row["eve_agrees_percent"] == 0.0
     assert row["bob_agrees_percent"] == 100.0
-    assert row["decoded_percent"] == pytest.approx(80)
+    assert row["miscommunication_per_turn_percent"] == pytest.approx(20)
     assert played.outcomes == [None, None]  # the records end before either limit
     assert outcomes["games"] == 2
     assert (outcomes["undecided_percent"], outcomes["survived_percent"]) == (100.0, 0.0)

@@ -5,8 +5,8 @@ import io
 from support import Typing
 
 from tomeval.core.printing import Console
+from tomeval.games.decrypto.described import keep, sit
 from tomeval.games.decrypto.replays import read_games
-from tomeval.games.decrypto.session import keep, sit
 from tomeval.games.people.session import play_session
 
 
@@ -39,7 +39,7 @@ def test_alice_is_told_what_is_wrong_with_her_hints(tmp_path) -> None:
     record, screen, _ = sit_down("encoder", lines, tmp_path / "g.json", rules={"turns": 1})
     assert record is not None
     assert record.turns[0].hints == ("big cat", "owl", "fox")
-    assert "3 were expected, 4 were typed" in screen
+    assert "3 expected, 4 given" in screen
     assert screen.count("is a keyword or a form of one ('meal')") == 2
     assert "must be one or two words of letters" in screen
     assert "The code is 2-3-4: your first hint is for keyword 2 (breeze)" in screen

@@ -12,7 +12,6 @@ import pytest
 from support import scripts
 
 import tomeval
-from tomeval.games import answer as words_of
 from tomeval.games.answer import (
     BADLY,
     CERTAIN,
@@ -145,13 +144,6 @@ def test_a_player_who_plays_well_is_not_told_that_it_does_not_use(tmp_path) -> N
     keys = {"games": "chicken", "partners": "noisy_tit_for_tat", "subjects": ["best_response"]}
     found = answers(tmp_path / "run", horizon=100, episodes=30, **keys)
     assert set(found.values()) == {OTHERWISE}
-
-
-@pytest.mark.parametrize("episodes", [5, 15])
-def test_perfect_players_are_told_with_few_episodes(tmp_path, episodes: int) -> None:
-    keys = {"games": ["RPS", "IBS"], "subjects": ["best_response", PERFECT, HOARDER]}
-    found = answers(tmp_path / "run", episodes=episodes, **keys)
-    assert {said for (player, *_), said in found.items() if player != "hoarder"} == {USES}
 
 
 ABOVE, BELOW, OPEN, NONE = (
@@ -306,12 +298,3 @@ def test_more_cells_than_rows_fit_have_a_row_per_player(tmp_path) -> None:
         mine = [said for title, said in told if title == name]
         assert list(map(int, counts)) == [mine.count(head) for head in heads]
         assert sum(map(int, counts)) == len(mine) == 10
-
-
-def test_last_lines_say_scores_and_answers_by_task(tmp_path) -> None:
-    keys = {"games": ["RPS", "IPD"], "subjects": [PERFECT, HOARDER], "horizon": 20, "episodes": 15}
-    with tomeval.run(keys, tmp_path / "run") as run:
-        first, second = words_of.lines(run)
-    assert first == f"perfect: knows 100, uses 100, plays 100: {USES} (RPS); {WELL} (IPD)"
-    assert second.startswith("hoarder: knows 100, uses ")
-    assert second.endswith(f": {HOARDS} (RPS); {BADLY} (IPD)")

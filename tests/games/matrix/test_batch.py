@@ -16,12 +16,10 @@ from tomeval.games.matrix.subjects import SUBJECTS, all_subjects
 OPTIONS = {
     "rmax": [
         {},
-        {"m": 3},
         {"gamma": 0.0},
         {"gamma": 0.5},
-        {"m": 4},
     ],
-    "fictitious_play": [{}, {"prior": 0.1}, {"prior": 2.5}],
+    "fictitious_play": [{}],
     "random": [{}],
     "equilibrium": [{}],
     "best_response": [{}],

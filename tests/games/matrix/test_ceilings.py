@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from support import ALL_GAMES, random_partner
 
 import tomeval
-from tomeval.games.matrix.bounds import (
-    CEILINGS,
-    attainable_as_played,
-    most_attainable,
-)
+from tomeval.games.matrix.bounds import CEILINGS, attainable_as_played, most_attainable
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.results import matrix_cells

@@ -121,7 +121,7 @@ def test_notes_transcripts_and_counts_know_both_seats(tmp_path):
     task = {"games": "IPD", "horizon": 20, "episodes": 12}
     with played(tmp_path, subjects=["rmax"], partners=partners, **task) as run:
         rows = run.rows()
-        notes = run.domain.show.table_notes(run, ())
+        notes = run.domain.table_notes(run, ())
         text = "\n".join(transcript_lines(run, 0, 0))
         asked = query(
             run, "SELECT seat, question, COUNT(*) FROM asked WHERE cell = 0 GROUP BY seat, question"

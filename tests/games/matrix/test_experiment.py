@@ -64,7 +64,7 @@ def test_python_objects_serve_as_well() -> None:
         (DUEL | {"subjects": "best_response"}, "has no table"),
         (DUEL | {"subjects": "person"}, "people can play only against partners defined by tables"),
         ({"partners": [{"kind": "person"}]}, "people can play only against"),
-        ({"partners": [{"kind": "rmax", "m": 0}]}, "'rmax(m=0)' in the partner's seat: rmax: m"),
+        ({"partners": [{"kind": "rmax", "gamma": 1}]}, "in the partner's seat: rmax: gamma"),
     ],
 )
 def test_bad_experiments_are_one_clear_message(changes, message) -> None:
@@ -77,7 +77,7 @@ def test_bad_experiments_are_one_clear_message(changes, message) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "rmax", "m": 0}, "m must be a whole number of at least 1"),
+        ({"kind": "rmax", "gamma": 1}, "rmax: gamma must be at least 0 and below 1"),
         ({"kind": "simulated", "p": 1.1}, "simulated: p must be a number from 0 to 1"),
         ({"draws": 1}, "draws must be 0 or at least 2, is 1"),
         ({"draws": 4, "temperature": 0}, "draws need a temperature above 0"),
@@ -85,7 +85,7 @@ def test_bad_experiments_are_one_clear_message(changes, message) -> None:
         ({"literal": False, "conditional": True}, "conditional = true needs literal = true"),
         ({"persona": 3}, "persona must be text, is 3"),
         ({"persona": "a\u202eb"}, "contains the control character U+202E"),
-        ({"partner_persona": "x" * 501}, "partner_persona has 501 characters"),
+        ({"partner_persona": "x" * 501}, "partner_persona must be one line of text of at most 500"),
         ({"frame": "busines"}, "unknown frame 'busines' (did you mean 'business'?)"),
     ],
 )

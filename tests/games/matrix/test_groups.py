@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("groups") / "run"
     experiment = {
         **{"games": "RPS", "labels": "neutral", "horizon": 6, "episodes": 2, "seed": 1},
-        "partners": [{"switch": "single_action", "at": 3}, "tit_for_tat", {"subject": "random"}],
+        "partners": [{"switch": "single_action", "at": 3}, "tit_for_tat", {"kind": "random"}],
         **{"model": "scripted:same", "subjects": SUBJECTS},
     }
     with scripts(same=answer):

@@ -237,33 +237,6 @@ def test_right_reactions_cost_nothing(tmp_path, game, name):
     assert reactions == [(t, stated) for t in range(1, T)] + [(T, None)]
 
 
-@pytest.mark.parametrize(
-    ("own", "planned", "functional"),
-    [
-        # Tit for tat over 3 rounds is worth 8 + 8 + 10 = 26. Who believes that it cooperates
-        # whatever one does plans to defect, which earns 10 + 5 + 5 = 20. Who predicts rightly what
-        # follows a defection of its own contradicts that, and implies no partner.
-        ([1, 1, 1], math.nan, (26 - 20) / 3),
-        ([0, 0, 0], (26 - 20) / 3, (26 - 24) / 3),
-    ],
-)
-def test_wrong_reactions_by_hand(tmp_path, own, planned, functional):
-    game = get_game("IPD")
-    script = Known(
-        game,
-        game.label_set("neutral"),
-        act=lambda step, text: own[step - 1],
-        predict=lambda step, text: moves_of("IPD", "tit_for_tat", own)[step - 1],
-        react=lambda step, a, text: 0,
-    )
-    row, _ = planned_run(tmp_path, script, "IPD", "tit_for_tat", horizon=3)
-    assert row["delta_tom_planned_per_step"] == pytest.approx(planned, nan_ok=True)
-    assert row["delta_functional_per_step"] == pytest.approx(functional)
-    assert row["reaction_accuracy_percent"] == 50
-    assert row["tom_percent"] == 100
-    assert row["delta_tom_best_response_per_step"] == 0  # a one-step response sees nothing of it
-
-
 def test_accuracy_against_a_stochastic_partner(tmp_path):
     """A partner of one state that plays action 1 with probability 0.7."""
     game = get_game("IPD")

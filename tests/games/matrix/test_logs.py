@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,14 @@ def people(tmp_path) -> Path:
     return path
 
 
+def rows_of(path: Path, *given, **how) -> list[dict]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tomeval.import_log(path, f"{folder}/run", *given, **how) as run,
+    ):
+        return run.rows()
+
+
 def written(path: Path, text: str) -> Path:
     path.write_text(text)
     return path
@@ -58,7 +67,7 @@ def written(path: Path, text: str) -> Path:
 
 
 def test_a_log_of_people_by_hand(people) -> None:
-    calm, hurried, alone = tomeval.score(people, "IPD", **HOW)
+    calm, hurried, alone = rows_of(people, "IPD", **HOW)
     assert [calm["subject"], calm["condition"], calm["partners"]] == ["P01", "Calm", "tit_for_tat"]
     # Best three steps against tit for tat: 8 + 8 + 10. P01 earned 26 and 23.
     assert calm["delta_functional_per_step"] == pytest.approx((0 + 1) / 2)
@@ -86,20 +95,20 @@ def test_the_column_player(tmp_path) -> None:
     text += "r,Row,1,1,Fight,Fight\nr,Row,1,2,Ballet,Ballet\nc,COLUMN,1,1,Fight,Fight\n"
     text += "c,COLUMN,1,2,Ballet,Ballet\nc,column,2,1,Fight,Ballet\n"
     path = written(tmp_path / "log.csv", text)
-    row, column = tomeval.score(path, "IBS", "unknown")
+    row, column = rows_of(path, "IBS", "unknown")
     assert (row["game"], row["reward_per_step"]) == ("IBS", 8.5)
     assert (column["game"], column["reward_per_step"]) == ("IBS (column)", (8.5 + 0) / 2)
     # against Ballet the column player could have had 10
     assert column["stepwise_regret_per_step"] == (0 + 10) / 2
     # a known partner moves in the other seat: always(0) is always Fight
-    known = tomeval.score(
+    known = rows_of(
         written(path, "seat,episode,step,own_action,partner_action\n2,1,1,1,0\n"),
         "IBS",
         "always(0)",
     )[0]
     assert known["delta_functional_per_step"] == 7
     with pytest.raises(TomevalError, match=r"line 2: seat 'colum' is not a seat \(did you"):
-        tomeval.score(written(path, text.replace("Row", "colum", 1)), "IBS", "unknown")
+        rows_of(written(path, text.replace("Row", "colum", 1)), "IBS", "unknown")
 
 
 # --- what cannot be read --------------------------------------------------------------------------
@@ -111,8 +120,8 @@ def test_what_cannot_be_read_is_left_out_if_that_is_asked_for(people) -> None:
         + "P03,Calm,Tit_For_Tat,1,1,Defect,Cooperate,,8\n"  # not the payoff
     )
     with pytest.raises(TomevalError, match=r"line 8: choice 'Defct' is .*did you mean 'defect'\?"):
-        tomeval.score(people, "IPD", **HOW)
-    row = tomeval.score(people, "IPD", skip_bad=True, **HOW)[0]
+        rows_of(people, "IPD", **HOW)
+    row = rows_of(people, "IPD", skip_bad=True, **HOW)[0]
     assert (row["episodes"], row["delta_functional_per_step"]) == (1, 0)
 
 
@@ -128,7 +137,7 @@ def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, w
     text = "subject,episode,step,own_action,partner_action,partner\na,1,1,0,0,always(0)\n"
     text += last + "\nb,1,1,0,0,always(0)\n"
     with pytest.raises(TomevalError, match=f"line 3: {why}"):
-        tomeval.score(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
+        rows_of(written(tmp_path / "log.csv", text), "IPD", skip_bad=True)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +150,7 @@ def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, w
 )
 def test_columns_that_are_not_there(people, columns, message) -> None:
     with pytest.raises(TomevalError) as caught:
-        tomeval.score(people, columns=COLUMNS | columns)
+        rows_of(people, columns=COLUMNS | columns)
     assert message in str(caught.value)
 
 
@@ -149,14 +158,14 @@ def test_a_file_opens_no_other_file(tmp_path) -> None:
     header = "game,partner,episode,step,own_action,partner_action\n"
     log = written(tmp_path / "log.csv", header + "IPD,../secret.toml,1,1,0,0\n")
     with pytest.raises(TomevalError, match=r"partner '\.\./secret\.toml' is a file"):
-        tomeval.score(log)
+        rows_of(log)
     log = written(tmp_path / "log.csv", header + "/etc/game.toml,unknown,1,1,0,0\n")
     with pytest.raises(TomevalError, match=r"game '/etc/game\.toml' is a file"):
-        tomeval.score(log)
+        rows_of(log)
     spelt = '"{ partners = [""always\\u002etoml""], name = ""+"" }"'
     log = written(tmp_path / "log.csv", header + f"IPD,{spelt},1,1,0,0\n")
     with pytest.raises(TomevalError, match=r"partner .* is a file or a table: give it with --p"):
-        tomeval.score(log)
+        rows_of(log)
 
 
 def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) -> None:
@@ -282,7 +291,7 @@ def test_values_name_actions_and_nothing_that_is_counted_or_called(tmp_path, cap
 
 def test_actions_by_index_are_named_in_a_note(tmp_path, caplog) -> None:
     log = written(tmp_path / "moves.csv", CODED.replace(",own_reward", ",points"))
-    tomeval.score(log, "IPD", "unknown")
+    rows_of(log, "IPD", "unknown")
     assert [record.getMessage() for record in caplog.records] == [
         "note: actions of IPD by index were read as 0=Cooperate, 1=Defect"
     ]
@@ -294,7 +303,7 @@ def test_cells_may_be_separated_otherwise(tmp_path, caplog, separator, point) ->
     rows += [["1", "1", "Cooperate", "Cooperate", f"8{point}0", "Ann"]]
     rows += [["1", "2", "Defect", "Cooperate", "10", "Ann"]]
     log = written(tmp_path / "moves.csv", "\n".join(separator.join(row) for row in rows))
-    [row] = tomeval.score(log, "IPD", "unknown")
+    [row] = rows_of(log, "IPD", "unknown")
     assert (row["subject"], row["reward_per_step"]) == ("Ann", 9)
     assert not caplog.records
 
@@ -309,7 +318,7 @@ DEFECT = HEAD + "1,1,1,0,0\n1,2,1,1,1\n1,3,1,1,0\n"
 def score(tmp_path, text, game="IPD", partner="tit_for_tat", **options):
     path = tmp_path / "steps.csv"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    [row] = tomeval.score(path, game, partner, **options)
+    [row] = rows_of(path, game, partner, **options)
     return row
 
 

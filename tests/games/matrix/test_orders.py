@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from support import ALL_GAMES, brute_force_values, play_against
+from support import ALL_GAMES, play_against
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import GAMES, MatrixGame, mirrored
-from tomeval.games.matrix.optima import best_response
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.responses import MOST_ORDER
 
@@ -58,20 +57,6 @@ def test_nested_reasoning_in_every_game(game: MatrixGame, order: int) -> None:
         for a in own[:-1]:
             played.append(nested(game, 1, order, (a, played[-1])))
         assert play_against(partner, own) == played
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_an_order_more_than_the_partner_earns_the_most(order: int) -> None:
-    """In rock, paper, scissors who is one order above its partner wins every step."""
-    partner = get_partner(f"tom_order({order})", RPS)
-    assert best_response(RPS, partner, 6).value == brute_force_values(RPS, partner, 6)[1] == 6
-    above, theirs, own = order + 1, [0], [1]  # paper beats the first rock
-    for _ in range(5):
-        last = (own[-1], theirs[-1])
-        own.append(nested(RPS, 0, above, last))
-        theirs.append(nested(RPS, 1, order, last))
-    assert play_against(partner, own) == theirs
-    assert RPS.own[own, theirs].tolist() == [1] * 6
 
 
 def test_an_odd_order_hangs_on_its_own_moves_and_an_even_one_on_the_others() -> None:

@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support import (
-    ODD_GAMES,
-    SHIPPED,
-    SPECS,
-    changed_documents,
-    make_game,
-    outcome,
-    play_against,
-)
+from support import ODD_GAMES, SHIPPED, SPECS, changed_documents, make_game, outcome, play_against
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import GAMES, get_game

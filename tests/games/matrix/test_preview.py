@@ -16,7 +16,7 @@ def show(strategy, form="act", number=3, game="IPD", tokenizer=None, **options):
     settings = {"game": game, "horizon": 5, "partners": "always(0)", "form": form, **options}
     if not game.endswith(".toml"):
         settings.setdefault("labels", "neutral")
-    cell = MATRIX.describe.example(strategy, "", settings)
+    cell = MATRIX.example(strategy, "", settings)
     return preview(MATRIX, cell, "", form, number, tokenizer)
 
 

@@ -95,7 +95,7 @@ def unplayed(experiment, episodes: int = 5) -> tuple[SimpleNamespace, list[dict]
     """Return what an experiment's run would have for `as_published`, with every measure 1."""
     cells, rows = [], []
     for cell in experiment.cells:
-        columns = MATRIX.read.columns(cell.definition)
+        columns = MATRIX.columns(cell.definition)
         cells.append(SimpleNamespace(columns=columns, definition=cell.definition))
         asked = cell.setup.options.get("literal", True)
         values = dict.fromkeys(METRIC_OF.values(), 1.0 if asked else float("nan"))

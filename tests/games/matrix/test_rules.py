@@ -44,7 +44,7 @@ def test_a_seat_sees_no_move_of_the_round() -> None:
     """Twins that differ in what the other seat does now are alike to a seat until it is over."""
     game = RepeatedGame(ALL_GAMES[0], 2)
     state = game.deal(np.random.default_rng(0))
-    [probe] = game.probes(state, Ask(0, "act"))
+    [probe] = game.probes(state, Ask(0, "act"), None, {})
     assert (probe.name, probe.about, probe.given) == ("predict", 1, None)
     for theirs in range(3):
         trail = [Stage(state, {0: 0, 1: theirs})]

@@ -225,14 +225,16 @@ def test_the_truth_is_told_to_oracles_alone(strategy):
 
 
 @every_pair
-def test_the_own_action_of_a_round_is_shown_to_scored_probes_alone(strategy):
+@pytest.mark.parametrize("order", ["agent_first", "partner_first"])
+def test_the_own_action_of_a_round_is_shown_to_agent_first_probes_alone(strategy, order):
     game, labels = GAMES[1]
     script = base(game, labels)
-    _, log = played(strategy, game, labels, script=script)
+    _, log = played(strategy, game, labels, script=script, literal_order=order)
     changed = variant(script, act=lambda step, text: 0)  # differs in the last round, T = 4
     changed.act = lambda step, text: [0, 1, 0, 0][step - 1]
-    _, log_2 = played(strategy, game, labels, script=changed)
+    _, log_2 = played(strategy, game, labels, script=changed, literal_order=order)
     shown = strategy.answer == "lm" and not strategy.advice.startswith("social")
+    shown &= order == "agent_first"
     for (purpose, step, text), (*_, text_2) in zip(log, log_2, strict=True):
         differs = text != text_2
         assert differs == (shown and purpose == "predict" and step == T)

@@ -11,8 +11,6 @@ import pytest
 from support import ROOT
 
 import tomeval
-from tomeval.games.matrix.games import GAMES
-from tomeval.games.matrix.responses import misjudgement_cost
 
 METRIC = {
     "delta_functional_per_step": "delta_functional_per_step",
@@ -36,7 +34,7 @@ def known_miss(row: dict[str, str]) -> bool:
        them (first move: action 0) 6 of 100 predictions miss, 7 when the partner's first move is the
        best response to action 0: `test_the_published_misses_of_rps_tit_for_tat`.
     2. ΔToM against tit for tat: the published numbers are (1 - ToM) times the mean cost over all
-       wrong predictions, not the cost of those that were made: `test_published_tit_for_tat_...`.
+       wrong predictions, not the cost of those that were made: `tests/test_audit.py`.
     """
     if row["partner"] != "tit_for_tat":
         return False
@@ -105,39 +103,3 @@ def test_the_published_misses_of_rps_tit_for_tat(tmp_path) -> None:
     with tomeval.run(experiment | {"horizon": 100}, tmp_path / "run") as run:
         row = run.rows()[0]
     assert row["tom_percent"] == pytest.approx(93.0, abs=0.3)
-
-
-def mean_cost(game: str) -> float:
-    """Return the mean over all wrong predictions of what they cost (misprediction rule)."""
-    return float(misjudgement_cost(GAMES[game], "mean_misprediction")[0, 1])
-
-
-def tit_for_tat_pairs(model: str) -> list[tuple[str, float, float]]:
-    """Return (game, ToM %, ΔToM/T) of every published tit-for-tat cell of a model."""
-    rows = [r for r in published() if model in r["model"] and r["partner"] == "tit_for_tat"]
-    cells: dict[tuple[str, ...], dict[str, float]] = {}
-    for row in rows:
-        key = tuple(row[k] for k in ("table", "model", "prompting", "game"))
-        cells.setdefault(key, {})[row["metric"]] = float(row["mean"])
-    return [
-        (key[3], cell["tom_percent"], cell["delta_tom_per_step"])
-        for key, cell in cells.items()
-        if "tom_percent" in cell and "delta_tom_per_step" in cell
-    ]
-
-
-@pytest.mark.parametrize("model", ["Tabular RMax", "DeepSeek"])
-def test_published_tit_for_tat_costs_are_the_mean_cost_times_the_misses(model: str) -> None:
-    pairs = tit_for_tat_pairs(model)
-    assert len(pairs) >= 3
-    impossible = 0
-    for game, tom, delta in pairs:
-        errors = 1 - tom / 100
-        # ToM % is printed to 0.1, ΔToM to 0.001
-        slack = 0.0005 * mean_cost(game) + 0.0005 + 1e-9
-        if abs(delta - errors * mean_cost(game)) > slack:
-            # the row that the audit flags follows IBS's mean cost although it says IPD
-            assert game == "IPD"
-            assert abs(delta - errors * mean_cost("IBS")) <= 0.0005 * 8.5 + 0.0005
-            impossible += 1
-    assert impossible == (1 if model == "DeepSeek" else 0)

@@ -18,8 +18,8 @@ from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.games.matrix.experiment import MatrixExperiment  # noqa: E402
 from tomeval.models import model_name, open_model  # noqa: E402
 from tomeval.models.base import Message, Prompt, ScoreRequest  # noqa: E402
-from tomeval.models.local import POCKET, LocalOptions, load, pocket_folder  # noqa: E402
 from tomeval.models.local.llama import Llama  # noqa: E402
+from tomeval.models.local.load import POCKET, LocalOptions, load, pocket_folder  # noqa: E402
 from tomeval.models.local.prefix import Prefixes  # noqa: E402
 from tomeval.play.runner import run_experiment  # noqa: E402
 from tomeval.runs.results import Run  # noqa: E402

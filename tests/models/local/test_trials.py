@@ -12,7 +12,7 @@ from tiny import make_config, make_tokenizer  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import ContextExceeded, Message, Prompt, ScoreRequest  # noqa: E402
-from tomeval.models.local import Loaded  # noqa: E402
+from tomeval.models.local.load import Loaded  # noqa: E402
 from tomeval.models.local.prefix import Prefixes  # noqa: E402
 from tomeval.models.local.tasks import (  # noqa: E402
     LabelQuery,

@@ -12,7 +12,7 @@ from listener import Listener, chat
 from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
-from tomeval.models.keys import check_host, check_url, key_for
+from tomeval.models.naming import check_host, check_url, key_for
 from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.client import Client
 

@@ -2,8 +2,8 @@
 
 Everything is read from the record of a game: what was said, by whom, in which role, what others
 did then, and what the measured player stated before and after. In free talk a message is the act
-that it counts as for scripted players (`tomeval.games.mafia.talk.heard`,
-`tomeval.games.ipd3.talk.acts_of`), so that claims in free words can be missed.
+that it counts as for scripted players (`tomeval.games.mafia.state.heard`,
+`tomeval.games.ipd3.states.acts_of`), so that claims in free words can be missed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ import numpy as np
 
 from tomeval.core.outcomes import VALID
 from tomeval.games.arena.results import ArenaRunCell
-from tomeval.games.ipd3.talk import acts_of
-from tomeval.games.mafia.state import DETECTIVE, MAFIA
-from tomeval.games.mafia.talk import heard
+from tomeval.games.ipd3.states import acts_of
+from tomeval.games.mafia.state import DETECTIVE, MAFIA, heard
 from tomeval.runs.columns import Table, flat, flat_share
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run

@@ -30,7 +30,7 @@ from tomeval.models.base import (
     plain_text,
     thinking_room,
 )
-from tomeval.models.keys import check_host, check_url
+from tomeval.models.naming import check_host, check_url
 from tomeval.models.served import Budget, estimate_tokens
 from tomeval.models.served.faults import EXCERPT, is_too_long
 from tomeval.models.served.requests import fold_seed, omission, without_prefill

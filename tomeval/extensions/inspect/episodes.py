@@ -24,8 +24,8 @@ from tomeval.models.base import Model
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names, get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
+from tomeval.runs.folder import Recorded, import_games, write_games
 from tomeval.runs.record import Record
-from tomeval.runs.recorded import Recorded, import_games, write_games
 from tomeval.runs.results import Run
 
 INVALID = "invalid_percent"
@@ -62,7 +62,7 @@ async def play(experiment: Experiment, number: int, episode: int, model: Model) 
     """Play one episode of a cell, every language model in it being `model`."""
     cell = experiment.cells[number]
     lines = dict.fromkeys(cell.models, model)
-    return await get_domain(experiment.domain).play.episode(cell, episode, lines, lambda: None)
+    return await get_domain(experiment.domain).play(cell, episode, lines, lambda: None)
 
 
 def digest(experiment: Experiment) -> str:
@@ -111,7 +111,7 @@ def measure(experiment: Experiment, number: int, record: Record) -> Measured:
             values |= {name: float(cell.totals(name).parts[0]) for name in cell.measures}
         values[INVALID] = 100 * tallies.rates_of(run.store, [number])["invalid_rate"]
         values[VOID] = float(status != COMPLETE)
-        lines = run.domain.show.lines(run, cell, episode)
+        lines = run.domain.lines(run, cell, episode)
         text = "\n".join(line.text for line in lines)
         return Measured(values, status, run.store.last_unread(number, episode), text)
 

@@ -214,7 +214,7 @@ def _task(
 def _samples(experiment: Experiment, games: Sequence[str], limit: int | None) -> MemoryDataset:
     """Return the episodes, in turns over the cells."""
     domain = get_domain(experiment.domain)
-    rows = [domain.read.columns(cell.definition) for cell in experiment.cells]
+    rows = [domain.columns(cell.definition) for cell in experiment.cells]
     names = cell_names(domain, [cell.definition | {"model": ""} for cell in experiment.cells])
     samples: list[tuple[int, int, Sample]] = []
     for number, cell in enumerate(experiment.cells):

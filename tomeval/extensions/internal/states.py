@@ -151,7 +151,7 @@ class Watched:
 
 def _blocks(model: Any) -> Any:
     """Return the list of a model's blocks."""
-    from tomeval.models.local import require, text_config
+    from tomeval.models.local.load import require, text_config
 
     count = getattr(text_config(model.config), "num_hidden_layers", None)
     for one in model.modules():

@@ -26,7 +26,7 @@ from tomeval.games.records import as_record
 from tomeval.report.facts import counted
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import read_table
-from tomeval.runs.recorded import Recorded, import_games
+from tomeval.runs.folder import Recorded, import_games
 
 
 def _printable(name: str) -> str:
@@ -190,7 +190,7 @@ SEED = 0
 
 
 def recorded_games(path: Path, subject: str = "") -> Recorded:
-    """Read a file of trajectories; see `tomeval.runs.recorded.Recorded`.
+    """Read a file of trajectories; see `tomeval.runs.folder.Recorded`.
 
     Parameters
     ----------

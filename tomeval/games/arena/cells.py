@@ -18,9 +18,8 @@ from tomeval.games.arena.players import PLANNER, RANDOM, SLIPS, ArenaPlayer
 from tomeval.games.cells import GameCell
 from tomeval.games.game import ArenaGame
 from tomeval.games.play import SUBJECT_SLOT
-from tomeval.games.policy import Policy
 from tomeval.games.seats import Chair, PlannerSeat, ScriptedSeat
-from tomeval.games.solver import Solver
+from tomeval.games.solver import Policy, Solver
 from tomeval.runs.experiment import located
 
 SUBJECT = "subject"
@@ -96,19 +95,14 @@ class ArenaCell(GameCell):
         if self.on_invalid != ASK_AGAIN and any(p.error_rate for p in others):
             return None
         seats = self.seated(episode)[1]
-        return {seats[i]: self._policy(i) for i in range(1, len(self.players))}
-
-    def _policy(self, slot: int) -> Policy:
-        player = self.players[slot]
-        where = f"{self.experiment._where}: players.{player.name}"
-        policy: Policy = player.policy(self.table.kind.name, self.game, where)
-        return policy
+        return {seats[i]: policy for i, policy in self.seat_policies.items() if i}
 
     @cached_property
     def seat_policies(self) -> dict[int, Policy]:
         """The policies of known players by slot."""
-        kind = self.table.kind.name
-        return {i: self._policy(i) for i, p in enumerate(self.players) if p.known(kind)}
+        kind, where = self.table.kind.name, f"{self.experiment._where}: players"
+        known = ((i, one) for i, one in enumerate(self.players) if one.known(kind))
+        return {i: one.policy(kind, self.game, f"{where}.{one.name}") for i, one in known}
 
     @property
     def without_chance(self) -> bool:

@@ -15,17 +15,10 @@ from tomeval.games.arena.replaying import game_lines
 from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell, step_records
 from tomeval.games.arena.scripts import SCRIPTS
 from tomeval.games.arena.tables import result_rows, run_facts, run_notes
+from tomeval.games.cells import play_of
 from tomeval.games.players import worded
 from tomeval.games.records import as_record
-from tomeval.games.running import play_of
-from tomeval.runs.capabilities import (
-    Compare,
-    Describe,
-    Read,
-    Show,
-    Worded,
-    later,
-)
+from tomeval.runs.capabilities import Worded, later
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, never
 from tomeval.runs.domain import Domain
@@ -80,49 +73,39 @@ ARENA = Domain(
     title="games of two or more players, with talk, hidden roles and teams",
     experiment=ArenaExperiment,
     measures=MEASURES,
-    play=play_of(lambda cell, game: as_record(game, slot_name)),
-    read=Read(
-        SCHEMA,
-        columns=_columns,
-        cell=ArenaRunCell,
-        step_records=step_records,
-    ),
-    show=Show(
-        headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
-        lines=game_lines,
-        tables={
-            "results": Table("the main measures, and errors", result_rows, reported=never),
-        },
-        first_table="results",
-        figures={"plane": "tomeval.games.plane:plane"},
-        verdict=verdict(PUBLISHED, PUBLISHED, f"{RULE} {DECIDING}"),
-        first_figures=("plane", "forest"),
-        own_seat=SUBJECT,
-        facts=run_facts,
-        table_notes=lambda run, names: run_notes(run),
-    ),
-    compare=Compare(
-        by=("player", "strategy", "model", "game", "others"),
-        task=("game", "others", "on_invalid", "attempts"),
-        panel=("game", "others"),
-        unit="deal",
-        shares_draws=("game",),
-        named=("game",),
-        words=_words,
-        level=_level,
-        held=_held,
-        held_name=lambda by: "model" if by == "strategy" else "player",
-        worded=_worded,
-        content=_content,
-    ),
-    describe=Describe(
-        episodes=later(f"{_DESCRIBED}:episodes"),
-        example=later(f"{_DESCRIBED}:example_cell"),
-        bounds=later(f"{_DESCRIBED}:bounds_rows"),
-        lists={
-            "arena_games": f"{_DESCRIBED}:listed_games",
-            "arena_players": f"{_DESCRIBED}:listed_players",
-        },
-        scripts=SCRIPTS,
-    ),
+    **play_of(lambda cell, game: as_record(game, slot_name)),
+    schema=SCHEMA,
+    columns=_columns,
+    run_cell=ArenaRunCell,
+    step_records=step_records,
+    headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
+    lines=game_lines,
+    tables={
+        "results": Table("the main measures, and errors", result_rows, reported=never),
+    },
+    figures={"plane": "tomeval.games.plane:plane"},
+    verdict=verdict(PUBLISHED, PUBLISHED, f"{RULE} {DECIDING}"),
+    own_seat=SUBJECT,
+    facts=run_facts,
+    table_notes=lambda run, names: run_notes(run),
+    by=("player", "strategy", "model", "game", "others"),
+    task=("game", "others", "on_invalid", "attempts"),
+    panel=("game", "others"),
+    unit="deal",
+    shares_draws=("game",),
+    named=("game",),
+    task_words=_words,
+    level=_level,
+    held=_held,
+    held_name=lambda by: "model" if by == "strategy" else "player",
+    worded=_worded,
+    content=_content,
+    questions=later(f"{_DESCRIBED}:episodes"),
+    example=later(f"{_DESCRIBED}:example_cell"),
+    bounds=later(f"{_DESCRIBED}:bounds_rows"),
+    lists={
+        "arena_games": f"{_DESCRIBED}:listed_games",
+        "arena_players": f"{_DESCRIBED}:listed_players",
+    },
+    scripts=SCRIPTS,
 )

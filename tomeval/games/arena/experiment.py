@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -21,18 +21,7 @@ from tomeval.runs.experiment import among, axis, located
 MODELS = "models"
 """What stands in line-ups for all models of the experiment."""
 
-
-def subjects_of(data: Mapping[str, Any]) -> list[str]:
-    """Return the measured players that an experiment's raw data name, each once."""
-    lineups = data.get("lineups")
-    tables = [one for one in lineups if isinstance(one, dict)] if isinstance(lineups, list) else []
-    named = (name for one in tables for name in listed(one.get("subject")))
-    return list(dict.fromkeys(name for name in named if isinstance(name, str)))
-
-
-def listed(value: Any) -> list[Any]:
-    """Return what a key of raw data names, alone or in a list."""
-    return value if isinstance(value, list) else [value]
+Count = Annotated[int, Field(ge=0, le=10**6)]
 
 
 class LineupTable(BaseModel):
@@ -136,7 +125,7 @@ class ArenaExperiment(GameExperiment):
     games: dict[str, dict[str, Any]] = Field(default={})
     lineups: list[LineupTable] = Field(default=[])
     pool: PoolTable | None = None
-    attempts: int | dict[str, int] = Field(default=0)
+    attempts: Count | dict[str, Count] = 0
     probes: bool = True
     values: bool = True
 
@@ -147,29 +136,15 @@ class ArenaExperiment(GameExperiment):
 
     @field_validator("attempts")
     @classmethod
-    def _countable(cls, value: Any) -> Any:
+    def _by_policy(cls, value: Any) -> Any:
         if isinstance(value, dict):
             among("policy", list(value), POLICIES)
-        for count in value.values() if isinstance(value, dict) else (value,):
-            if not 0 <= count <= 10**6:
-                raise ValueError(f"must be from 0 to 1,000,000, is {count}")
         return value
 
     @classmethod
     def tables(cls) -> dict[str, type[BaseModel]]:
         """Return the keys that are tables."""
         return {"lineups": LineupTable, "pool": PoolTable}
-
-    @classmethod
-    def use_model(cls, data: dict[str, Any], model: str) -> None:
-        """Put one model in place of all others, of a frozen pool's only of those measured."""
-        players = data.get("players")
-        if not isinstance(data.get("pool"), dict) or not isinstance(players, dict):
-            super().use_model(data, model)
-            return
-        measured = {name: players[name] for name in subjects_of(data) if name in players}
-        super().use_model(data | {"players": measured}, model)
-        data["model"] = model
 
     @property
     def default_model(self) -> Any:
@@ -197,7 +172,8 @@ class ArenaExperiment(GameExperiment):
         """
         playing: dict[str, list[Any]] = {}
         for table in self.lineups:
-            names = {*table.subject, *(name for one in table.others for name in listed(one))}
+            others = ([one] if isinstance(one, str) else one for one in table.others)
+            names = {*table.subject, *itertools.chain(*others)}
             names |= {*self.league} if MODELS in names else set()
             players = [one for name in names for one in self.named.get(name, ()) if one.model]
             for game in table.game:

@@ -12,8 +12,7 @@ import numpy as np
 
 from tomeval.games.arena.results import Floats, Played
 from tomeval.games.arena.scores import scores
-from tomeval.games.measures import Items, known, mean, percent
-from tomeval.games.scores import score
+from tomeval.games.scores import Counted, known, mean, percent, score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 
@@ -22,7 +21,7 @@ _MATRIX = "as in matrix games, docs/measures.md; " + OWN
 _RULES = "the game's rules, docs/arena.md"
 
 
-def exact(played: Played, name: str = "regret") -> Items:
+def exact(played: Played, name: str = "regret") -> Counted:
     """Return a regret of every decision, where it is known exactly.
 
     `name` is ``regret`` or ``tom_regret``.
@@ -70,22 +69,22 @@ def step_parts(played: Played) -> dict[str, Floats]:
     return {name: np.where(among, values, np.nan) for name, values in parts.items()}
 
 
-def _end(end: str, played: Played) -> Items:
+def _end(end: str, played: Played) -> Counted:
     return known(played.decision, played.values[f"regret_{end}"])
 
 
-def _part(name: str, played: Played) -> Items:
+def _part(name: str, played: Played) -> Counted:
     return known(played.decision, step_parts(played)[name])
 
 
-def _split(played: Played) -> Items:
+def _split(played: Played) -> Counted:
     """Return whether the parts of regret are known, of a line-up in which they are on any."""
     split = ~np.all([np.isnan(values) for values in step_parts(played).values()], axis=0)
     among = played.own if split.any() else np.zeros_like(played.own)
     return played.decision, split.astype(np.float64), among
 
 
-def _acted_on(played: Played) -> Items:
+def _acted_on(played: Played) -> Counted:
     among = played.own & ~np.isnan(played.values["tom_regret_low"])
     return played.decision, played.acted_on.astype(np.float64), among
 

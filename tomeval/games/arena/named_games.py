@@ -15,8 +15,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import NotInstalled, is_there, part, parts
 from tomeval.games.arena.wording import Wording
 from tomeval.games.game import ArenaGame
-from tomeval.games.policy import Policy
-from tomeval.games.solver import Solver
+from tomeval.games.solver import Policy, Solver
 from tomeval.runs.experiment import read_table
 
 

@@ -14,7 +14,7 @@ from tomeval.games.arena.named_games import get_kind
 from tomeval.games.game import ERRORS, ArenaGame
 from tomeval.games.played import frozen
 from tomeval.games.players import LLM, GamePlayer, check_options
-from tomeval.games.policy import Policy
+from tomeval.games.solver import Policy
 from tomeval.runs.experiment import located
 
 PLANNER, RANDOM = "planner", "random"

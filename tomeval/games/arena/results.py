@@ -222,8 +222,9 @@ def _read(cell: ArenaRunCell) -> Played:
 
 SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name))
 
-_FIRST = ("stage", "round", "seat", "slot")
-_LAST = ("kind", "action", "verdict", "outcome", "attempts", "error", "tries", *VALUES, "reply")
+_SHOWN = ("step", "stage", "round", "seat", "slot", "name", "role", "kind", "action", "verdict")
+_SHOWN += ("outcome", "attempts", "error", "tries", *VALUES, "reply", *PAYOFFS, "probes", *HELD)
+_SHOWN += ("chances", "lenient", "details")
 
 
 def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
@@ -231,7 +232,7 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
     for number, definition in store.cells():
         if number not in cells:
             continue
-        told, players = store.domain.read.columns(definition), definition["players"]
+        told, players = store.domain.columns(definition), definition["players"]
         about: dict[str, Any] = {name: told[name] for name in ("game", "player", "others")}
         about |= {name: definition[name] for name in ("seed", "on_invalid")}
         about |= {name: players[0].get(name) for name in ("model", "strategy")}
@@ -241,25 +242,21 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
             own |= {name: record.own[name] for name in ("deal", "ending")}
             probes: dict[int, dict[str, Any]] = {}
             for answer in record.answers:
-                probes.setdefault(answer[0], {})[answer[2]] = answer[5]
+                probes.setdefault(answer[0], {})[answer[2]] = dict(answer[5])
             columns = (record.column(name) for name in STEPS)
             for step, values in enumerate(zip(*columns, strict=True), 1):
-                row = dict(zip(STEPS, values, strict=True))
-                said = {"step": step} | {name: row[name] for name in _FIRST}
-                said["name"] = players[row["slot"]]["name"]
-                said["role"] = record.own["roles"][row["seat"]]
+                row = dict(zip(STEPS, values, strict=True)) | {"step": step}
+                asked = probes.get(step, {})
+                row["chances"] = _json({name: told.pop("chance") for name, told in asked.items()})
+                row |= {"probes": _json(asked), "outcome": row["answered"]}
+                row["name"] = players[row["slot"]]["name"]
+                row["role"] = record.own["roles"][row["seat"]]
                 counted, replied = row["verdict"] in COUNTED, row["tom_regret_low"] is not None
                 row["action"] = json.dumps(row["action"]) if counted else None
                 row["reply"] = json.dumps(row["reply"]) if replied else None
-                row["outcome"] = row["answered"]
-                said |= {name: row[name] for name in (*_LAST, *PAYOFFS)}
-                asked = probes.get(step, {})
-                chances = {question: told["chance"] for question, told in asked.items()}
-                shown = {
-                    q: {n: told[n] for n in told if n != "chance"} for q, told in asked.items()
-                }
-                said["probes"] = json.dumps(shown, separators=(",", ":"))
-                said |= {name: row[name] for name in HELD}
-                said["chances"] = json.dumps(chances, separators=(",", ":"))
-                said["lenient"] = (row["details"] or {}).get(LENIENT)
-                yield about | own | said | {"details": row["details"]}
+                row["lenient"] = (row["details"] or {}).get(LENIENT)
+                yield about | own | {name: row[name] for name in _SHOWN}
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"))

@@ -10,9 +10,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.answer import score_notes
-from tomeval.games.arena.cells import ASK_AGAIN
 from tomeval.games.arena.measures import MEASURES
-from tomeval.games.arena.players import ANYWHERE
 from tomeval.games.arena.records import GameRecord, Records, Row, deals, game_records, share
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.players import player_row
@@ -74,31 +72,15 @@ def subject_errors(records: Records) -> Row:
 
 
 def run_facts(run: Run) -> list[Facts]:
-    """Return players with options, games with rules, and line-ups."""
+    """Return players with options, and games with rules."""
     cells = _cells(run)
-    players = [_player(data) for cell in cells for data in cell.definition["players"]]
-    games = [_game(cell) for cell in cells]
-    lineups = [_lineup(cell) for cell in cells]
+    players = unique(_player(data) for cell in cells for data in cell.definition["players"])
+    used = {name for row in players for name, value in row.items() if value != ""}
+    shown = [{name: row[name] for name in row if name in used} for row in players]
     return [
-        Facts("Players", [("Players with their options as recorded", _filled(unique(players)))]),
-        Facts("Games", [("Games with their parameters", unique(games))]),
-        Facts("Line-ups", [("Line-ups, the measured player first", unique(lineups))]),
+        Facts("Players", [("Players with their options as recorded", shown)]),
+        Facts("Games", [("Games with their parameters", unique(map(_game, cells)))]),
     ]
-
-
-def _filled(rows: Rows) -> Rows:
-    """Return rows without the columns that are empty in all of them."""
-    kept = [name for name in rows[0] if any(row[name] != "" for row in rows)] if rows else []
-    return [{name: row[name] for name in kept} for row in rows]
-
-
-def run_notes(run: Run) -> list[str]:
-    """Return what a reader must know before any number of the run."""
-    return [*_recorded(run), *_values(run), *score_notes(run)]
-
-
-def _cells(run: Run) -> list[ArenaRunCell]:
-    return [cell for cell in run.cells if isinstance(cell, ArenaRunCell)]
 
 
 def _player(data: dict[str, Any]) -> dict[str, Any]:
@@ -119,54 +101,34 @@ def _game(cell: ArenaRunCell) -> dict[str, Any]:
     }
 
 
-def _lineup(cell: ArenaRunCell) -> dict[str, Any]:
-    return {
-        "measured": cell.player,
-        "others": cell.columns["others"],
-        "game": cell.table.name,
-        "a broken rule": cell.definition["on_invalid"].replace("_", " "),
-        "attempts": cell.definition["attempts"],
-    }
+def _cells(run: Run) -> list[ArenaRunCell]:
+    return [cell for cell in run.cells if isinstance(cell, ArenaRunCell)]
 
 
-def _recorded(run: Run) -> list[str]:
-    """Return what is unknown of games played elsewhere."""
-    if not any("matches" in cell.definition for cell in _cells(run)):
-        return []
-    return [
-        "Games played elsewhere: the players' policies are unknown, so there is no ΔFunctional "
-        "and no attainable ToM %; deals are known only as far as they were recorded."
-    ]
-
-
-def _values(run: Run) -> list[str]:
-    """Return where V* and Q* are only bounds, and where they are unknown and why."""
-    notes, reasons = [], dict[str, list[str]]()
+def run_notes(run: Run) -> list[str]:
+    """Return what a reader must know before any number of the run."""
+    notes, unknown = [], list[str]()
     known = bounded = 0
     for cell in _cells(run):
         low, high = (cell.played.values[f"regret_{end}"] for end in ("low", "high"))
         known, bounded = known + np.isfinite(low).sum(), bounded + (low < high).sum()
         if cell.definition["values"] and len(low) and not np.isfinite(low).any():
-            reasons.setdefault(_unknown(cell), []).append(cell.name)
+            unknown.append(cell.name)
+    if any("matches" in cell.definition for cell in _cells(run)):
+        notes.append(
+            "Games played elsewhere: the players' policies are unknown, so there is no ΔFunctional "
+            "and no attainable ToM %; deals are known only as far as they were recorded."
+        )
     if bounded:
         notes.append(
             f"V* and Q* are only bounds for {bounded:,} of {known:,} decisions of measured "
             "players. ΔFunctional is the mean over the others, which are not a random sample; its "
             "columns 'at least' and 'at most' bound it over all of them."
         )
-    for why, names in reasons.items():
-        notes.append(f"No V*, Q* or ΔFunctional, because {why}: {first_names(names)}.")
-    return notes
-
-
-def _unknown(cell: ArenaRunCell) -> str:
-    """Return why no decision of a line-up has values."""
-    others = cell.definition["players"][1:]
-    if any(player["model"] for player in others):
-        return "language models sit in other seats"
-    if any(player["kind"] in ANYWHERE for player in others):
-        return "players without a known policy sit in other seats"
-    slips = any(player.get("error_rate") for player in others)
-    if slips and cell.definition["on_invalid"] != ASK_AGAIN:
-        return "other players break rules, and that has consequences"
-    return "the game is too large against these players, or none are computed for it"
+    if unknown:
+        notes.append(
+            "No V*, Q* or ΔFunctional, because others have no known policy (models, random "
+            "players, rules broken at a cost) or the game is too large against them: "
+            f"{first_names(unknown)}."
+        )
+    return [*notes, *score_notes(run)]

@@ -17,8 +17,7 @@ from tomeval.games.blotto.allocations import Allocation, Floats, Mix, count, eve
 from tomeval.games.blotto.policies import Commander, Planner
 from tomeval.games.blotto.rules import Blotto, BlottoView, State
 from tomeval.games.game import TIE, Action, Ask, Probe
-from tomeval.games.policy import Memory, Policy
-from tomeval.games.solver import Bound, Follower, Solver, Values
+from tomeval.games.solver import Bound, Follower, Memory, Policy, Solver, Values
 
 MOST = 500
 """The most allocations for which plans are distinguished: the work grows with their square."""

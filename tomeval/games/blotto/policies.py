@@ -20,7 +20,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.blotto.allocations import Allocation, Mix, best_reply, listed
 from tomeval.games.blotto.rules import Blotto, BlottoView
 from tomeval.games.game import Ask
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.solver import Choices, Memory, Policy
 
 
 class Commander(Policy):
@@ -68,15 +68,9 @@ def _check(game: Blotto, where: str, allocations: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Noisy(Commander):
-    """One that may slip.
+    """One that may slip."""
 
-    Attributes
-    ----------
-    noise : float
-        Probability that any allocation is played instead, from 0 to 1.
-    """
-
-    noise: float = 0.0
+    noise: float = 0.0  # probability that any allocation is played instead, from 0 to 1
 
     def __post_init__(self) -> None:
         if not 0 <= self.noise <= 1:
@@ -96,19 +90,12 @@ class Uniform(Commander):
 
 @dataclass(frozen=True)
 class Mixture(Noisy):
-    """Draws one of several allocations, round after round.
-
-    Attributes
-    ----------
-    allocations : list of list of int
-    weights : list of float, optional
-        One for each allocation; default: equal.
-    """
+    """Draws one of several allocations, round after round."""
 
     about: ClassVar[str] = "a fixed allocation, or a mixture of several"
 
     allocations: Sequence[Sequence[int]]
-    weights: Sequence[float] | None = None
+    weights: Sequence[float] | None = None  # one for each allocation; default: equal
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -148,16 +135,11 @@ class Planner(Noisy):
     """Plays a plan, which follows from the one before and the other seat's last move.
 
     Its next plan is made as if it had not slipped.
-
-    Attributes
-    ----------
-    first : list of int, optional
-        Its allocation in the first round; default: the even split.
     """
 
     remembers: ClassVar[bool] = True
 
-    first: Sequence[int] | None = None
+    first: Sequence[int] | None = None  # its allocation in the first round; default: the even split
 
     def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if its first allocation is not one of this board."""
@@ -207,17 +189,12 @@ class Reply(Planner):
 
 @dataclass(frozen=True)
 class Shift(Planner):
-    """Takes units away from the fields that its plan lost.
-
-    Attributes
-    ----------
-    step : int
-        Units that each field gives up, as far as it has them. They go one by one to the fields
-        that were not lost, in turn from the first to the last.
-    """
+    """Takes units away from the fields that its plan lost."""
 
     about: ClassVar[str] = "moves units away from the fields that it lost"
 
+    # Units that each field gives up, as far as it has them. They go one by one to the fields that
+    # were not lost, in turn from the first to the last.
     step: int = 2
 
     def __post_init__(self) -> None:

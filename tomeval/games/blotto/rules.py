@@ -28,8 +28,6 @@ from tomeval.games.blotto.allocations import (
     results,
 )
 from tomeval.games.game import (
-    NOTHING,
-    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
@@ -38,6 +36,7 @@ from tomeval.games.game import (
     Form,
     Probe,
     Public,
+    Said,
     Stepwise,
     View,
     What,
@@ -110,29 +109,15 @@ ENDINGS = {
 
 
 class State(NamedTuple):
-    """A match under way.
+    """A match under way."""
 
-    Attributes
-    ----------
-    past : tuple
-        Finished rounds: what seat 0 and seat 1 allocated.
-    taken : tuple of int
-        Rounds that each seat took.
-    round : int
-        The one that was begun last, from 1.
-    ending : str
-        See `ENDINGS`; empty while the match goes on.
-    lost : tuple of int
-        The seat that broke the rules for good.
-    log : tuple of Event
-        The rounds: number, both allocations, who took it, rounds taken by then; and a forfeit.
-    """
-
+    # Finished rounds: what seat 0 and seat 1 allocated.
     past: tuple[tuple[Allocation, Allocation], ...] = ()
-    taken: tuple[int, int] = (0, 0)
-    round: int = 1
-    ending: str = ""
-    lost: tuple[int, ...] = ()
+    taken: tuple[int, int] = (0, 0)  # rounds that each seat took
+    round: int = 1  # the one that was begun last, from 1
+    ending: str = ""  # see `ENDINGS`; empty while the match goes on
+    lost: tuple[int, ...] = ()  # the seat that broke the rules for good
+    # The rounds: number, both allocations, who took it, rounds taken by then; and a forfeit.
     log: tuple[Event, ...] = ()
 
 
@@ -279,25 +264,15 @@ class Blotto(ArenaGame[State]):
         """Return an allocation with the names of the fields, such as ``A 7, B 7, C 6``."""
         return ", ".join(f"{n} {u}" for n, u in zip(self.field_names, allocation, strict=True))
 
-    def probes(
-        self,
-        state: State,
-        ask: Ask,
-        done: Action = UNDECIDED,
-        said: Mapping[Probe, Any] = NOTHING,
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: State, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Return the question for the other seat's allocation in the same round."""
-        return (Probe(PROBE, 1 - ask.seat),) if done is UNDECIDED else ()
+        return (Probe(PROBE, 1 - ask.seat),) if done is None else ()
 
     def meant(self, view: BlottoView, what: What, items: Sequence[Any]) -> Any:
         """Return the items as an allocation, if it is legal."""
         return self.broken(items) or tuple(items)
 
-    def acted(self, kind: str, action: Action) -> str:
-        """Return an allocation with the names of the fields."""
-        return self.shown(action)
-
-    def told(self, probe: Probe, answer: Action) -> str:
+    def told(self, kind: str, answer: Action) -> str:
         """Return an allocation with the names of the fields."""
         return "nothing" if answer is None else self.shown(answer)
 

@@ -19,7 +19,7 @@ from tomeval.games.codenames.clues import Words
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.state import CodenamesView, State, members
 from tomeval.games.game import Action, Ask, Probe
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.solver import Choices, Memory, Policy
 
 
 @dataclass(frozen=True)
@@ -30,25 +30,14 @@ class EmbeddingPlayer(Policy):
     worth the lowest of these, less the highest cosine of a word that is not its own, plus `risk`
     times n. As operative: it takes the words with the highest cosines to the clue, as many as the
     clue's number says, and passes if it does not know the clue. Of equals it takes the first.
-
-    Attributes
-    ----------
-    embedding : str
-        One of the shipped embeddings, or a file; see docs/decrypto.md.
-    risk : float
-        What one more word is worth, in cosine.
-    caution : float
-        Added to the assassin's cosine.
-    extra : bool
-        Whether it makes the one guess more than the number that it may.
     """
 
     about: ClassVar[str] = "gives clues near own words and far from others; takes the nearest words"
 
-    embedding: str = "minilm"
-    risk: float = 0.15
-    caution: float = 0.05
-    extra: bool = False
+    embedding: str = "minilm"  # one of the shipped embeddings, or a file; see docs/decrypto.md
+    risk: float = 0.15  # what one more word is worth, in cosine
+    caution: float = 0.05  # added to the assassin's cosine
+    extra: bool = False  # whether it makes the one guess more than the number that it may
 
     def __post_init__(self) -> None:
         for name in ("risk", "caution"):
@@ -81,9 +70,7 @@ class EmbeddingPlayer(Policy):
             return None
         return view.words[max(members(view.mask), key=cosines.__getitem__)]
 
-    def predict(
-        self, view: CodenamesView, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
-    ) -> Action | None:
+    def predict(self, view: CodenamesView, ask: Ask, probe: Probe, memory: Memory) -> Action:
         """Expect others to be like itself: that they take, and mean, what is nearest to the clue.
 
         The assassin is taken to be the farthest word. None if it does not know the clue.

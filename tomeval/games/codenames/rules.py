@@ -32,8 +32,6 @@ from tomeval.games.codenames.state import (
     team,
 )
 from tomeval.games.game import (
-    NOTHING,
-    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
@@ -41,6 +39,7 @@ from tomeval.games.game import (
     Event,
     Form,
     Probe,
+    Said,
     Stage,
     What,
 )
@@ -251,21 +250,15 @@ class Codenames(ArenaGame[State]):
             return [action[0], str(action[1])]
         return [PASS] if action is None else super().written(view, what, action)
 
-    def probes(
-        self,
-        state: State,
-        ask: Ask,
-        done: Action = UNDECIDED,
-        said: Mapping[Probe, Any] = NOTHING,
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: State, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Ask a spymaster with a clue what the operative will take; an operative what was meant.
 
         The operative is asked before the first guess of a turn, also for the assassin.
         """
         if ask.kind == CLUE:
-            made = done is not UNDECIDED and done is not None
+            made = done is not None
             return (Probe("takes", ask.seat + 1, done),) if made else ()
-        if done is not UNDECIDED or self.view(state, ask.seat).guessed:
+        if done is not None or self.view(state, ask.seat).guessed:
             return ()
         meant = (Probe("meant", ask.seat - 1),)
         return (*meant, Probe("assassin")) if self.parameters.assassin else meant

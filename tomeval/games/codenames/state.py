@@ -120,39 +120,18 @@ class Board:
 
 
 class State(NamedTuple):
-    """A game at one moment.
-
-    Attributes
-    ----------
-    board : Board
-    covered : int
-        The words that lie face down, as bits.
-    seat : int
-        Whose decision is due.
-    clue : tuple of (str, int) or None
-        What the operative of this seat's team has heard; None: a clue is due.
-    left : int
-        Guesses that are left to the operative.
-    used : int
-        Decisions made.
-    round : int
-        Clues asked for, in both teams.
-    ending : str
-        How the game ended, one of `ENDINGS`; empty while it goes on.
-    winner : int or None
-        The team that won; None: nobody, or nobody yet.
-    log : tuple of Event
-    """
+    """A game at one moment."""
 
     board: Board
-    covered: int
-    seat: int
+    covered: int  # the words that lie face down, as bits
+    seat: int  # whose decision is due
+    # What the operative of this seat's team has heard; None: a clue is due.
     clue: tuple[str, int] | None
-    left: int
-    used: int
-    round: int
-    ending: str
-    winner: int | None
+    left: int  # guesses that are left to the operative
+    used: int  # decisions made
+    round: int  # clues asked for, in both teams
+    ending: str  # how the game ended, one of `ENDINGS`; empty while it goes on
+    winner: int | None  # the team that won; None: nobody, or nobody yet
     log: tuple[Event, ...]
 
 

@@ -6,26 +6,30 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import unknown
-from tomeval.games.decrypto.cells import DecryptoCell
-from tomeval.games.decrypto.experiment import DecryptoExperiment
-from tomeval.games.decrypto.game import CODES, Deal, Game, Hints, Rules
-from tomeval.games.decrypto.llm import DecryptoOptions
-from tomeval.games.decrypto.players import kinds
-from tomeval.games.decrypto.replays import RecordedGame
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.printing import Console
+from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.games.decrypto.game import CODES, ENDINGS, Deal, Game, Hints, Rules, Turn
+from tomeval.games.decrypto.llm import DecryptoOptions, TableScene
+from tomeval.games.decrypto.players import kinds, table_at_terminal
+from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.results import DecryptoRunCell
 from tomeval.games.decrypto.seats import (
     ALICE,
     ENCODER_QUESTIONS,
     INTERCEPTOR_QUESTIONS,
+    NAMES,
     ROLES,
     Probes,
 )
 from tomeval.games.decrypto.stages import random_hints, trail_of
+from tomeval.games.game import COUNTED
+from tomeval.games.people.session import Sitting
 from tomeval.games.play import play_game
 from tomeval.games.players import player_row
 from tomeval.lexicon.embeddings import SHIPPED
@@ -33,6 +37,7 @@ from tomeval.play.engines import run_loop
 from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import unique
 from tomeval.runs.domain import Rows
+from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.recording import Overheard, Recording, record
@@ -79,7 +84,7 @@ NAMED = ("one", "two", "three", "four")
 
 
 def episodes(cell: DecryptoCell, seat: str, note: str = "") -> list[list[Overheard]]:
-    """Return what a seat is asked in a game of all turns, see `Describe.episodes`."""
+    """Return what a seat is asked in a game of all turns, see `Domain.episodes`."""
     return [record(partial(_play, cell, seat), run_loop, note)]
 
 
@@ -108,7 +113,7 @@ def _made_up(deal: Deal, rules: Rules, words: Sequence[str]) -> RecordedGame:
     for code in deal.codes:
         hints = random_hints(game.view(ALICE), words, rng)
         game = game.after(hints, code, CODES[(CODES.index(code) + 1) % len(CODES)])
-    return RecordedGame(deal.keywords, game.turns, rules)
+    return RecordedGame(keywords=deal.keywords, turns=game.turns, rules=rules)
 
 
 def _said(hints: Hints) -> Mapping[str, str]:
@@ -147,3 +152,65 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Decry
     [cell] = experiment.cells
     assert isinstance(cell, DecryptoCell)
     return cell
+
+
+def sit(
+    seat: str,
+    others: Sequence[str] = (),
+    deal: int = 0,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    strategy: str = "QA",
+) -> Sitting:
+    """Return a game with a person in a seat.
+
+    Parameters
+    ----------
+    seat : str
+        The person's role.
+    others : sequence of str
+        Who else plays, see `table_at_terminal`: one for both seats, or one for each.
+    deal : int
+        Which game of the seed, from 0: it decides keywords and codes.
+    settings : mapping, optional
+        Further keys of `DecryptoExperiment`: seed, rules, word lists.
+    strategy : str
+        Of language models.
+    """
+    if seat not in ROLES:
+        raise unknown("seat", seat, ROLES, "--seat")
+    names = list(others) or ["minilm"]
+    if len(names) not in (1, 2):
+        raise TomevalError(f"--other: give one or two other players, not {len(names)}")
+    rest = [role for role in ROLES if role != seat]
+    specs = dict(zip(rest, names * (2 // len(names)), strict=True))
+    tables = {NAMES[role]: table_at_terminal(spec, strategy) for role, spec in specs.items()}
+    tables[NAMES[seat]] = {"kind": "random"}
+    data = {"domain": "decrypto", "players": tables, "pairings": [dict(NAMES)]}
+    [cell] = make_experiment({**(settings or {}), **data}, base=Path(), where="play").cells
+    assert isinstance(cell, DecryptoCell)
+    names = [specs.get(role, "human") for role in ROLES]
+    return Sitting(cell, seat, deal, names, ENDINGS, TableScene)
+
+
+def keep(sitting: Sitting, out: Path, console: Console) -> None:
+    """Add the finished turns of a game to a file of recorded games, and tell the keywords."""
+    played, cell = sitting.played, sitting.cell
+    assert isinstance(cell, DecryptoCell)
+    dealt, _, rules = cell.deal(played.deal)
+    console.say(f"The keywords were: {', '.join(dealt.keywords)}.")
+    counted = [one.action for one in played.decisions if one.verdict in COUNTED]
+    moves = zip(dealt.codes, counted[::3], counted[1::3], counted[2::3], strict=False)
+    turns = tuple(Turn(*move) for move in moves)
+    if not turns:
+        console.say("No turn was finished; nothing is recorded.")
+        return
+    before = read_games(out) if out.exists() else []
+    names = {existing.name for existing in before}
+    name = next(one for n in range(1, len(names) + 2) if (one := f"game {n}") not in names)
+    source = f"played at the terminal, seed {cell.seed}, game {played.deal}"
+    players = dict(zip(ROLES, sitting.names, strict=True))
+    about = {"name": name, "players": players, "source": source}
+    record = RecordedGame(keywords=dealt.keywords, turns=turns, rules=rules, **about)
+    write_games(out, [*before, record])
+    console.say(f"Recorded as {name!r} in {out}.")

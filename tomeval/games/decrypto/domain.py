@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tomeval.games.answer import score_notes, verdict
-from tomeval.games.decrypto.cells import DecryptoCell
-from tomeval.games.decrypto.experiment import DecryptoExperiment
+from tomeval.games.cells import play_of
+from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.games.decrypto.measures import (
     BRIER_MEASURES,
     MEASURES,
@@ -27,15 +27,7 @@ from tomeval.games.decrypto.tables import TABLES, replays
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import worded
-from tomeval.games.running import play_of
-from tomeval.runs.capabilities import (
-    Compare,
-    Describe,
-    Read,
-    Show,
-    Worded,
-    later,
-)
+from tomeval.runs.capabilities import Worded, later
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Domain
 from tomeval.runs.measures import Measure
@@ -106,53 +98,44 @@ DECRYPTO = Domain(
     title="the word game of hints and codes, with a team and an interceptor",
     experiment=DecryptoExperiment,
     measures=MEASURES,
-    play=play_of(_record),
-    read=Read(
-        SCHEMA,
-        columns=_columns,
-        cell=DecryptoRunCell,
-        step_records=step_records,
-        measured=_measured,
+    **play_of(_record),
+    schema=SCHEMA,
+    columns=_columns,
+    run_cell=DecryptoRunCell,
+    step_records=step_records,
+    measured=_measured,
+    headline=(
+        "delta_functional_per_turn",
+        "tom_eve_percent",
+        "interception_percent",
+        "miscommunication_percent",
     ),
-    show=Show(
-        headline=(
-            "delta_functional_per_turn",
-            "tom_eve_percent",
-            "interception_percent",
-            "miscommunication_percent",
+    lines=game_lines,
+    tables=TABLES,
+    figures={"plane": "tomeval.games.plane:plane"},
+    verdict=verdict(
+        (
+            *("tom_eve_percent", "delta_functional_per_turn"),
+            *("interception_percent", "miscommunication_percent"),
         ),
-        lines=game_lines,
-        tables=TABLES,
-        figures={"plane": "tomeval.games.plane:plane"},
-        first_figures=("plane", "forest"),
-        verdict=verdict(
-            (
-                *("tom_eve_percent", "delta_functional_per_turn"),
-                *("interception_percent", "miscommunication_percent"),
-            ),
-            ("miscommunication_percent", "interception_percent", "tom_eve_percent"),
-        ),
-        facts=later(f"{_DESCRIBED}:run_facts"),
-        table_notes=lambda run, names: score_notes(run),
+        ("miscommunication_percent", "interception_percent", "tom_eve_percent"),
     ),
-    compare=Compare(
-        by=(*ROLES, TEAM, STRATEGY),
-        task=("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid"),
-        unit="deal",
-        shares_draws=("rules", "words", "records"),
-        words=_words,
-        level=_level,
-        side=_side,
-        task_of=_task_of,
-        worded=_worded,
-    ),
-    describe=Describe(
-        episodes=later(f"{_DESCRIBED}:episodes"),
-        example=later(f"{_DESCRIBED}:example_cell"),
-        lists={
-            "players": f"{_DESCRIBED}:listed_players",
-            "embeddings": f"{_DESCRIBED}:listed_embeddings",
-        },
-        scripts=SCRIPTS,
-    ),
+    facts=later(f"{_DESCRIBED}:run_facts"),
+    table_notes=lambda run, names: score_notes(run),
+    by=(*ROLES, TEAM, STRATEGY),
+    task=("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid"),
+    unit="deal",
+    shares_draws=("rules", "words", "records"),
+    task_words=_words,
+    level=_level,
+    side=_side,
+    task_of=_task_of,
+    worded=_worded,
+    questions=later(f"{_DESCRIBED}:episodes"),
+    example=later(f"{_DESCRIBED}:example_cell"),
+    lists={
+        "players": f"{_DESCRIBED}:listed_players",
+        "embeddings": f"{_DESCRIBED}:listed_embeddings",
+    },
+    scripts=SCRIPTS,
 )

@@ -17,9 +17,7 @@ from tomeval.core.once import once_each
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.games.decrypto.played import NONE, Bools, Floats, Ints, Played
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS
-from tomeval.games.measures import Head, known, mean, percent
-from tomeval.games.measures import Items as Parts
-from tomeval.games.scores import Items, Scores, Terms, score
+from tomeval.games.scores import Counted, Head, Items, Scores, Terms, known, mean, percent, score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 
@@ -40,13 +38,13 @@ def turns_per_game(played: Played) -> Totals:
     return Totals(turns, np.zeros(played.games) if played.replayed else ended)
 
 
-def expects_bad(played: Played, question: str = "eve") -> tuple[Bools, Bools]:
+def expects_bad(played: Played) -> tuple[Bools, Bools]:
     """Return on which turns Alice expects a bad outcome, and on which her expectation is known.
 
     Bad: she predicts that Eve guesses the code, or, if she was asked about him, that Bob does
     not. Both have shape (N,).
     """
-    eve, bob = played.predicted[question], played.predicted["bob"]
+    eve, bob = played.predicted["eve"], played.predicted["bob"]
     asked_bob = bool((bob != NONE).any())
     known = (eve != NONE) & ((bob != NONE) if asked_bob else True) & played.own
     bad = eve == played.code
@@ -55,7 +53,7 @@ def expects_bad(played: Played, question: str = "eve") -> tuple[Bools, Bools]:
     return bad & known, known
 
 
-def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
+def regrets(played: Played) -> dict[str, Floats]:
     """Return the functional measures of every turn, shape (N,), NaN where undefined.
 
     - ``value``: 1 where Bob decodes and Eve does not, else 0.
@@ -68,7 +66,7 @@ def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
     """
     value = (~played.miscommunicated & ~played.intercepted).astype(np.float64)
     functional = np.where(played.own, played.best - value, np.nan)
-    bad, known = expects_bad(played, question)
+    bad, known = expects_bad(played)
     belief = np.where(known, functional * ~bad, np.nan)
     return {
         "value": np.where(played.own, value, np.nan),
@@ -78,8 +76,7 @@ def regrets(played: Played, question: str = "eve") -> dict[str, Floats]:
     }
 
 
-AGREEMENT: tuple[str, ...] = ("decoded", "decoded_record", "bob_agrees")
-AGREEMENT += ("intercepted", "intercepted_record", "eve_agrees")
+AGREEMENT = ("decoded_record", "bob_agrees", "intercepted_record", "eve_agrees")
 REPLAY_MEASURES = (UNDECIDED, *AGREEMENT)
 """Measures that only replays of records have."""
 _BELIEFS = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
@@ -115,10 +112,8 @@ def turn_items(played: Played) -> Shares:
         shares[f"compliance_{name}"] = (hits & right, among & right & played.own)
     if played.recorded:
         bob, eve = played.recorded["bob"], played.recorded["eve"]
-        shares["decoded"] = (played.bob == played.code, every)
         shares["decoded_record"] = (bob == played.code, every)
         shares["bob_agrees"] = (played.bob == bob, every)
-        shares["intercepted"] = (played.intercepted, every)
         shares["intercepted_record"] = (eve == played.code, every)
         shares["eve_agrees"] = (played.eve == eve, every)
     return shares
@@ -157,17 +152,17 @@ def turns_a_wrong(played: Played) -> int:
     return int((readable & ~right).sum())
 
 
-def _outcome(name: str, played: Played) -> Parts:
+def _outcome(name: str, played: Played) -> Counted:
     """Return which of all games ended in one way, or are undecided."""
     hits = np.array([(ending or UNDECIDED) == name for ending in played.outcomes])
     return np.arange(played.games), hits, np.ones(played.games, dtype=bool)
 
 
-def _share(name: str, played: Played) -> Parts:
+def _share(name: str, played: Played) -> Counted:
     return played.game, *turn_items(played).get(name, (_none(played), _none(played)))
 
 
-def _regret(name: str, played: Played) -> Parts:
+def _regret(name: str, played: Played) -> Counted:
     return known(played.game, regrets(played)[name])
 
 
@@ -232,16 +227,16 @@ def _predictions(question: str) -> Iterator[Measure]:
     return _percents(_PAPER, meanings)
 
 
-def _slope(played: Played) -> Parts:
+def _slope(played: Played) -> Counted:
     return known(played.game, np.where(played.own, played.planted.slope, np.nan))
 
 
-def _acting(played: Played) -> Parts:
+def _acting(played: Played) -> Counted:
     acting = played.planted.acting(played.best)
     return known(played.game, np.where(played.own, acting, np.nan))
 
 
-def _brier(question: str, played: Played) -> Parts:
+def _brier(question: str, played: Played) -> Counted:
     guessed = played.guessed["bob" if question == "bob" else "eve"]
     return known(played.game, np.where(guessed, played.brier[question], np.nan))
 
@@ -415,7 +410,6 @@ MEASURES = registry(
         "Functional theory of mind, as regret: how much less value per turn Alice's hints had than "
         "the best that the searched bank holds against these partners. Lower is better; it can be "
         "negative, because she may give hints that the bank lacks.",
-        spoken="regret per turn",
     ),
     _per_turn(
         ("delta_tom", "ΔToM/T", -1),
@@ -433,12 +427,12 @@ MEASURES = registry(
             "expects a bad outcome and sends the hints anyway.",
             (UNDECIDED, "undecided %", 0): "Replays: games without an outcome, because the record "
             "ends before either limit.",
-            ("decoded", "Bob decodes %", 0): "Replays: turns on which Bob guesses the code.",
-            ("decoded_record", "Bob decodes %, record", 0): "The same in the record.",
+            ("decoded_record", "Bob decodes %, record", 0): "Replays: turns on which Bob guesses "
+            "the code in the record.",
             ("bob_agrees", "Bob as recorded %", 0): "Replays: turns on which Bob guesses as "
             "recorded.",
-            ("intercepted", "Eve intercepts %", 0): "Replays: turns on which Eve guesses the code.",
-            ("intercepted_record", "Eve intercepts %, record", 0): "The same in the record.",
+            ("intercepted_record", "Eve intercepts %, record", 0): "Replays: turns on which Eve "
+            "guesses the code in the record.",
             ("eve_agrees", "Eve as recorded %", 0): "Replays: turns on which Eve guesses as "
             "recorded.",
         },

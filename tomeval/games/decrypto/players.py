@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.core.errors import TomevalError, did_you_mean, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import named, part, parts
 from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
@@ -43,14 +43,11 @@ class PlayerKind(NamedTuple):
     seat : callable
         Given a `DecryptoPlayer` and word lists, checks its options and returns what makes a `Seat`
         of a `Chair`.
-    short : callable
-        Returns the options that stand behind ``KIND:`` on a command line.
     """
 
     about: str
     options: Mapping[str, Any]
     seat: Callable[[DecryptoPlayer, WordLists], Callable[[Chair], Seat]]
-    short: Callable[[str], dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +130,8 @@ EMBEDDING = PlayerKind(
     "hints near the keywords; guesses by cosine",
     {"embedding": None, "k": 16, "careful": False, "matching": "assignment"},
     _by_embedding,
-    lambda name: {"embedding": name},
 )
-RANDOM = PlayerKind(
-    "legal hints and codes at random", {}, lambda player, lists: ScriptedSeat, lambda text: {}
-)
+RANDOM = PlayerKind("legal hints and codes at random", {}, lambda player, lists: ScriptedSeat)
 KINDS = {"embedding": EMBEDDING, "random": RANDOM}
 
 
@@ -156,36 +150,17 @@ def kind_of(name: str) -> PlayerKind:
     return made
 
 
-def table_from_spec(spec: str, strategy: str = "QA") -> dict[str, Any]:
-    """Return a player's table from what a command line says.
-
-    Parameters
-    ----------
-    spec : str
-        ``random``; a shipped embedding; ``KIND:...`` of a kind such as ``embedding:NAME`` or
-        ``rsa:2``; else a language model, see `tomeval.models.model_name`.
-    strategy : str
-        For language models.
+def table_at_terminal(name: str, strategy: str = "QA") -> dict[str, Any]:
+    """Return a player's table: a shipped embedding, a model such as ``hf:REPO``, or a kind.
 
     Examples
     --------
-    >>> table_from_spec("minilm")
-    {'kind': 'embedding', 'embedding': 'minilm'}
-    >>> table_from_spec("scripted:decrypto", "CoT")
-    {'model': 'scripted:decrypto', 'strategy': 'CoT'}
+    >>> table_at_terminal("minilm"), table_at_terminal("scripted:decrypto", "CoT")
+    ({'embedding': 'minilm'}, {'model': 'scripted:decrypto', 'strategy': 'CoT'})
     """
-    kind, colon, said = (
-        f"embedding:{spec}".partition(":") if spec in SHIPPED else spec.partition(":")
-    )
-    if kind in KINDS or f"{_BROUGHT}{kind}" in named("players"):
-        return {"kind": kind, **kind_of(kind).short(said)}
-    if not colon:
-        known = ["random", *SHIPPED]
-        raise TomevalError(
-            f"player {spec!r} cannot be read{did_you_mean(spec, known)}; write {', '.join(known)}, "
-            "embedding:NAME, rsa:LEVEL, hf:REPO, openai:MODEL@BASE_URL or scripted:NAME"
-        )
-    return {"model": spec, "strategy": strategy}
+    if name in SHIPPED:
+        return {"embedding": name}
+    return {"model": name, "strategy": strategy} if ":" in name else {"kind": name}
 
 
 _embedding = cache(open_embedding)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    model_validator,
+)
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
 from tomeval.games.decrypto.game import (
     Code,
-    Keywords,
     Rules,
     Turn,
     clean_hint,
@@ -30,20 +37,68 @@ MAX_TEXT = 200
 """Longest text of a file: keywords, hints, names."""
 
 
-@dataclass(frozen=True)
-class RecordedGame:
+def _line(text: str) -> str:
+    if len(text) > MAX_TEXT or not text.isprintable():
+        raise ValueError(f"must be text on one line, at most {MAX_TEXT} characters, is {text!r}")
+    return text
+
+
+def _word(text: str) -> str:
+    if not (cleaned := clean_hint(_line(text))):
+        raise ValueError("is empty")
+    return cleaned
+
+
+def _code(value: Any) -> Code:
+    if (code := read_code(value)) is None:
+        raise ValueError(f"must be three different digits from 1 to 4, is {str(value)[:80]}")
+    return code
+
+
+_Line = Annotated[str, AfterValidator(_line)]
+_Word = Annotated[str, AfterValidator(_word)]
+_Code = Annotated[Any, BeforeValidator(_code)]
+_List = Field(strict=False)  # of JSON, for a tuple
+
+
+class _Turn(NamedTuple):
+    code: _Code
+    hints: Annotated[tuple[_Word, _Word, _Word], _List]
+    bob: _Code
+    eve: _Code
+
+
+def _as_turn(_: Any, schema: Callable[[Any], Any]) -> Any:
+    return no_info_after_validator_function(lambda read: Turn(*read), schema(_Turn))
+
+
+class RecordedGame(BaseModel):
     """A game that was played, anywhere.
 
     It has at least one turn, and none after it was over by its rules. `name` tells it from the
     others of its file, `players` who sat where, `source` where it comes from.
     """
 
-    keywords: Keywords
-    turns: tuple[Turn, ...]
-    rules: Rules = field(default_factory=Rules)
-    name: str = ""
-    players: dict[str, str] = field(default_factory=dict)
-    source: str = ""
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    keywords: Annotated[tuple[_Word, _Word, _Word, _Word], _List]
+    turns: Annotated[
+        tuple[Annotated[Turn, GetPydanticSchema(_as_turn)], ...], Field(min_length=1, strict=False)
+    ]
+    rules: Rules = Rules()
+    name: _Line = ""
+    players: dict[Literal["encoder", "decoder", "interceptor"], _Line] = {}
+    source: _Line = ""
+
+    @model_validator(mode="after")
+    def _of_one_game(self) -> Self:
+        if len({word.casefold() for word in self.keywords}) < 4:
+            raise ValueError(f"the keywords must differ, are {list(self.keywords)}")
+        for count in range(1, len(self.turns)):
+            if (ended := outcome_of(self.turns[:count], self.rules)) is not None:
+                raise ValueError(f"continues after turn {count}, where its rules end it ({ended})")
+        if len({turn.code for turn in self.turns}) < len(self.turns):
+            raise ValueError("a code appears twice")
+        return self
 
     @property
     def outcome(self) -> str | None:
@@ -68,70 +123,6 @@ def write_games(path: Path, games: Sequence[RecordedGame]) -> None:
     """Write a file of games, in one step."""
     data = {"format": FORMAT, "version": VERSION, "games": [game.as_json() for game in games]}
     write_text(path, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
-
-
-def _line(text: str) -> str:
-    if len(text) > MAX_TEXT or not text.isprintable():
-        raise ValueError(f"must be text on one line, at most {MAX_TEXT} characters, is {text!r}")
-    return text
-
-
-def _word(text: str) -> str:
-    if not (cleaned := clean_hint(_line(text))):
-        raise ValueError("is empty")
-    return cleaned
-
-
-def _code(value: Any) -> Code:
-    if (code := read_code(value)) is None:
-        raise ValueError(f"must be three different digits from 1 to 4, is {str(value)[:80]}")
-    return code
-
-
-_Line = Annotated[str, AfterValidator(_line)]
-_Word = Annotated[str, AfterValidator(_word)]
-_Code = Annotated[Any, BeforeValidator(_code)]
-
-
-class _Turn(BaseModel):
-    """A turn of a file."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    code: _Code
-    hints: list[_Word] = Field(min_length=3, max_length=3)
-    bob: _Code
-    eve: _Code
-
-
-class _Game(BaseModel):
-    """A game of a file."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    keywords: list[_Word] = Field(min_length=4, max_length=4)
-    turns: list[_Turn] = Field(min_length=1)
-    rules: Rules = Rules()
-    name: _Line = ""
-    players: dict[Literal["encoder", "decoder", "interceptor"], _Line] = {}
-    source: _Line = ""
-
-    @model_validator(mode="after")
-    def _of_one_game(self) -> _Game:
-        if len({word.casefold() for word in self.keywords}) < 4:
-            raise ValueError(f"the keywords must differ, are {self.keywords}")
-        turns = self.played
-        for count in range(1, len(turns)):
-            if (ended := outcome_of(turns[:count], self.rules)) is not None:
-                raise ValueError(f"continues after turn {count}, where its rules end it ({ended})")
-        if len({turn.code for turn in turns}) < len(turns):
-            raise ValueError("a code appears twice")
-        return self
-
-    @property
-    def played(self) -> tuple[Turn, ...]:
-        """Its turns."""
-        return tuple(
-            Turn(t.code, (t.hints[0], t.hints[1], t.hints[2]), t.bob, t.eve) for t in self.turns
-        )
 
 
 def read_games(path: Path) -> list[RecordedGame]:
@@ -163,13 +154,8 @@ def read_games(path: Path) -> list[RecordedGame]:
         where = f"{path}: game {number}"
         if not isinstance(entry, dict):
             raise TomevalError(f"{where}: must be an object")
-        game = read_table(_Game, entry, where)
+        game = read_table(RecordedGame, entry, where)
         if game.name and any(game.name == before.name for before in games):
             raise TomevalError(f"{path}: two games have the name {game.name!r}")
-        one, two, three, four = game.keywords
-        players = {str(role): name for role, name in game.players.items()}
-        keywords: Keywords = (one, two, three, four)
-        games.append(
-            RecordedGame(keywords, game.played, game.rules, game.name, players, game.source)
-        )
+        games.append(game)
     return games

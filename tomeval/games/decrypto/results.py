@@ -34,8 +34,7 @@ from tomeval.games.decrypto.seats import (
 )
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.decrypto.turns import SHOWN_AS, finished, turns_of
-from tomeval.games.played import frozen
-from tomeval.games.running import RECORDED
+from tomeval.games.played import RECORDED, frozen
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists

@@ -40,8 +40,6 @@ from tomeval.games.decrypto.seats import (
     comparable,
 )
 from tomeval.games.game import (
-    NOTHING,
-    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
@@ -49,6 +47,7 @@ from tomeval.games.game import (
     Event,
     Form,
     Probe,
+    Said,
     Stage,
     What,
 )
@@ -214,23 +213,17 @@ class Decrypto(ArenaGame[Game]):
 
     # Literal questions
 
-    def probes(
-        self,
-        state: Game,
-        ask: Ask,
-        done: Action = UNDECIDED,
-        said: Mapping[Probe, Action] = NOTHING,
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: Game, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Return Alice's predictions of the guesses; of Eve A, then B and C if A was wrong.
 
         Eve is asked from the second turn on; B and C show the keywords, and some her answer to A.
         """
         if ask.seat == ALICE:
             names = [name for name in ENCODER_QUESTIONS if getattr(self.wanted, name)]
-            made = done is not UNDECIDED
+            made = done is not None
             return tuple(Probe(name, None, done) for name in names) if made else ()
         wanted = [name for name in BELIEFS if getattr(self.wanted, name)]
-        if ask.seat != EVE or done is not UNDECIDED or not wanted or not state.turns:
+        if ask.seat != EVE or done is not None or not wanted or not state.turns:
             return ()
         first, true = Probe("keywords"), state.deal.keywords
         answer = said.get(first)

@@ -23,7 +23,7 @@ from tomeval.games.decrypto.measures import (
 )
 from tomeval.games.decrypto.results import gives_probabilities, has_beliefs
 from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, ROLES
-from tomeval.games.measures import totals_of
+from tomeval.games.scores import totals_of
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, always, flat, flat_share, never
@@ -80,6 +80,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "replay": (
         *("games", "turns", "invalid_rate", "reask_rate"),
+        *("miscommunication_per_turn_percent", "interception_per_turn_percent"),
         *(f"{name}_percent" for name in AGREEMENT),
     ),
 }

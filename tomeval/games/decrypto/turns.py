@@ -16,8 +16,7 @@ from tomeval.games.decrypto.seats import (
     INTERCEPTOR_QUESTIONS,
     ROLES,
 )
-from tomeval.games.played import PlayedGame, frozen
-from tomeval.games.running import RECORDED
+from tomeval.games.played import RECORDED, PlayedGame, frozen
 from tomeval.runs.record import Record, Schema
 from tomeval.runs.store import Store
 
@@ -142,7 +141,7 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
     for number, definition in store.cells():
         if number not in cells:
             continue
-        told, players = store.domain.read.columns(definition), definition["players"]
+        told, players = store.domain.columns(definition), definition["players"]
         about = {role: told[role] for role in ROLES} | {"records": definition.get("records")}
         about |= {name: definition[name] for name in ("seed", "on_invalid")}
         about |= {f"{role}_model": players[role].get("model") for role in ROLES}

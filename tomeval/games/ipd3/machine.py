@@ -22,9 +22,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.game import Ask
 from tomeval.games.ipd3.rules import Ipd3
-from tomeval.games.ipd3.states import MOVES, OPPONENTS, Ipd3View
-from tomeval.games.ipd3.talk import ACTS, acts_of, sentence_of
-from tomeval.games.policy import Choices, Policy
+from tomeval.games.ipd3.states import ACTS, MOVES, OPPONENTS, Ipd3View, acts_of, sentence_of
+from tomeval.games.solver import Choices, Policy
 from tomeval.runs.experiment import read_table
 
 Draws = tuple[tuple[float, str], ...]
@@ -32,19 +31,12 @@ Draws = tuple[tuple[float, str], ...]
 
 
 class Row(NamedTuple):
-    """One state of a table.
+    """One state of a table."""
 
-    Attributes
-    ----------
-    says, plays : tuple of Draws
-        Toward each opponent apart: letters of acts and of moves.
-    hears, moves : tuple
-        Rows of letters and the next state, of which the first that fits counts; without one the
-        state stays. The letters of `hears` follow the speaker.
-    """
-
-    says: tuple[Draws, ...]
+    says: tuple[Draws, ...]  # toward each opponent apart: letters of acts and of moves
     plays: tuple[Draws, ...]
+    # Rows of letters and the next state, of which the first that fits counts; without one the state
+    # stays. The letters of `hears` follow the speaker.
     hears: tuple[tuple[str, str, str], ...]
     moves: tuple[tuple[str, str], ...]
 

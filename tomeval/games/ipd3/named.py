@@ -15,61 +15,22 @@ from tomeval.games.ipd3.machine import Automaton
 
 @dataclass(frozen=True, eq=False)
 class Machine(Automaton):
-    """A table that the experiment gives; see `rows_of`.
-
-    Attributes
-    ----------
-    first : str
-        The first state.
-    states : dict
-    each : bool
-        Whether the table is for one opponent.
-    """
+    """A table that the experiment gives; see `rows_of`."""
 
     about: ClassVar[str] = "a finite-state machine given as a table"
-    first: str = ""
+    first: str = ""  # the first state
     states: Mapping[str, Any] = field(default_factory=dict)
-    each: bool = False
+    each: bool = False  # whether the table is for one opponent
 
     def __post_init__(self) -> None:
         self.rows  # noqa: B018 (read now, so that a bad table is found now)
 
 
 @dataclass(frozen=True)
-class Coin(Automaton):
-    """Cooperates with each by chance.
-
-    Attributes
-    ----------
-    p : float
-        The probability.
-    """
-
-    about: ClassVar[str] = "cooperates with each opponent with probability p"
-    first = "always"
-    each = True
-    p: float = 0.5
-
-    def __post_init__(self) -> None:
-        self.rows  # noqa: B018
-
-    @property
-    def states(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """One state."""
-        return {"always": {"cooperates": self.p}}
-
-
-@dataclass(frozen=True)
 class Named(Automaton):
-    """A known machine, which may err.
+    """A known machine, which may err."""
 
-    Attributes
-    ----------
-    noise : float
-        The chance, toward each opponent, to do the opposite of what is meant.
-    """
-
-    noise: float = 0.0
+    noise: float = 0.0  # the chance, toward each opponent, to do the opposite of what is meant
     each = True
 
     def __post_init__(self) -> None:
@@ -115,7 +76,6 @@ POLICIES: dict[str, type[Automaton]] = {
         C={**NICE, "moves": [["??D???", "D"], ["???D??", "D"]]},
         D={**NASTY, "moves": [["??CC??", "C"]]},
     ),
-    "coin": Coin,
     "promise_keeper": _named(
         "PromiseKeeper",
         "promises cooperation to both and keeps its word",

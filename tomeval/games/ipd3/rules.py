@@ -9,35 +9,38 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import lcm
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.game import (
-    NOTHING,
-    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
     Event,
     Form,
     Probe,
+    Said,
     Stage,
     What,
 )
 from tomeval.games.ipd3.states import (
+    ACT_PAIRS,
     DECIDE,
     MOVES,
     OPPONENTS,
     PAIRS,
     PLACE,
+    SILENT,
     Ipd3View,
     Rules,
     State,
+    acts_of,
+    kept,
+    sentence_of,
 )
-from tomeval.games.ipd3.talk import ACT_PAIRS, SILENT, acts_of, kept, sentence_of
-from tomeval.games.ipd3.talk import NOTHING as NO_WORDS
+from tomeval.games.ipd3.states import NOTHING as NO_WORDS
 
 _MOST_UNITS = 2**40
 
@@ -249,19 +252,13 @@ class Ipd3(ArenaGame[State]):
 
     # Questions and answers
 
-    def probes(
-        self,
-        state: State,
-        ask: Ask,
-        done: Action = UNDECIDED,
-        said: Mapping[Probe, Any] = NOTHING,
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: State, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Ask, beside a decision, for every opponent's moves and whether it keeps its word.
 
         ``move``: its move toward the seat; ``other``: its move toward the third; ``word``: whether
         it does all that it announced in this round, if it announced anything.
         """
-        if ask.kind == "talk" or done is not UNDECIDED:
+        if ask.kind == "talk" or done is not None:
             return ()
         view = self.view(state, ask.seat)
         left = [seat for seat in OPPONENTS[ask.seat] if seat not in view.out]

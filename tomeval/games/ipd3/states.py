@@ -1,4 +1,4 @@
-"""Parameters of a three-player prisoner's dilemma, where it stands, and what a seat knows: all.
+"""Parameters of a three-player prisoner's dilemma, where it stands, what is said and known.
 
 Moves are in *places*: a seat's two opponents in ascending order of seats, so that an action, such
 as ``("cooperate", "defect")``, has the move toward the lower seat first.
@@ -7,17 +7,122 @@ as ``("cooperate", "defect")``, has the move toward the lower seat first.
 from __future__ import annotations
 
 import itertools
+import re
+import tomllib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from tomeval.core.text import ascii_signs
 from tomeval.games.game import Event, Public, View
-from tomeval.games.ipd3.talk import Acts, acts_of
 
 if TYPE_CHECKING:
     from tomeval.games.ipd3.rules import Ipd3
-from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+
+ACTS = ("none", "promise", "threaten")
+Acts = tuple[str, str]
+"""A message, reduced: an act toward each opponent of the speaker, in ascending order of seats."""
+
+ACT_PAIRS: tuple[Acts, ...] = tuple(itertools.product(ACTS, ACTS))
+SILENT: Acts = ("none", "none")
+NOTHING = ""
+"""A message without words."""
+
+_DATA = tomllib.loads(Path(__file__).with_name("talk.toml").read_text(encoding="utf-8"))
+_FORMS = _DATA["read"]
+_CLAUSE = (
+    r"(?:(?P<will>{will})|(?P<not>{not})) (?:(?P<cooperate>{cooperate})|(?P<defect>{defect}))"
+    r"(?: (?:(?P<all>{all})|(?P<players>{players})))?(?: (?:{when}))?"
+).format(**_FORMS)
+_ONE = re.compile(_CLAUSE)
+_VERB = re.compile(rf"(?:{_FORMS['cooperate']}|{_FORMS['defect']})\b")
+_JOINT = re.compile(r",? (?:and|but) |, ")
+_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;\n]*")
+
+
+@lru_cache(maxsize=4096)
+def acts_of(text: str, opponents: tuple[int, int]) -> Acts:
+    """Return what a message announces toward each opponent of its speaker, by a fixed rule.
+
+    A *promise* announces cooperation with a player in this round, a *threat* defection. A sentence
+    is read if the whole of it is an announcement in one of the forms of ``talk.toml``: who
+    announces (``I will``, ``I won't``, ...), a verb, and the players by number, or both; two can be
+    joined by a comma, ``and`` or ``but``. All other sentences say nothing: questions, conditions,
+    reports, quotations, bare ``you``, later rounds. Opposite announcements toward one player
+    cancel each other. So it misses what is said in free words, and takes little for an announcement
+    that is not meant as one. What scripted players say is read exactly.
+
+    Examples
+    --------
+    >>> acts_of("Hello! I will cooperate with Player 1 and defect on Player 2.", (1, 2))
+    ('promise', 'threaten')
+    >>> acts_of("I will cooperate if Player 1 does. Will you both cooperate?", (1, 2))
+    ('none', 'none')
+    """
+    acts: dict[int, set[str]] = {seat: set() for seat in opponents}
+    for sentence in _SENTENCE.findall(ascii_signs(text.lower(), dashes=False)):
+        if "?" not in sentence:
+            for act, seats in _announced(" ".join(sentence.strip(" \t\r\n.!;").split()), opponents):
+                for seat in seats:
+                    acts[seat].add(act)
+    first, second = (acts[seat].pop() if len(acts[seat]) == 1 else "none" for seat in opponents)
+    return first, second
+
+
+def sentence_of(acts: Acts, opponents: tuple[int, int]) -> str:
+    """Return what scripted players say for acts; nothing for none.
+
+    Examples
+    --------
+    >>> sentence_of(("promise", "threaten"), (0, 2))
+    'I will cooperate with Player 0. I will defect on Player 2.'
+    """
+    parts = []
+    for act, form in _DATA["says"].items():
+        meant = [f"Player {seat}" for seat, own in zip(opponents, acts, strict=True) if own == act]
+        if meant:
+            parts.append(form.format(names=" and ".join(meant)))
+    return " ".join(parts)
+
+
+def kept(acts: Acts, moves: tuple[str, str]) -> bool:
+    """Return whether moves are what was announced; nothing announced is kept."""
+    meant = {"promise": "cooperate", "threaten": "defect"}
+    return all(meant.get(act, move) == move for act, move in zip(acts, moves, strict=True))
+
+
+def _announced(sentence: str, opponents: tuple[int, int]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the acts of a sentence with their targets; empty unless all of it is read."""
+    announced = []
+    subject = ""
+    for clause in _clauses(sentence):
+        if subject and _VERB.match(clause):
+            clause = f"{subject} {clause}"
+        match = _ONE.fullmatch(clause)
+        if match is None:
+            return []
+        subject = match["will"] or ""  # what "I will not A and B" says of B is not clear
+        promised = bool(match["cooperate"]) == bool(match["will"])
+        named = tuple(int(digit) for digit in re.findall("[0-9]", match["players"] or ""))
+        if any(seat not in opponents for seat in named):
+            return []
+        announced.append(("promise" if promised else "threaten", named or opponents))
+    return announced
+
+
+def _clauses(sentence: str) -> list[str]:
+    """Split a sentence before every further announcement."""
+    parts, start = [], 0
+    for joint in _JOINT.finditer(sentence):
+        rest = sentence[joint.end() :]
+        if _VERB.match(rest) or re.match(rf"(?:{_FORMS['will']}|{_FORMS['not']}) ", rest):
+            parts.append(sentence[start : joint.start()])
+            start = joint.end()
+    return [*parts, sentence[start:]]
 
 
 class Payoffs(BaseModel):
@@ -83,31 +188,15 @@ DECIDE = 3
 
 
 class State(NamedTuple):
-    """Where a game stands.
+    """Where a game stands."""
 
-    Attributes
-    ----------
-    log : tuple of Event
-        All that has happened; all of it is public.
-    round : int
-        The one that was begun last, from 1.
-    stage : int
-        Who is to talk (0 to 2), or `DECIDE`.
-    units : tuple of int
-        Points so far, in units of `Ipd3.parts`.
-    out, lost : tuple of int
-        Seats that were eliminated, and that forfeited.
-    ending : str
-        How the game ended; empty while it goes on.
-    """
-
-    log: tuple[Event, ...]
-    round: int
-    stage: int
-    units: tuple[int, ...]
-    out: tuple[int, ...] = ()
+    log: tuple[Event, ...]  # all that has happened; all of it is public
+    round: int  # the one that was begun last, from 1
+    stage: int  # who is to talk (0 to 2), or `DECIDE`
+    units: tuple[int, ...]  # points so far, in units of `Ipd3.parts`
+    out: tuple[int, ...] = ()  # seats that were eliminated, and that forfeited
     lost: tuple[int, ...] = ()
-    ending: str = ""
+    ending: str = ""  # how the game ended; empty while it goes on
 
 
 class Ipd3View(View[State]):

@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.game import ArenaGame
 from tomeval.games.llm.seat import LLMSeat
-from tomeval.games.sampled import forms_met, scorable
+from tomeval.games.sampled import forms_met
 from tomeval.games.seats import Chair
 from tomeval.strategies.compose import Strategy, parse_strategy
-from tomeval.strategies.options import ModelOptions, ScoredOptions
+from tomeval.strategies.options import ModelOptions
 from tomeval.strategies.templates import Prompts
 
 MEMORIES = ("restated", "conversation")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMOptions(ScoredOptions):
+class LLMOptions(ModelOptions):
     """How language models play at a table, beside the options that all games share.
 
     With the memory ``restated``, every step is one question that tells the rules and all that the
@@ -120,9 +120,9 @@ class ArenaOptions(LLMOptions):
         if strategy.scores:
             decisions, probes = forms_met(game)
             if strategy.scored:
-                free += [kind for kind, form in decisions.items() if not scorable(form)]
+                free += [kind for kind, form in decisions.items() if not form.labels]
             if strategy.advice == "social_lm":
-                free += [f"probe {name}" for name, form in probes.items() if not scorable(form)]
+                free += [f"probe {name}" for name, form in probes.items() if not form.labels]
         if free:
             raise TomevalError(
                 f"strategy {strategy.name!r} cannot play {name!r}: it scores labels, but the "

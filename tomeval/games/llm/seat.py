@@ -12,9 +12,7 @@ import numpy as np
 from tomeval.core.outcomes import Invalid
 from tomeval.core.streams import Stream
 from tomeval.games.game import Action, Ask, Broken, Probe, What
-from tomeval.games.llm.reading import ONE_LABEL, Judged, Meant
-from tomeval.games.llm.scene import SeatScene
-from tomeval.games.sampled import scorable
+from tomeval.games.llm.scene import ONE_LABEL, Judged, Meant, SeatScene
 from tomeval.games.seats import Answer, Chair, Seat
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import Strategy
@@ -35,24 +33,16 @@ class LLMSeat(Seat):
 
     Its lines to the model: `line` asks for moves, as often as the table says, `advice_line` for
     what advice asks first, and `probe_line` for probes.
-
-    Attributes
-    ----------
-    scenes : type of SeatScene
-        What it is told.
-    kind_of : str
-        The kind of call, in the log, of every answer, with ``{}`` for what is asked for; empty: as
-        the strategy answers.
-    counts_lost : bool
-        Whether attempts at what was to precede a decision count as its own if it was lost.
-    writes_free : bool
-        Whether a strategy that scores labels is asked probes whose answers are free, in writing.
     """
 
+    # Whether attempts at what was to precede a decision count as its own if it was lost.
     counts_lost: ClassVar[bool] = False
+    # Whether a strategy that scores labels is asked probes whose answers are free, in writing.
     writes_free: ClassVar[bool] = False
 
-    scenes: ClassVar[type[SeatScene]] = SeatScene
+    scenes: ClassVar[type[SeatScene]] = SeatScene  # what it is told
+    # The kind of call, in the log, of every answer, with ``{}`` for what is asked for; empty: as
+    # the strategy answers.
     kind_of: ClassVar[str] = ""
 
     def __init__(
@@ -103,7 +93,7 @@ class LLMSeat(Seat):
         It is asked by a player of its own, with the same memory and what else the strategy shows.
         None where labels are scored and the answers to the probe are free.
         """
-        listed = self.writes_free or scorable(self.game.form(view, probe))
+        listed = self.writes_free or self.game.form(view, probe).labels
         if self.strategy.scored and not listed:
             return None
         await self._look(view)
@@ -150,7 +140,7 @@ class LLMSeat(Seat):
 
     def _judged(self, view: Any, what: What, scored: bool) -> Judged:
         game, form = self.game, self.game.form(view, what)
-        scored = scored and scorable(form)
+        scored = scored and bool(form.labels)
         return Judged(form, lambda items: game.read(view, what, items), scored)
 
     def _question(
@@ -199,12 +189,12 @@ class Others(Foresight):
         What is asked of what follows from a decision is asked of a draft.
         """
         seat, view, ask = self.seat, self.view, self.ask
-        probes = seat.game.probes(view._state, ask)
+        probes = seat.game.probes(view._state, ask, None, {})
         draft = await self._draft()
         if isinstance(draft, Invalid):
             return draft
-        if draft is not None:
-            probes += seat.game.probes(view._state, ask, draft.action)
+        if draft is not None and draft.action is not None:
+            probes += seat.game.probes(view._state, ask, draft.action, {})
         items_of: dict[Probe, list[Any]] = {}
         for probe in probes:
             meant = await self._predicted(probe, kind)
@@ -228,7 +218,8 @@ class Others(Foresight):
         """Ask for a draft of the decision if there are questions on what follows from it."""
         game, view, ask = self.seat.game, self.view, self.ask
         some = game.random(view, ask, np.random.default_rng(0))  # any decision will do to find out
-        return await self.draft() if game.probes(view._state, ask, some) else None
+        follow = some is not None and game.probes(view._state, ask, some, {})
+        return await self.draft() if follow else None
 
     async def draft(self) -> Meant | Invalid:
         """Ask for a draft of the decision."""

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tomeval.games.game import (
-    NOTHING,
-    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
     Broken,
     Event,
     Probe,
+    Said,
     Stage,
     What,
 )
@@ -27,8 +26,10 @@ from tomeval.games.mafia.state import (
     NOBODY,
     MafiaView,
     State,
+    acts,
+    label,
+    parse,
 )
-from tomeval.games.mafia.talk import acts, label, parse
 
 if TYPE_CHECKING:
     from tomeval.games.mafia.rules import MafiaRules
@@ -158,28 +159,18 @@ class MafiaAnswers(ArenaGame[State]):
             winner=_WINNERS.get(str(data), "the village wins"),
         )
 
-    def acted(self, kind: str, action: Action) -> str:
-        """Return the player whom a decision names, an act or a message."""
-        if kind == "act":
-            return label(action)
-        return _named(action) if kind in SEATS else str(action)
-
-    def told(self, probe: Probe, answer: Action) -> str:
-        """Return the players whom an answer names."""
+    def told(self, kind: str, answer: Action) -> str:
+        """Return the players who are named, an act or a message."""
+        if kind in ("act", "talk"):
+            return label(answer) if kind == "act" else str(answer)
         return _named(answer)
 
     # Literal questions
 
-    def probes(
-        self,
-        state: State,
-        ask: Ask,
-        done: Action = UNDECIDED,
-        said: Mapping[Probe, Any] = NOTHING,
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: State, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Return the questions before a decision, in the order of `PROBES`, or the one after it."""
         night = ask.kind in NIGHT.values()
-        if done is not UNDECIDED:
+        if done is not None:
             name = "voted_out" if ask.kind == "vote" else "dies" if night else ""
             return (Probe(name, given=done),) if name in self.rules.probes else ()
         role, asked = state.roles[ask.seat], set[str]()

@@ -21,7 +21,7 @@ from tomeval.games.mafia.scripts import (
     strangers,
 )
 from tomeval.games.mafia.state import DETECTIVE, MAFIA, MafiaView
-from tomeval.games.policy import Policy
+from tomeval.games.solver import Policy
 
 Seats = tuple[int, ...]
 
@@ -41,17 +41,11 @@ class RandomVoter(Script):
 
 @dataclass(frozen=True)
 class Follower(Script):
-    """Takes the first seat that it has nothing to say for; never mind what others say.
-
-    Attributes
-    ----------
-    accuses : bool
-        Whether it says by day for whom it is about to vote.
-    """
+    """Takes the first seat that it has nothing to say for; never mind what others say."""
 
     about: ClassVar[str] = "takes the first stranger; a detective votes for the Mafia it found"
 
-    accuses: bool = False
+    accuses: bool = False  # whether it says by day for whom it is about to vote
 
     def named(self, view: MafiaView, kind: str, targets: Seats) -> Sequence[int]:
         """Return strangers; for a detective new ones by night and guilty ones by day."""

@@ -16,12 +16,16 @@ from tomeval.games.mafia.state import (
     MAFIA,
     NIGHT,
     NOBODY,
+    SILENT,
     VILLAGER,
+    Act,
     MafiaView,
     State,
+    acts,
+    heard,
     most_voted,
+    say,
 )
-from tomeval.games.mafia.talk import SILENT, Act, acts, heard, say
 from tomeval.games.solver import arrangements
 
 ENDINGS = {

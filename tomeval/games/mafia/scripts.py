@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-import numpy as np
-
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.game import Action, Ask, Probe
-from tomeval.games.mafia.state import NOBODY, MafiaView
-from tomeval.games.mafia.talk import SILENT, Act, say
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.mafia.state import NOBODY, SILENT, Act, MafiaView, say
+from tomeval.games.solver import Choices, Memory, Policy
 
 Pick = Literal["lowest", "next", "random"]
 Said = tuple[tuple[float, Act], ...]
@@ -28,20 +25,14 @@ class Script(Policy):
     A script decides from the view's role, fellows, findings, alive and targets, and from those of
     ``against``, ``claims`` and ``votes`` that `reads` names; never from the log, nor from
     a memory. Solvers forget the rest, so a script that reads more makes wrong values.
-
-    Attributes
-    ----------
-    pick : str
-        Whom it takes among equals: ``lowest``; ``next``, the first seat after its own, going round;
-        ``random``, each with the same probability.
-    noise : float
-        Probability, from 0 to 1, with which it names any seat that may be named instead.
-    reads : frozenset of str
-        What it listens to, besides what goes with its role.
     """
 
+    # Whom it takes among equals: ``lowest``; ``next``, the first seat after its own, going round;
+    # ``random``, each with the same probability.
     pick: Pick = "lowest"
+    # Probability, from 0 to 1, with which it names any seat that may be named instead.
     noise: float = 0.0
+    # What it listens to, besides what goes with its role.
     reads: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
@@ -71,9 +62,7 @@ class Script(Policy):
         """Whether it takes the first among equals, and never strays from it."""
         return self.pick != "random" and not self.noise
 
-    def predict(
-        self, view: MafiaView, ask: Ask, probe: Probe, memory: Memory, rng: np.random.Generator
-    ) -> Action | None:
+    def predict(self, view: MafiaView, ask: Ask, probe: Probe, memory: Memory) -> Action:
         """Predict the Mafia as the seats it accuses, and the vote as its own."""
         if probe.name == "voted_out":
             return probe.given

@@ -65,7 +65,7 @@ def _bounds_of_experiment(name: str, form: TableFormat) -> None:
     if not Path(name).exists() and name not in (known := shipped_experiments()):
         raise unknown("game or experiment", name, [*GAMES, *known], "bounds")
     experiment = load_experiment(name)
-    bounds = get_domain(experiment.domain).describe.bounds
+    bounds = get_domain(experiment.domain).bounds
     if bounds is None:
         raise TomevalError(f"{experiment.domain}: bounds are not computed from an experiment")
     show_table(bounds(experiment.cells), form)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tomeval.comparing.sides import has_level
 from tomeval.games.matrix.measures import MEASURES
 from tomeval.games.matrix.played import FloatArray
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
@@ -19,9 +20,8 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import tasks
-from tomeval.plots.lines import Frame, Line, lines_figure
-from tomeval.plots.overlays import Overlay, overlays
+from tomeval.plots.families import pages, tasks
+from tomeval.plots.lines import TOGETHER, Line, lines_figure
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
@@ -29,9 +29,12 @@ from tomeval.statistics import Estimate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Named = tuple[str, RunCell]
+"""A cell with the name of its line."""
+
 
 def regret_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw ΔFunctional by step, a figure per task."""
+    """Draw ΔFunctional by step, a figure per task; with ``by`` a line per value of a column."""
     return _curves(run, options, "regret", "delta_functional_per_step")
 
 
@@ -41,88 +44,110 @@ def tom_curves(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 
 
 def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]:
-    """Draw one metric by step, for every task of a run or every overlay that has values of it."""
+    """Draw one metric by step, for every task, or overlay, that has values of it."""
     if metric not in run.measures:
         return []
-    by, what = options.by, MEASURES[metric].heading
-    if by is None:
-        shown = [
-            Overlay(str(task), task.stem, cells, [cell.title for cell in cells])
-            for task, cells in tasks(run.cells).items()
-        ]
-    else:
-        shown = overlays(run, by)
-    shown = [overlay for one in shown if (overlay := _with_curves(one, metric)).cells]
-    stem = name if by is None else f"{name}_by_{by}"
+    what, by = MEASURES[metric].heading, options.by
+    groups = _by_task(run) if by is None else _overlaid(run, by)
+    kept = [(title, stem, _with_curves(cells, metric)) for title, stem, cells in groups]
+    shown = [(title, stem, page) for title, stem, cells in kept for page in _pages(cells)]
+    several = len({title for title, _, _ in shown}) > 1
+    name_of = name if by is None else f"{name}_by_{by}"
     return [
         Drawing(
             name,
-            f"{stem}_{words}" if len(shown) > 1 else stem,
-            curve_figure(cells, metric, title, options, names),
+            (f"{name_of}_{stem}" if several else name_of) + suffix,
+            curve_figure(cells, metric, title, options),
             f"{what} by step{'' if by is None else f', by {by}'}: {title}",
             _caption(what, title, cells, options),
-            _describe(cells, names, metric, what, options),
+            _describe(cells, metric, what, options),
         )
-        for title, words, cells, names in shown
+        for title, stem, (suffix, cells) in shown
     ]
 
 
-def _caption(what: str, title: str, cells: Sequence[RunCell], options: Options) -> str:
+def _by_task(run: Run) -> Iterator[tuple[str, str, list[Named]]]:
+    """Yield title, file name and cells of every task, cells with the names of their lines."""
+    for task, cells in tasks(run.cells).items():
+        yield str(task), task.stem, [(cell.title, cell) for cell in cells]
+
+
+def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
+    """Yield the same of cells that differ in one column alone; the baseline of a task is with all.
+
+    So the label sets of one player stand beside the baseline, as in the published curves, although
+    labels mean nothing to it. Other players of whom nothing is held fixed join all, too.
+    """
+    domain, seeds = run.domain, {cell.seed for cell in run.cells}
+    base: dict[tuple[Any, ...], RunCell] = {}
+    found: dict[tuple[Any, ...], list[RunCell]] = {}
+    for cell in run.cells:
+        where = (*domain.task_of(cell, by).values(), cell.seed)
+        if cell.is_baseline:
+            base.setdefault(where, cell)
+        elif has_level(cell, by):
+            found.setdefault((where, domain.held(cell, by)), []).append(cell)
+    apart = {where for where, held in found if held}
+    for (where, held), own in found.items():
+        if not held and where in apart:
+            continue
+        cells = own + (found.get((where, ""), []) if held else [])
+        task = {n: v for n, v in domain.task_of(cells[0], by).items() if n in cells[0].columns}
+        words = [held, domain.task_words(task), f"seed {where[-1]}" * (len(seeds) > 1)]
+        named = [(domain.level(cell, by), cell) for cell in cells]
+        if where in base:
+            named.append((f"{base[where].player} (tabular baseline)", base[where]))
+        stem = "_".join(map(str, (held, *task.values())))
+        yield ", ".join(filter(None, words)), stem, named
+
+
+def _pages(cells: Sequence[Named]) -> Iterator[tuple[str, list[Named]]]:
+    """Yield the cells of each figure, baselines in all, with what tells its file from others."""
+    base = [one for one in cells if one[1].is_baseline]
+    parts = list(pages([one for one in cells if not one[1].is_baseline], TOGETHER)) or [[]]
+    for number, part in enumerate(parts, 1):
+        page = [one for one in cells if one in base or one in part]
+        if page:
+            yield (f"_{number}" if len(parts) > 1 else ""), page
+
+
+def _caption(what: str, title: str, cells: Sequence[Named], options: Options) -> str:
     """Describe what is drawn: of how many episodes, with which intervals."""
-    by = options.by
-    several = "a line per subject" if by is None else f"a line per value of {by}"
-    which = "" if by is None else " (for the first one, if it was played for several)"
-    based = any(cell.is_baseline for cell in cells)
-    base = f" The dashed grey line is the tabular baseline{which}." if based else ""
+    based = any(cell.is_baseline for _, cell in cells)
+    base = " The dashed grey line is the tabular baseline." if based else ""
     width, part = options.window, "the step"
     if width > 1:
         part = f"a centred window of {width} steps (shorter at the ends)"
+    line = "subject" if options.by is None else f"value of {options.by}"
+    sample = sample_words([cell for _, cell in cells])
     return (
-        f"{what} by step, {title}: {several}. Every point is the mean of {part}, over "
-        f"{sample_words(cells)}; bands are {interval_words(options)}.{base}"
+        f"{what} by step, {title}: a line per {line}. Every point is the mean of {part}, over "
+        f"{sample}; bands are {interval_words(options)}.{base}"
     )
 
 
-def _with_curves(overlay: Overlay, metric: str) -> Overlay:
-    """Return an overlay without cells that have no value in every step; none if nobody has any."""
-    kept = [
-        (cell, name)
-        for cell, name in zip(overlay.cells, overlay.names, strict=True)
-        if matrix_cell(cell).has_curve(metric)
-    ]
-    if not any(np.isfinite(cell.totals(metric).values).any() for cell, _ in kept):
-        kept = []  # nobody was asked
-    return overlay._replace(cells=[cell for cell, _ in kept], names=[name for _, name in kept])
+def _with_curves(cells: Sequence[Named], metric: str) -> list[Named]:
+    """Return the cells that have a value in every step; none if nobody was asked."""
+    kept = [(name, cell) for name, cell in cells if matrix_cell(cell).has_curve(metric)]
+    asked = any(np.isfinite(cell.totals(metric).values).any() for _, cell in kept)
+    return kept if asked else []
 
 
 def curve_figure(
-    cells: Sequence[RunCell],
+    cells: Sequence[Named],
     metric: str,
     title: str,
     options: Options = DEFAULT,
-    names: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw one metric by step: a line per cell with a 95 % band.
-
-    With more than six lines each gets a panel of its own. `names` are those of the lines; default:
-    the cells' titles.
-    """
+    """Draw one metric by step: a line per named cell with a 95 % band."""
     lines, is_percent = [], metric == "tom_percent"
-    for name, cell in zip(names or [cell.title for cell in cells], cells, strict=True):
+    for name, cell in cells:
         x, drawn = _points(matrix_cell(cell), metric, options)
         if not np.isnan(drawn.mean).all():
             lines.append(Line(name, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
     part = f", mean of {options.window} steps" if options.window > 1 else ""
-    frame = Frame(
-        title,
-        "step",
-        f"{axis_name(MEASURES[metric])}{part}",
-        "tabular baseline",
-        limits=(-3, 103) if is_percent else None,
-        zero=not is_percent,
-        counts=True,
-    )
-    return lines_figure(lines, frame, options)
+    axis = f"{axis_name(MEASURES[metric])}{part}"
+    return lines_figure(lines, title, axis, options, share=is_percent)
 
 
 def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
@@ -157,10 +182,8 @@ def smooth(values: FloatArray, window: int = 5) -> FloatArray:
     return rolling.mean().to_numpy().T
 
 
-def _describe(
-    cells: Sequence[RunCell], names: Sequence[str], metric: str, what: str, options: Options
-) -> str:
+def _describe(cells: Sequence[Named], metric: str, what: str, options: Options) -> str:
     """Describe where every line ends."""
-    ends = (_points(matrix_cell(cell), metric, options)[1] for cell in cells)
-    said = [f"{name} {with_interval(drawn, -1)}" for name, drawn in zip(names, ends, strict=True)]
+    ends = [(name, _points(matrix_cell(cell), metric, options)[1]) for name, cell in cells]
+    said = [f"{name} {with_interval(drawn, -1)}" for name, drawn in ends]
     return f"{what}, last step: {'; '.join(said)}."

@@ -11,7 +11,7 @@ from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.games.matrix.facts import notes, run_facts, table_notes, tom_notes
-from tomeval.games.matrix.measures import MEASURES, measures_for
+from tomeval.games.matrix.measures import MEASURES, measured
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import play_episode_async
@@ -24,27 +24,13 @@ from tomeval.games.matrix.shown import (
     example_cell,
     experiment_bounds,
 )
-from tomeval.games.matrix.storing import (
-    SCHEMA,
-    has_reactions,
-    partners_known,
-    partners_react,
-    step_records,
-)
+from tomeval.games.matrix.storing import SCHEMA, has_reactions, step_records
 from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
 from tomeval.models.base import Model
-from tomeval.runs.capabilities import (
-    Compare,
-    Describe,
-    Play,
-    Read,
-    Show,
-    later,
-)
+from tomeval.runs.capabilities import later
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REACTION_INVALID
 from tomeval.runs.domain import Domain
-from tomeval.runs.measures import Measure
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 
@@ -78,13 +64,6 @@ def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
         "partners": definition["partners"]["name"],
         "horizon": definition["horizon"],
     }
-
-
-def _measured(run: Run) -> Mapping[str, Measure]:
-    """Return the measures that the run's partners and questions allow."""
-    store = run.store
-    names = measures_for(partners_known(store), has_reactions(store), partners_react(store))
-    return {name: MEASURES[name] for name in names}
 
 
 def _rates(run: Run) -> Mapping[str, Callable[[str, str], bool]]:
@@ -157,62 +136,48 @@ MATRIX = Domain(
     title="repeated matrix games against finite-state partners",
     experiment=MatrixExperiment,
     measures=MEASURES,
-    play=Play(
-        _play,
-        _together,
-        lambda cell, first, n: simulate(cell.setup, first, n),
+    play=_play,
+    together=_together,
+    play_many=lambda cell, first, n: simulate(cell.setup, first, n),
+    schema=SCHEMA,
+    columns=_columns,
+    run_cell=MatrixRunCell,
+    step_records=step_records,
+    measured=measured,
+    references=REFERENCES,
+    headline=(
+        "delta_functional_per_step",
+        "tom_percent",
+        "delta_tom_best_response_per_step",
     ),
-    read=Read(
-        SCHEMA,
-        columns=_columns,
-        cell=MatrixRunCell,
-        step_records=step_records,
-        measured=_measured,
-        references=REFERENCES,
-    ),
-    show=Show(
-        headline=(
-            "delta_functional_per_step",
-            "tom_percent",
-            "delta_tom_best_response_per_step",
-        ),
-        lines=episode_lines,
-        first_table="cells",
-        figures={
-            "plane": "tomeval.games.plane:plane",
-            "regret": "tomeval.games.matrix.curves:regret_curves",
-            "tom": "tomeval.games.matrix.curves:tom_curves",
-        },
-        first_figures=("plane", "forest"),
-        heeds={"regret": ("by", "window"), "tom": ("by", "window")},
-        rates=_rates,
-        facts=run_facts,
-        notes=notes,
-        table_notes=lambda run, names: tom_notes(run, names) + table_notes(run),
-        verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])),
-        beside=later("tomeval.games.matrix.published:beside"),
-        published=later("tomeval.games.matrix.published:as_published"),
-    ),
-    compare=Compare(
-        by=("strategy", "subject", "model", "labels", "condition"),
-        task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
-        panel=("game", "labels"),
-        shares_draws=("game", "partners"),
-        named=("game", "partners"),
-        words=_words,
-        level=_level,
-        held=_held,
-        held_name=lambda by: (
-            "subject" if by in ("model", "labels", "condition", "run") else "model"
-        ),
-        worded=lambda cell: worded(cell.definition),
-        content=_content,
-    ),
-    describe=Describe(
-        episodes=episodes,
-        example=example_cell,
-        cannot_tell=_cannot_tell,
-        lists=LISTS,
-        bounds=experiment_bounds,
-    ),
+    lines=episode_lines,
+    figures={
+        "plane": "tomeval.games.plane:plane",
+        "regret": "tomeval.games.matrix.curves:regret_curves",
+        "tom": "tomeval.games.matrix.curves:tom_curves",
+    },
+    curves=("regret", "tom"),
+    rates=_rates,
+    facts=run_facts,
+    notes=notes,
+    table_notes=lambda run, names: tom_notes(run, names) + table_notes(run),
+    verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2])),
+    beside=later("tomeval.games.matrix.published:beside"),
+    published=later("tomeval.games.matrix.published:as_published"),
+    by=("strategy", "subject", "model", "labels", "condition"),
+    task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
+    panel=("game", "labels"),
+    shares_draws=("game", "partners"),
+    named=("game", "partners"),
+    task_words=_words,
+    level=_level,
+    held=_held,
+    held_name=lambda by: "subject" if by in ("model", "labels", "condition", "run") else "model",
+    worded=lambda cell: worded(cell.definition),
+    content=_content,
+    questions=episodes,
+    example=example_cell,
+    cannot_tell=_cannot_tell,
+    lists=LISTS,
+    bounds=experiment_bounds,
 )

@@ -95,18 +95,25 @@ class Rows:
                 raise TomevalError(f"--map: the field {name!r} is required: name its column")
         columns = {name: name for name in FIELDS if name in header or name in REQUIRED}
         columns |= reading.columns
+        lacks = [name for name in REQUIRED if columns[name] not in header]
         for name, said in (("game", own), ("partner", partner)):
             if said is not None and reading.columns.get(name):
                 raise TomevalError(f"--{name} and --map {name}=COLUMN cannot be combined")
             if said is not None:
                 columns[name] = ""
             elif not columns.get(name):
-                raise TomevalError(
-                    f"{path}: the {name} is missing; name its column with --map {name}=COLUMN, or "
-                    f"give it with --{name}"
-                )
+                lacks.append(name)
         self.columns = {name: column for name, column in columns.items() if column}
-        check_columns(path, header, [*self.columns.values(), *(reading.by or ())])
+        hint = (
+            f"; name with --map FIELD=COLUMN: {', '.join(lacks)}; the game and the partner also "
+            "with --game and --partner"
+        ) * bool(lacks)
+        try:
+            check_columns(path, header, [*self.columns.values(), *(reading.by or ())])
+        except TomevalError as error:
+            raise TomevalError(f"{error}{hint}") from None
+        if lacks:
+            raise TomevalError(f"{path}: the {lacks[0]} is missing{hint}")
         by = tuple(name for name in WHO if name in header) if reading.by is None else reading.by
         self.by = by if reading.by is not None or "subject" in by else ("", *by)
         self._labels = reading.labels

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tomeval.games.matrix.planned import planned_regret, reactions_right
-from tomeval.games.matrix.played import HINDSIGHT, FloatArray, Played, StepFacts, hindsight_metrics
+from tomeval.games.matrix.played import FloatArray, Played, StepFacts, hindsight_regret
 from tomeval.games.matrix.responses import best_responses
-from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.scores import scores
+from tomeval.games.matrix.storing import has_reactions, partners_known, partners_react
 from tomeval.games.scores import score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
+
+if TYPE_CHECKING:
+    from tomeval.runs.results import Run
 
 PLANNED = "delta_tom_planned_per_step"
 ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_step")
@@ -32,39 +35,30 @@ class MatrixMeasure(Measure):
     step : callable, optional
         What every step adds, shape (N,), in the unit of the measure: an episode's value is the mean
         over its steps. Without it, `of` gives the measure of whole episodes.
-    needs : {"", "predictions", "partner"}
-        Without its table, or on steps without a prediction, there is no value.
     where : {"", "partner known", "partner unknown", "asked to react", "reacting"}
-        Which tables have it, see `measures_for`; empty: all.
+        Which tables have it, see `measured`; empty: all.
     """
 
     step: Callable[[StepFacts], FloatArray] | None = None
-    needs: Literal["", "predictions", "partner"] = ""
     where: str = ""
 
 
-def measures_for(
-    known: Sequence[bool], conditional: bool = False, reacts: bool = False
-) -> tuple[str, ...]:
-    """Return the measures of a table.
+def measured(run: Run) -> Mapping[str, Measure]:
+    """Return the measures that a run's partners and questions allow.
 
-    Parameters
-    ----------
-    known : sequence of bool
-        Of each cell whether its partner is known. If none is, measures that need the partner's
-        table are left out; if any is not, regret in hindsight is added.
-    conditional, reacts : bool
-        Whether the conditional probe was asked, and whether any partner reacts: ΔToM over T steps
-        is there in both cases.
+    If no partner is known, measures that need its table are left out; if any is not, regret in
+    hindsight is added. ΔToM over T steps is there if the conditional probe was asked, or any
+    partner reacts.
     """
+    known, asked = partners_known(run.store), has_reactions(run.store)
     there = {
         "": True,
         "partner known": any(known) or not known,
         "partner unknown": not all(known),
-        "asked to react": conditional,
-        "reacting": conditional or reacts,
+        "asked to react": asked,
+        "reacting": asked or partners_react(run.store),
     }
-    return tuple(measure.name for measure in _TABLE if there[measure.where])
+    return {one.name: MEASURES[one.name] for one in _TABLE if there[one.where]}
 
 
 def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
@@ -84,15 +78,7 @@ def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatA
         without a partner table, everything about predictions on steps without one.
     """
     facts = StepFacts(played, reference)
-    result = {}
-    for measure in _BY_STEP:
-        there = facts.there[measure.needs]
-        if not there.any() or measure.step is None:
-            result[measure.name] = np.full(there.shape, np.nan)
-        else:
-            values = measure.step(facts)
-            result[measure.name] = values if there.all() else np.where(there, values, np.nan)
-    return result
+    return {one.name: one.step(facts) for one in _BY_STEP if one.step is not None}
 
 
 def episode_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
@@ -118,20 +104,15 @@ def episode_metrics(played: Played, reference: str = "horizon") -> dict[str, Flo
     >>> float(metrics["delta_functional_per_step"][0]), float(metrics["foresight_gap_per_step"][0])
     (2.0, 2.0)
     """
-    by_step = step_metrics(played, reference)
     if played.episodes == 0:
         return {name: np.empty(0) for name in METRICS}
-    if played.predicted is not None and (played.predicted == NONE).any():
-        said = np.add.reduceat(played.predicted != NONE, played.starts, dtype=np.int64)
-        counts = {m.name: said for m in _BY_STEP if m.needs == "predictions"}
-        by_step |= {name: np.nan_to_num(by_step[name]) for name in counts}
-    else:
-        counts = {}
-    with np.errstate(invalid="ignore"):  # 0 / 0: no step of the episode has a prediction
-        return {
-            name: np.add.reduceat(values, played.starts) / counts.get(name, played.lengths)
-            for name, values in by_step.items()
-        }
+    means = {}
+    for name, values in step_metrics(played, reference).items():
+        there = np.isfinite(values)
+        counts = np.add.reduceat(there, played.starts, dtype=np.int64)
+        with np.errstate(invalid="ignore"):  # 0 / 0: no step of the episode has a value
+            means[name] = np.add.reduceat(np.where(there, values, 0.0), played.starts) / counts
+    return means
 
 
 def curves(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
@@ -142,9 +123,8 @@ def curves(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
     return {name: values.reshape(played.episodes, -1) for name, values in by_step.items()}
 
 
-# Each is worked out once for a cell, whichever of its measures is asked for first.
+# Worked out once for a cell, whichever of its measures is asked for first.
 _of_episodes = lru_cache(maxsize=4)(episode_metrics)
-_in_hindsight = lru_cache(maxsize=4)(hindsight_metrics)
 
 
 def _mean_of_steps(name: str, played: Played, reference: str) -> Totals:
@@ -190,8 +170,7 @@ _TABLE = (
         f"{_PAPER}, definition 2.1 with the identity as metric",
         "Literal theory of mind: the share of steps on which the partner's action was predicted, "
         "0 to 100. Higher is better.",
-        needs="predictions",
-        step=lambda s: 100.0 * (s.predicted == s.played.partner),
+        step=lambda s: s.if_said(100.0 * (s.predicted == s.played.partner)),
     ),
     _measure(
         "delta_functional_per_step",
@@ -201,7 +180,6 @@ _TABLE = (
         "Functional theory of mind, as regret: how much less reward per step the subject earned "
         "than the best response to this very partner would have. 0 is optimal; lower is better; in "
         "payoff units.",
-        needs="partner",
         where="partner known",
         step=lambda s: s.regret,
     ),
@@ -214,7 +192,6 @@ _TABLE = (
         "subject's prediction, the partner's moves held fixed. A one-step rule: blind to what a "
         "move does to the partner's later moves. Lower is better; in payoff units.",
         bounds=FROM_ZERO,
-        needs="predictions",
         step=lambda s: s.belief,
     ),
     _measure(
@@ -225,7 +202,6 @@ _TABLE = (
         "The same, but every wrong prediction that can cost something does, as in the published "
         "tables. Also a one-step rule. Lower is better; in payoff units.",
         bounds=FROM_ZERO,
-        needs="predictions",
         step=lambda s: s.cost("misprediction"),
     ),
     _measure(
@@ -258,7 +234,6 @@ _TABLE = (
         _OWN,
         "Response: stepwise regret beyond belief, from not acting on one's own predictions. In "
         "payoff units, any sign.",
-        needs="predictions",
         step=lambda s: s.stepwise - s.belief,
     ),
     _measure(
@@ -269,7 +244,6 @@ _TABLE = (
         "Foresight: regret beyond stepwise regret, from what one's moves did to the partner's "
         "later moves. 0 for partners that do not react; negative where giving up a step's best "
         "move paid off later. Belief, response and foresight add up to the regret.",
-        needs="partner",
         where="partner known",
         step=lambda s: s.regret - s.stepwise,
     ),
@@ -280,8 +254,7 @@ _TABLE = (
         _OWN,
         "Share of steps on which the action is a best response to the subject's own prediction, "
         "0 to 100.",
-        needs="predictions",
-        step=lambda s: 100.0 * best_responses(s.played.game)[s.played.own, s.predicted],
+        step=lambda s: s.if_said(100.0 * best_responses(s.played.game)[s.played.own, s.predicted]),
     ),
     _measure(
         "reward_per_step",
@@ -302,31 +275,21 @@ _TABLE = (
         where="asked to react",
     ),
     _measure(
-        HINDSIGHT[0],
+        "hindsight_constant_regret_per_step",
         "hindsight regret (constant)",
         0,
         _OWN,
         "How much less per step the subject earned than the best single action, chosen after the "
         "episode against the partner's moves as recorded. In payoff units, any sign; used where "
         "the partner is unknown, and not equal to ΔFunctional.",
-        of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[0]]),
-        where="partner unknown",
-    ),
-    _measure(
-        HINDSIGHT[1],
-        "hindsight regret (memory-one)",
-        0,
-        _OWN,
-        "The same against the best reply to the previous joint move as recorded. In payoff units, "
-        "any sign.",
-        of=lambda played, reference: Totals(_in_hindsight(played)[HINDSIGHT[1]]),
+        of=lambda played, reference: Totals(hindsight_regret(played)),
         where="partner unknown",
     ),
 )
 
 MEASURES = registry(*_TABLE)
 """All measures, in the order of the tables; more come with extensions. Which of them a run has:
-`measures_for`."""
+`measured`."""
 
 _BY_STEP = tuple(measure for measure in _TABLE if measure.step is not None)
 METRICS = tuple(measure.name for measure in _BY_STEP)

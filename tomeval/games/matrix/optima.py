@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.responses import (
-    ROUNDING,
-    gains,
-    payoff_rounding,
-    stationary_reward,
-)
+from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding, stationary_reward
 
 REFERENCES = ("horizon", "stationary")
 MAX_DENSE_STATES = 4_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import tomllib
@@ -142,7 +143,10 @@ def get_partner_set(
     weights, specs = [], []
     for term in terms:
         weight, star, rest = term.partition("*")
-        weights.append(_number(weight, spec) if star else None)
+        try:
+            weights.append(float(weight) if star else None)
+        except ValueError:
+            raise TomevalError(f"partner set {spec!r}: {weight!r} is not a weight") from None
         specs.append(rest if star else term)
     given = [w for w in weights if w is not None]
     if given and len(given) < len(weights):
@@ -177,36 +181,23 @@ def _inline(spec: str) -> dict[str, Any]:
 
 
 def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """Split ``name(1, p=0.5)`` into name, positional and named arguments."""
+    """Split ``name(1, p=0.5)`` into name, positional and named arguments, which are numbers."""
     match = _CALL.match(spec) if isinstance(spec, str) else None
-    if match is None:
+    try:
+        if match is None:
+            raise ValueError
+        call: Any = ast.parse(f"f({match[2] or ''})", mode="eval").body
+        args = [_number(one) for one in call.args]
+        return match[1], args, {one.arg: _number(one.value) for one in call.keywords}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise TomevalError(
-            f"partner {spec!r} cannot be read; write a name, or a name with parameters such as "
-            f"always(1); known: {', '.join(partner_names())}"
-        )
-    args: list[Any] = []
-    options: dict[str, Any] = {}
-    if match[2] and match[2].strip():
-        for given in match[2].split(","):
-            key, equals, value = given.rpartition("=")
-            if not equals:
-                if options:
-                    raise TomevalError(f"partner {spec!r}: positional after named parameter")
-                args.append(_number(value, spec))
-            elif key.strip() in options:
-                raise TomevalError(f"partner {spec!r}: parameter {key.strip()!r} is given twice")
-            else:
-                options[key.strip()] = _number(value, spec)
-    return match[1], args, options
+            f"partner {spec!r} cannot be read; write a name, or a name with numbers as parameters "
+            f"such as always(1); known: {', '.join(partner_names())}"
+        ) from None
 
 
-def _number(text: str, spec: str) -> int | float:
-    """Read a finite number."""
-    for read in (int, float):
-        try:
-            value = read(text)
-        except ValueError:
-            continue
-        if isinstance(value, int) or math.isfinite(value):
-            return value
-    raise TomevalError(f"partner {spec!r}: {text.strip()!r} is not a number")
+def _number(given: Any) -> int | float:
+    value = ast.literal_eval(given)
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError
+    return value  # type: ignore[no-any-return]

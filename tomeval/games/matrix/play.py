@@ -161,10 +161,8 @@ class Setup:
 
 def _drawing(kind: str, options: Mapping[str, Any]) -> str:
     """Return what of a subject its draws depend on."""
-    # Whether a probe is asked must not change what a subject draws when it acts, and levels of an
-    # option that are compared meet the same chance.
-    apart = ("literal", "draws", *subject_class(kind).compared)
-    kept = {key: value for key, value in options.items() if key not in apart}
+    # Whether a probe is asked must not change what a subject draws when it acts.
+    kept = {key: value for key, value in options.items() if key not in ("literal", "draws")}
     if "model" in kept:  # nor must what the model is called, or how it is run
         kept["model"] = drawn_with(kept["model"])
     return json.dumps([kind, kept], sort_keys=True)

@@ -153,23 +153,20 @@ class StepFacts:
 
     def __init__(self, played: Played, reference: str) -> None:
         self.played, self.reference = played, reference
-        self.there = {
-            "": np.ones(played.own.shape, dtype=bool),
-            "partner": np.full(played.own.shape, len(played.partners) > 0),
-            "predictions": np.zeros(played.own.shape, dtype=bool)
-            if played.predicted is None
-            else played.predicted != NONE,
-        }
+        said = np.full(played.own.shape, NONE) if played.predicted is None else played.predicted
+        self._there = said != NONE
+        # The prediction; 0 on steps without one.
+        self.predicted: IntArray = np.where(self._there, said, 0)
 
-    @cached_property
-    def predicted(self) -> IntArray:
-        """The prediction; 0 on steps without one."""
-        assert self.played.predicted is not None
-        return np.where(self.there["predictions"], self.played.predicted, 0)
+    def if_said(self, values: FloatArray | BoolArray) -> FloatArray:
+        """Return what a step with a prediction adds; NaN on the others."""
+        return np.where(self._there, values, np.nan)
 
     @cached_property
     def regret(self) -> FloatArray:
-        """What the step earned less than the reference."""
+        """What the step earned less than the reference; NaN without a partner's table."""
+        if not self.played.partners:
+            return np.full(self.played.own.shape, np.nan)
         return _reference_by_step(self.played, self.reference) - self.played.own_reward
 
     @cached_property
@@ -180,10 +177,8 @@ class StepFacts:
 
     def cost(self, rule: Literal["best_response", "misprediction"]) -> FloatArray:
         """Return what a best response to the prediction earns less than the best action."""
-        cost: FloatArray = misjudgement_cost(self.played.game, rule)[
-            self.predicted, self.played.partner
-        ]
-        return cost
+        cost = misjudgement_cost(self.played.game, rule)
+        return self.if_said(cost[self.predicted, self.played.partner])
 
     @cached_property
     def belief(self) -> FloatArray:
@@ -199,22 +194,12 @@ def _reference_by_step(played: Played, reference: str) -> FloatArray:
     return rewards
 
 
-HINDSIGHT = ("hindsight_constant_regret_per_step", "hindsight_memory_one_regret_per_step")
+def hindsight_regret(played: Played) -> FloatArray:
+    """Return how much more per step the best single action would have earned, shape (E,).
 
-
-def hindsight_metrics(played: Played) -> dict[str, FloatArray]:
-    """Return what the best simple reply, chosen after the episode, would have earned more.
-
-    The partner's moves are held fixed as they were recorded, so both are lower bounds of stepwise
-    regret, in this order; neither is ΔFunctional, which knows how the partner would have reacted.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (E,)
-        One entry per name in `HINDSIGHT`, in payoff units per step. The best constant reply is one
-        action for the whole episode. The best memory-one reply is a first action, and one action
-        for each previous joint move as it was recorded. Negative if the subject earned more than
-        any such reply.
+    Chosen after the episode, with the partner's moves held fixed as they were recorded: a lower
+    bound of stepwise regret, and not ΔFunctional, which knows how the partner would have reacted.
+    In payoff units; negative if the subject earned more than any single action.
 
     Examples
     --------
@@ -226,33 +211,9 @@ def hindsight_metrics(played: Played) -> dict[str, FloatArray]:
     >>> own, theirs = np.array([0, 0, 0, 0]), np.array([0, 1, 0, 1])
     >>> played = Played(game, (), np.array([0]), np.array([4]), own, theirs, None,
     ...                 game.own[own, theirs])
-    >>> [float(values[0]) for values in hindsight_metrics(played).values()]
-    [3.5, 3.5]
+    >>> float(hindsight_regret(played)[0])
+    3.5
     """
-    ends = np.cumsum(played.lengths)
-    constant, memory_one = np.empty((2, played.episodes))
-    for episode, (end, length) in enumerate(zip(ends, played.lengths, strict=True)):
-        rounds = slice(end - length, end)
-        own, theirs = played.own[rounds], played.partner[rounds]
-        earned = float(played.own_reward[rounds].sum())
-        constant[episode] = (best_constant(played.game, theirs) - earned) / length
-        memory_one[episode] = (best_memory_one(played.game, own, theirs) - earned) / length
-    return dict(zip(HINDSIGHT, (constant, memory_one), strict=True))
-
-
-def best_constant(game: MatrixGame, theirs: IntArray) -> float:
-    """Return what the best single action would have earned against the partner's moves."""
-    return float(game.own[:, theirs].sum(axis=1).max())
-
-
-def best_memory_one(game: MatrixGame, own: IntArray, theirs: IntArray) -> float:
-    """Return what the best reply to the previous joint move would have earned.
-
-    The joint moves are the recorded ones, which makes it exact: the steps after each of them are a
-    choice of their own, and the first step is another.
-    """
-    total = float(game.own[:, theirs[0]].max())
-    before = own[:-1] * game.m + theirs[:-1]
-    for joint in np.unique(before):
-        total += best_constant(game, theirs[1:][before == joint])
-    return total
+    best = np.max([by_episode(played, row[played.partner]) for row in played.game.own], axis=0)
+    regret: FloatArray = (best - by_episode(played, played.own_reward)) / played.lengths
+    return regret

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -24,38 +23,12 @@ from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.storing import RECORDED
 from tomeval.report.facts import counted
 from tomeval.runs.domain import get_domain
+from tomeval.runs.folder import Recorded, import_games
 from tomeval.runs.record import Record
-from tomeval.runs.recorded import Recorded, import_games
-from tomeval.statistics import AUTO
 
 logger = logging.getLogger(__name__)
 
 _Row = tuple[int, dict[str, str]]
-
-
-def score(
-    path: str | Path,
-    game: str | Path | MatrixGame | None = None,
-    partner: str | Path | PartnerSet | None = None,
-    *,
-    reference: str = "horizon",
-    interval: str = AUTO,
-    **how: Any,
-) -> list[dict[str, Any]]:
-    """Score recorded matches: the rows of `Run.rows` of what `import_log` makes, which is not kept.
-
-    Parameters
-    ----------
-    reference, interval : str
-        As for `Run.rows`.
-    path, game, partner, how
-        As for `import_log`.
-    """
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        import_log(path, Path(folder) / "run", game, partner, **how) as run,
-    ):
-        return run.rows(interval, reference)
 
 
 def import_log(

@@ -216,16 +216,15 @@ def _evaluate(rewards: _Array, transitions: _Array) -> tuple[_Array, _Array]:
 
     The bias is 0 at the lowest state of every recurrent class.
     """
+    from scipy.sparse.csgraph import connected_components
+
     size = len(rewards)
-    reach = _closure(transitions > 0)
-    recurrent = np.array(
-        [reach[i, reach[i]].size and reach[reach[i], i].all() for i in range(size)]
-    )
+    _, group = connected_components(transitions > 0, connection="strong")
+    leaves = (transitions > 0) & (group[:, None] != group)
+    recurrent = ~np.isin(group, group[leaves.any(axis=1)])
     gain, bias = np.zeros(size), np.zeros(size)
-    for first in range(size):
-        members = np.flatnonzero(reach[first])
-        if not recurrent[first] or members[0] != first:
-            continue
+    for one in np.unique(group[recurrent]):
+        members = np.flatnonzero(group == one)
         block = transitions[np.ix_(members, members)]
         # unknowns: bias of all members but the first, and the class's gain
         system = np.eye(len(members)) - block
@@ -243,13 +242,3 @@ def _evaluate(rewards: _Array, transitions: _Array) -> tuple[_Array, _Array]:
             system, rewards[moving] - gain[moving] + into @ bias[settled]
         )
     return gain, bias
-
-
-def _closure(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which states each state can reach, itself included (repeated squaring)."""
-    reach = edges | np.eye(len(edges), dtype=bool)
-    while True:
-        further = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
-        if (further == reach).all():
-            return reach
-        reach = further

@@ -27,10 +27,7 @@ from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.storing import (
-    RECORDED,
-    read_played,
-)
+from tomeval.games.matrix.storing import RECORDED, read_played
 from tomeval.games.matrix.subject_specs import PartnerPlayer
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.runs.analyses import readers
@@ -230,10 +227,8 @@ class MatrixRunCell(ScoredCell):
         What is attainable in the cell, and its measures by step, then hold for all episodes. Games
         recorded elsewhere need not be so, and a player in the partner's seat has no table.
         """
-        if self.partners and not self.recorded:
-            return True
-        even = bool((self.played.lengths == self.definition["horizon"]).all())
-        return even and bool(self.partners)
+        lengths = self.played.lengths if self.recorded else np.empty(0)
+        return bool(self.partners) and bool((lengths == self.definition["horizon"]).all())
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return the steps' worth: `best_action` as the best response over the horizon plays it.

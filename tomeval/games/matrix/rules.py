@@ -11,21 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.games.game import (
-    NOTHING,
-    UNDECIDED,
     Action,
     ArenaGame,
     Ask,
     Event,
     Probe,
     Public,
+    Said,
     Stage,
     View,
     What,
 )
 from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.partners import Partner
-from tomeval.games.policy import Choices, Memory, Policy
+from tomeval.games.solver import Choices, Memory, Policy
 
 NONE = -1
 """Index that stands for 'no action' in the arrays; NULL on disk."""
@@ -147,16 +146,10 @@ class RepeatedGame(ArenaGame[Standing]):
         seat = view.seat if isinstance(what, Ask) else 1 - view.seat
         return range(self.matrix.payoffs.shape[seat])
 
-    def probes(
-        self,
-        state: Standing,
-        ask: Ask,
-        done: Action = UNDECIDED,
-        said: Mapping[Probe, Action] = NOTHING,
-    ) -> tuple[Probe, ...]:
+    def probes(self, state: Standing, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
         """Return the literal questions."""
         other = 1 - ask.seat
-        if done is UNDECIDED:
+        if done is None:
             return (Probe(PREDICT, other),)
         own = range(self.matrix.payoffs.shape[ask.seat])
         reactions = (Probe(REACT, other, action) for action in own)

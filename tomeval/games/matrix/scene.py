@@ -48,12 +48,11 @@ def persona_text(name: str, given: Any) -> str:
     if given == NONE:
         return ""
     check_text(given, name)
-    if not given.strip():
-        raise TomevalError(f"{name} is empty; leave {name} out, or say {NONE!r}")
-    if "\n" in given or "\t" in given:
-        raise TomevalError(f"{name} must be one line, is {excerpt(given)!r}")
-    if len(given) > MOST:
-        raise TomevalError(f"{name} has {len(given):,} characters; a persona has at most {MOST}")
+    if not given.strip() or "\n" in given or "\t" in given or len(given) > MOST:
+        raise TomevalError(
+            f"{name} must be one line of text of at most {MOST} characters, is {excerpt(given)!r}; "
+            f"{NONE!r} is the default"
+        )
     return given.strip()
 
 

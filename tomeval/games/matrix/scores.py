@@ -9,19 +9,9 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.games.answer import UNKNOWN
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.optima import (
-    known_best_response,
-    possible_sums,
-    reference_rewards,
-)
+from tomeval.games.matrix.optima import known_best_response, possible_sums, reference_rewards
 from tomeval.games.matrix.partners import Partner
-from tomeval.games.matrix.played import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Played,
-    by_episode,
-)
+from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played, by_episode
 from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding
 from tomeval.games.matrix.rules import NONE
 from tomeval.games.scores import Scores, Terms

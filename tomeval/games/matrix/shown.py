@@ -161,7 +161,7 @@ LISTS: dict[str, Callable[[], Rows]] = {
 
 
 def episodes(cell: MatrixCell, seat: str, note: str = "") -> list[list[Overheard]]:
-    """Return what a seat is asked in an episode, see `Describe.episodes`."""
+    """Return what a seat is asked in an episode, see `Domain.episodes`."""
     return [asked(cell.setup if seat == SEAT else cell.setup.other, note)]
 
 

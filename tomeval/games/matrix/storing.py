@@ -11,17 +11,7 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import LENIENT, NOT_ASKED, VALID
 from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.rules import (
-    ACT,
-    BELIEF,
-    DRAW,
-    NONE,
-    PARTNER,
-    PREDICT,
-    REACT,
-    SEAT,
-    SEATS,
-)
+from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT, REACT, SEAT, SEATS
 from tomeval.games.played import Decision, PlayedGame, Probed
 from tomeval.games.seats import Answer
 from tomeval.runs.record import Column, Record, Schema
@@ -61,7 +51,7 @@ BELIEFS = (f"{_OF}/action", f"{_OF}/accuracy", f"{_OF}/right", "partner_action",
 """What a subject was told that the partner would do, and what it did; names for `Store.read`."""
 
 
-def _asked(record: Record) -> list[tuple[Column, ...]]:
+def _questions(record: Record) -> list[tuple[Column, ...]]:
     """Return what the subject was asked in every step."""
     columns = record.columns
     return [
@@ -73,7 +63,7 @@ def _asked(record: Record) -> list[tuple[Column, ...]]:
 SCHEMA = Schema(
     episodes={"partner": "INTEGER"},
     steps=COLUMNS,
-    asked=_asked,
+    asked=_questions,
     shown={
         "partner": "TEXT",
         **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),
@@ -172,7 +162,7 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
     for number, definition in store.cells():
         if number not in cells:
             continue
-        told = store.domain.read.columns(definition)
+        told = store.domain.columns(definition)
         told |= {"revision": revisions.get(str(told["model"]), "")}
         about: dict[str, Any] = {name: told[name] for name in _OF_CELL}
         about |= {name: definition[name] for name in _SET}

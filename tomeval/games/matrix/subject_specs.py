@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LLM = "llm"
 LABELS = "labels"
-_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME)
+_OPTIONS = ("option_order", "goal", *PERSONAS, FRAME, "literal_order")
 """Options of subjects that change what the model reads, and neither the game nor the strategy."""
 _WORDING = SHARED | {name: str(getattr(SubjectOptions, name)) for name in _OPTIONS}
 
@@ -185,24 +185,21 @@ def _by_rule(setup: Setup) -> bool:
         return False
     spec = _option(setup, "model")
     # Sets without a model are made in tests and examples only, and sit down with a script.
-    if not spec or model_name(spec).startswith("scripted:"):
+    scripted = not spec or model_name(spec).startswith("scripted:")
+    if scripted or _option(setup, "option_order") == "shuffled":
         return False
-    if _option(setup, "option_order") == "shuffled":
-        return False
-    name = _option(setup, "strategy")
+    name, sure = _option(setup, "strategy"), _option(setup, "decide") == "argmax"
     strategy = recorded_strategy(name)
     if strategy is None:  # a plug-in's, in a run that is only read: by its name
-        return "LM" in str(name).split() and _option(setup, "decide") == "argmax"
-    if strategy.part.belief is not None:  # what is stated is drawn for every step
-        return False
-    if strategy.scored and _option(setup, "decide") != "argmax":
-        return False
-    if strategy.scores and _option(setup, "predict") != "argmax":
-        return False
+        return "LM" in str(name).split() and sure
     served, greedy = is_served(spec), _option(setup, "temperature") == 0
-    if setup.on_invalid == "random" and (strategy.writes or served):
-        return False
-    return not strategy.writes or (greedy and not served)
+    return not (
+        strategy.part.belief is not None  # what is stated is drawn for every step
+        or (strategy.scored and not sure)
+        or (strategy.scores and _option(setup, "predict") != "argmax")
+        or (setup.on_invalid == "random" and (strategy.writes or served))
+        or (strategy.writes and (served or not greedy))
+    )
 
 
 def _option(setup: Setup, name: str) -> Any:

@@ -50,10 +50,10 @@ def play(
     from tomeval.core.credentials import trusting
     from tomeval.core.errors import TomevalError
     from tomeval.core.printing import Console
-    from tomeval.games.arena.session import sit
+    from tomeval.games.arena.described import sit
+    from tomeval.games.decrypto.described import keep
+    from tomeval.games.decrypto.described import sit as sit_at_decrypto
     from tomeval.games.decrypto.replays import read_games
-    from tomeval.games.decrypto.session import keep
-    from tomeval.games.decrypto.session import sit as sit_at_decrypto
     from tomeval.games.people.session import play_session
     from tomeval.runs.experiment import override_key
 

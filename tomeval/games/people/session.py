@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -12,46 +13,125 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.printing import Console, QuitGame
+from tomeval.core.text import ascii_signs
 from tomeval.games.cells import GameCell
-from tomeval.games.game import ArenaGame
+from tomeval.games.game import Action, ArenaGame, Ask, Broken, Form
 from tomeval.games.llm.scene import SeatScene
-from tomeval.games.people.terminal import HumanSeat
 from tomeval.games.play import play_game
 from tomeval.games.played import PlayedGame
+from tomeval.games.seats import Answer, Seat
 from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.play.engine import episode_models, spec_key, started
 from tomeval.play.engines import run_loop
 from tomeval.strategies.templates import load_prompts
 
+_PLAYER = re.compile(r"player\s+(?=-?\d+$)", re.IGNORECASE)
+_NUMBERS = re.compile(r"(?<!\d)-?\d+|[^\s,;-]\S*")
+_PARTS = re.compile(r"\s*[,;]\s*")
+
+
+class HumanSeat(Seat):
+    """A person: rules, events and questions are the words that language models get."""
+
+    def __init__(self, scene: SeatScene, console: Console) -> None:
+        self.scene, self.console, self._told = scene, console, 0
+
+    def begin(self, view: Any) -> None:
+        """Show the rules and what the seat was dealt."""
+        self.scene.see(view)
+        self.console.say(f"\n{self.scene.rules_text}\n")
+        self.tell(view)
+
+    def tell(self, view: Any) -> None:
+        """Show what is new."""
+        self.scene.see(view)
+        for line in self.scene.lines[self._told :]:
+            self.console.say(f"  {line}")
+        self._told = len(self.scene.lines)
+
+    async def observe(self, view: Any) -> tuple[dict[str, Any], ...]:
+        """Show the stage that is over."""
+        self.tell(view)
+        return ()
+
+    async def answer(self, view: Any, ask: Ask) -> Answer:
+        """Ask until the game takes the answer."""
+        form = view.game.form(view, ask)
+
+        def parse(line: str) -> tuple[Action] | str:
+            read = view.game.read(view, ask, typed(line, form))
+            if isinstance(read, Broken):
+                return read.text[:1].upper() + read.text[1:]
+            return (read,)
+
+        self.console.say(f"\n{self.scene.render(f'ask/{ask.kind}', view=view, ask=ask, given='')}")
+        text = form.kind is str and form.size == 1 and not form.labels
+        help_ = f"  Type {how_to_type(form)}\n  {_WORDS}"
+        told = {"history": self.scene.past, "rules": self.scene.rules_text}
+        pages = {"?": help_, "help": help_, **told}
+        (action,) = self.console.question("> ", parse, pages, may_be_empty=text)
+        return Answer(action)
+
+
+_WORDS = "history: all that you have seen; rules: the rules again; quit: stop"
+
+
+def how_to_type(form: Form) -> str:
+    """Return how a person writes an answer.
+
+    Examples
+    --------
+    >>> how_to_type(Form("vote", str, labels=("Ann", "Bob")))
+    'one of: Ann, Bob'
+    >>> how_to_type(Form("allocation", int, 3))
+    '3 numbers, with commas between'
+    """
+    if form.labels and form.size == 1:
+        return f"one of: {', '.join(form.labels)}"
+    what = "text" if form.kind is str else "number"
+    if form.size == 1:
+        return f"a {what}"
+    return f"{form.size or 'all'} {what}s, with commas between"
+
+
+def typed(line: str, form: Form) -> list[Any]:
+    """Return the items that a person typed.
+
+    A text alone is the whole line; several are separated by commas, or else by spaces; numbers by
+    either, digits also by nothing or a dash. The case of labels does not matter, nor the word
+    "Player" before a number.
+
+    Examples
+    --------
+    >>> typed("5 10,5", Form("allocation", int, 3)), typed("ann", Form("vote", str, 1, ("Ann",)))
+    ([5, 10, 5], ['Ann'])
+    """
+    folded = {ascii_signs(label).casefold(): label for label in form.labels}
+    if (said := folded.get(ascii_signs(line).casefold())) is not None:
+        return form.items(said)
+    if form.kind is str and form.size == 1:
+        return [line]
+    inner = line.strip("[](){} \t")
+    if form.kind is str:
+        return _PARTS.split(inner) if "," in inner else inner.split()
+    parts = _NUMBERS.findall(_PLAYER.sub("", inner))
+    if len(parts) == 1 < form.size and parts[0].isdecimal():
+        parts = [*parts[0]]
+    return [int(one) if re.fullmatch(r"-?\d{1,9}", one) else one for one in parts]
+
 
 @dataclass
 class Sitting:
-    """A game that a person is to play.
+    """A game that a person is to play."""
 
-    Attributes
-    ----------
-    cell : GameCell
-        The player that it has in the person's slot stands in for the person.
-    slot : str
-    episode : int
-    names : sequence of str
-        Who plays, by slot.
-    endings : mapping of str to str
-        What the words of `ArenaGame.ending` mean.
-    scenes : type of SeatScene
-        What the person is told.
-    played : PlayedGame
-        Filled as the game goes.
-    """
-
-    cell: GameCell
+    cell: GameCell  # the player that it has in the person's slot stands in for the person
     slot: str
     episode: int
-    names: Sequence[str]
-    endings: Mapping[str, str]
-    scenes: type[SeatScene] = SeatScene
-    played: PlayedGame = field(init=False)
+    names: Sequence[str]  # who plays, by slot
+    endings: Mapping[str, str]  # what the words of `ArenaGame.ending` mean
+    scenes: type[SeatScene] = SeatScene  # what the person is told
+    played: PlayedGame = field(init=False)  # filled as the game goes
     game: ArenaGame[Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,10 +139,8 @@ class Sitting:
 
     async def play(self, models: Mapping[str, Model], console: Console) -> None:
         """Play, given the models of the other slots."""
-        table, experiment = (
-            self.cell.new_table(self.episode, models, lambda: None),
-            self.cell.experiment,
-        )
+        table = self.cell.new_table(self.episode, models, lambda: None)
+        experiment = self.cell.experiment
         prompts = load_prompts(experiment.domain, experiment.prompts, experiment.base)
         place, self.game = self.cell.slots.index(self.slot), table.game
         scene = self.scenes(prompts, table.game, table.seats[place])

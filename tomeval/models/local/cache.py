@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tomeval.models.local import require
+from tomeval.models.local.load import require
 
 SHARE_OF_FREE, LEAST, TIMES_MODEL = 0.4, 1 << 29, 8
 """Caches take at most this part of the free memory, and of a small model no more than the larger of

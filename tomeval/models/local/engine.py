@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tomeval.models.base import BackendError, ContextExceeded
-from tomeval.models.local import require
+from tomeval.models.local.load import require
 from tomeval.models.local.prefix import Prefixes
 from tomeval.models.local.tasks import (
     ALONE,

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tomeval.models.local import require
+from tomeval.models.local.load import require
 
 torch: Any = require("torch")
 nn, functional = torch.nn, torch.nn.functional

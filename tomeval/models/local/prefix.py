@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.text import common_prefix
-from tomeval.models.local import require
 from tomeval.models.local.cache import Cache, Chain
+from tomeval.models.local.load import require
 from tomeval.models.local.tasks import AnyPath, Path, Text
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import common_prefix
 from tomeval.models.base import BackendError, Sampling
-from tomeval.models.local import require
+from tomeval.models.local.load import require
 
 ALONE = "(alone)"
 """Begins the names of groups that hold one request, and of no others."""

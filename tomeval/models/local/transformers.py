@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError
 from tomeval.models import check_options
 from tomeval.models.base import (
+    Capabilities,
     GenerateRequest,
     LocalModel,
     Reply,
@@ -19,11 +21,13 @@ from tomeval.models.base import (
     Usage,
     thinking_room,
 )
-from tomeval.models.local import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.engine import Engine
+from tomeval.models.local.load import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.local.tasks import LabelQuery, Scored, Text, exclusive
 from tomeval.models.local.trials import rope_switch, settle
+
+logger = logging.getLogger(__name__)
 
 _BEFORE = 8  # prompt tokens that generated ones are decoded behind
 
@@ -40,7 +44,7 @@ class TransformersModel(LocalModel):
     given : Loaded, optional
         A model and tokenizer that are loaded already; `path_or_repo` is then their name only.
     **options
-        See `tomeval.models.local.LocalOptions`.
+        See `tomeval.models.local.load.LocalOptions`.
 
     Attributes
     ----------
@@ -84,6 +88,13 @@ class TransformersModel(LocalModel):
         self.engine = Engine(self.model, tokens, context, switch)
         settle(self.engine, how.prefix_reuse, how.cache_memory)
         self.ends = self._end_tokens()
+        held = how.structured == "auto"
+        if held and self.codec.thinks:
+            note = (
+                "%s: structured = 'auto': answers are not held to a form: the model thinks before"
+            )
+            logger.warning(f"{note} it answers; set thinking = false", self.name)
+        self.capabilities = Capabilities(compares=held and not self.codec.thinks)
 
     def slots(self) -> int | None:
         """See `LocalModel.slots`."""

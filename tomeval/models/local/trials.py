@@ -13,9 +13,9 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.models.base import Sampling
-from tomeval.models.local import require, text_config
 from tomeval.models.local.cache import usual_memory
 from tomeval.models.local.engine import Engine, Whole, logprobs
+from tomeval.models.local.load import require, text_config
 from tomeval.models.local.prefix import Prefixes
 from tomeval.models.local.tasks import Text
 

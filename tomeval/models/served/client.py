@@ -69,7 +69,7 @@ class Client(openai.AsyncOpenAI):
     url : str
         The base URL.
     key : (str, str)
-        A variable and the key in it, see `tomeval.models.keys.key_for`. It is sent to this
+        A variable and the key in it, see `tomeval.models.naming.key_for`. It is sent to this
         URL only, and never along with a redirect, which counts as a refusal.
     options : OpenAIOptions
     budget, price
@@ -186,19 +186,16 @@ class Client(openai.AsyncOpenAI):
 
     async def _wait_for(self, error: Unanswered | Unusable, tries: int, spent: float) -> None:
         """Wait before the next try; raise the error when there is no patience left."""
-        said, most, patience, headers = str(error), _OF_UNUSABLE, self.options.retry_budget, None
-        status = 0
+        said, most, headers, status = str(error), _OF_UNUSABLE, None, 0
         if isinstance(error, Unanswered):
             said, most, headers, status = error.reason, _TRIES, error.headers, error.status
+        patience = self.options.retry_budget
         if self.starting and status != 429:
             patience = min(patience, _AT_START)
         wait = self._calculate_retry_timeout(_TRIES + 1 - tries, _WAITS, headers)
-        if spent + wait <= patience and tries < most:
-            return await self.wait(said, wait)
-        if isinstance(error, Unanswered):
-            last = f"no reply within {spent:.0f} s; last: {said}"
-            raise Unanswered(error.url, last, status)
-        raise error
+        if spent + wait > patience or tries == most:
+            raise error
+        await self.wait(said, wait)
 
     async def wait(self, trouble: str, seconds: float) -> None:
         """Wait before a request is sent again; `Stopped`, at once, if it is not to be sent."""

@@ -52,7 +52,7 @@ class Unanswered(BackendError):
 
     def __init__(self, url: str, reason: str, status: int = 0) -> None:
         super().__init__(f"{url}: {reason}")
-        self.url, self.reason, self.status = url, reason, status  # status 0: no answer at all
+        self.reason, self.status = reason, status  # status 0: no answer at all
 
 
 class ServerGone(Stopped):
@@ -158,27 +158,26 @@ class Mends:
     """
 
     def __init__(self, omit: Collection[str] = ()) -> None:
-        self._names = dict.fromkeys(omit, "")  # by field the name to send it by; empty: none
+        self._left_out, self._renamed = set(omit), dict[str, str]()
 
     def apply(self, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the body to send and what was changed in it."""
-        changed = {old: new for old, new in self._names.items() if old in body}
-        mended = {
-            "dropped": sorted(old for old, new in changed.items() if not new),
-            "renamed": {old: new for old, new in changed.items() if new},
+        changes = {
+            "dropped": sorted(self._left_out & body.keys()),
+            "renamed": {old: new for old, new in self._renamed.items() if old in body},
         }
-        names = {old: changed.get(old, old) for old in body}
-        sent = {new: body[old] for old, new in names.items() if new}
-        return sent, {how: fields for how, fields in mended.items() if fields}
+        names = {name: self._renamed.get(name, name) for name in body.keys() - self._left_out}
+        sent = {names[name]: value for name, value in body.items() if name in names}
+        return sent, {how: fields for how, fields in changes.items() if fields}
 
     def learn(self, sent: dict[str, Any], refusal: Refused) -> str:
         """Return what can be changed in `sent` after this refusal, and remember it."""
         if refusal.status not in (400, 422):
             return ""
         if "max_tokens" in sent and "max_completion_tokens" in refusal.message:
-            self._names["max_tokens"] = "max_completion_tokens"
+            self._renamed["max_tokens"] = "max_completion_tokens"
             return "max_tokens renamed to max_completion_tokens"
         named = [name for name in sent if re.search(rf"\b{name}\b", refusal.message)]
         named = [name for name in named if name in _EXTRA or sent[name] == _NEUTRAL.get(name, ())]
-        self._names.update(dict.fromkeys(named, ""))
+        self._left_out.update(named)
         return ", ".join(f"{name} left out" for name in named)

@@ -27,7 +27,7 @@ from tomeval.models.base import (
     plain_text,
     thinking_room,
 )
-from tomeval.models.keys import check_url, key_for
+from tomeval.models.naming import check_url, key_for
 from tomeval.models.served import Budget, OpenAIOptions, Waiting, estimate_tokens
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.labels import ROUTES, Query, find_route

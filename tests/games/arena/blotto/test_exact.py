@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from games.arena.brute_force import BruteForce
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tomeval.games.blotto import solver
 from tomeval.games.blotto.allocations import best_reply, every, result
@@ -147,49 +145,6 @@ def test_rounds_against_a_stationary_player_are_independent():
     found = solver(game, 0, {1: policy}).value()
     assert found.exact
     assert found.low == pytest.approx(best, abs=1e-12)
-
-
-PLAYERS = ("uniform", "mixture", "copy", "reply", "shift")
-
-
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
-@given(st.sampled_from(PLAYERS), st.integers(0, 2**32), st.floats(0.1, 50), st.floats(-9, 9))
-def test_regrets_scale_with_rewards_and_ignore_shifts(name, seed, scale, shift):
-    rng = np.random.default_rng(seed)
-    rules = {"fields": 3, "units": 5, "rounds": 4}
-    changed = {key: scale * value + shift for key, value in REWARDS.items()}
-    games = [Blotto(BlottoRules(**rules, **rewards)) for rewards in (REWARDS, changed)]
-    policy = drawn_policy(name, games[0], rng)
-    regrets = []
-    action = some(rng, games[0], 1)[0]
-    for game in games:
-        view = game.view(State(), 1)
-        values = solver(game, 1, {0: policy}).follow(view).values(view, Ask(1, "allocate"))
-        regrets.append(values.best.low - values.of(action).low)
-    assert regrets[1] == pytest.approx(scale * regrets[0], abs=1e-9)
-
-
-REWARDS = {"win": 1.0, "tie": 0.0, "loss": -1.0}
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.integers(0, 2**32), st.permutations(range(3)))
-def test_the_order_of_fields_and_the_seat_move_nothing(seed, order):
-    rng = np.random.default_rng(seed)
-    game = Blotto(BlottoRules(fields=3, units=7, rounds=5))
-    played = some(rng, game, 6)
-    moved = [[a[i] for i in order] for a in played]
-    one = solver(game, 0, {1: POLICIES["mixture"](played, noise=0.1)})
-    two = solver(game, 1, {0: POLICIES["mixture"](moved, noise=0.1)})
-    assert two.value().low == pytest.approx(one.value().low, abs=1e-12)
-    assert two.chance().low == pytest.approx(one.chance().low, abs=1e-12)
-    for action in some(rng, game):
-        values = [
-            s.follow(game.view(State(), i)).values(game.view(State(), i), Ask(i, "allocate"))
-            for i, s in enumerate((one, two))
-        ]
-        renamed = tuple(action[i] for i in order)
-        assert values[1].of(renamed).low == pytest.approx(values[0].of(action).low, abs=1e-12)
 
 
 def test_the_reply_acts_on_the_statement_and_on_nothing_else():

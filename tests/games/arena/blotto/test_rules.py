@@ -109,14 +109,14 @@ def test_faults(items, broken):
     game = small()
     view = game.view(State(), 0)
     assert game.broken(items) == broken
-    probe = game.probes(view._state, ASK)[0]
+    probe = game.probes(view._state, ASK, None, {})[0]
     for read in (game.read(view, ASK, items), game.read(view, probe, items)):
         assert read == tuple(items) if broken is None else read.error == broken.error
 
 
 def test_the_probe_asks_for_the_other_seats_allocation():
     game = small()
-    (probe,) = game.probes(State(), ASK)
+    (probe,) = game.probes(State(), ASK, None, {})
     assert (probe, probe.question) == (Probe("allocation", 1), "allocation_1")
     after = played(game, [(WIN, LOSE)])
     trail = [Stage(State(), {0: WIN, 1: LOSE}), Stage(after, {0: LOSE, 1: WIN})]
@@ -124,7 +124,7 @@ def test_the_probe_asks_for_the_other_seats_allocation():
     assert game.truth(probe, 0, trail, 2, after) is None
     assert game.truth(probe, 0, [Stage(State(), {0: WIN})], 0, after) is None
     assert game.asked(probe) == "allocation of Player 1"
-    assert (game.told(probe, WIN), game.told(probe, None)) == ("A 0, B 3, C 3", "nothing")
+    assert (game.told(probe.name, WIN), game.told(probe.name, None)) == ("A 0, B 3, C 3", "nothing")
     assert game.hit(probe, LOSE, LOSE) == 1
     assert game.hit(probe, (2, 1, 3), LOSE) == 0
 

@@ -150,7 +150,7 @@ def test_posteriors_by_enumeration(tmp_path):
     state = game.after(state, {0: clue}, rng)[1]
     view, (ask,) = game.view(state, 1), game.due(state)
     values = follower.values(view, ask)
-    probes = {probe.name: probe for probe in game.probes(view._state, ask)}
+    probes = {probe.name: probe for probe in game.probes(view._state, ask, None, {})}
     whole = sum(assassins.values())
     expected = {word: weight / whole for word, weight in assassins.items()}
     assert values.observer(probes["assassin"]) == pytest.approx(expected)
@@ -185,7 +185,7 @@ def test_the_sequence_that_an_operative_takes(tmp_path, extra):
     values = CodenamesSolver(game, 0, policies).follow(view).values(view, ask)
     for number in (1, 2, 3):
         clue = (game.bank.clues[0], number)
-        (probe,) = game.probes(view._state, ask, clue)
+        (probe,) = game.probes(view._state, ask, clue, {})
         heard = game.outcomes(state, {0: clue})[0][1]
         expected = paths_of(game, policies[1], heard, 1)
         assert values.observer(probe) == pytest.approx(expected)
@@ -203,7 +203,7 @@ def test_acting_on_what_a_spymaster_expects(tmp_path):
         view, (ask,) = game.view(state, 0), game.due(state)
         values = CodenamesSolver(game, 0, policies).follow(view).values(view, ask)
         clue = (game.bank.clues[0], 2)
-        (probe,) = game.probes(view._state, ask, clue)
+        (probe,) = game.probes(view._state, ask, clue, {})
         colour = view.key
         own = tuple(word for word in view.words if colour[word] == "red")
         assassin = next(word for word in view.words if colour[word] == "assassin")
@@ -227,7 +227,7 @@ def test_acting_on_what_an_operative_believes(tmp_path):
     state = game.after(state, {0: action}, rng)[1]
     view, (ask,) = game.view(state, 1), game.due(state)
     values = follower.values(view, ask)
-    meant, assassin = game.probes(view._state, ask)
+    meant, assassin = game.probes(view._state, ask, None, {})
     one, two = view.covered[:2]
     assert values.reply({meant: (two, one)}) == two
     assert values.reply({meant: (two, one), assassin: one}) is None

@@ -43,7 +43,7 @@ def values_of(board, players, options, seat):
         if ask.seat == seat:
             drawn = game.random(view, ask, rng)
             values, tried = follower.values(view, ask), [action, drawn, None]
-            probes = [*game.probes(state, ask), *game.probes(state, ask, action)]
+            probes = [*game.probes(state, ask, None, {}), *game.probes(state, ask, action, {})]
             found.append(
                 {
                     "best": list(values.best),
@@ -52,7 +52,7 @@ def values_of(board, players, options, seat):
                     "attainable": [values.attainable(probe) for probe in probes],
                     "guess": [values.guess(probe) for probe in probes],
                     "reply": [
-                        values.reply({probe: own.predict(view, ask, probe, None, rng)})
+                        values.reply({probe: own.predict(view, ask, probe, None)})
                         for probe in probes
                     ],
                 }

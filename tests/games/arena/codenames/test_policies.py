@@ -78,25 +78,6 @@ def test_operative_by_hand(tmp_path):
     assert greedy.choices(unknown, ask, None) == ((1.0, None),)
 
 
-def test_relabelled_words_change_nothing(tmp_path):
-    """The order of the board is arbitrary: the same words are meant and taken."""
-    game, paths = small_game(tmp_path, (2, 2, 1, 1), 4)
-    key = dict(zip(WORDS[:6], (0, 1, 0, 1, 2, 3), strict=True))
-    spy, guess = EmbeddingPlayer(paths[0]), EmbeddingPlayer(paths[1])
-    seen = set()
-    for order in list(itertools.permutations(WORDS[:6]))[::60]:
-        state = game.begin(Board(order, tuple(key[w] for w in order)))
-        taken = []
-        while (due := game.due(state)) and len(taken) < 6:
-            (ask,) = due
-            policy = guess if ask.seat % 2 else spy
-            action = policy.choices(game.view(state, ask.seat), ask, None)[0][1]
-            taken.append(action[:2] if ask.kind == "clue" else action)
-            state = game.outcomes(state, {ask.seat: action})[0][1]
-        seen.add(tuple(taken))
-    assert len(seen) == 1
-
-
 sequences = st.lists(st.sampled_from("abcd"), unique=True, max_size=3).map(tuple)
 
 

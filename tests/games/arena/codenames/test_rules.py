@@ -202,7 +202,7 @@ def test_operatives_see_nothing_of_the_key(order, seed):
         if state.clue is not None:
             one, two = (made.form(made.view(at, seat), ask) for at in (state, twin))
             assert one == two
-            assert made.probes(state, ask) == made.probes(twin, ask)
+            assert made.probes(state, ask, None, {}) == made.probes(twin, ask, None, {})
     if tuple(key) != BOARD.key:
         assert properties(made.view(state, 0)) != properties(made.view(twin, 0))
 
@@ -230,13 +230,13 @@ def test_truths_by_hand():
     made = game()
     trail, end = trail_of(made, ("wave", 2, "sea", "sun"), "sea", "tax", ("bug", 1), None)
     view = made.view(trail[0].state, 0)
-    (takes,) = made.probes(view._state, Ask(0, "clue"), trail[0].actions[0])
+    (takes,) = made.probes(view._state, Ask(0, "clue"), trail[0].actions[0], {})
     assert takes == Probe("takes", 1, ("wave", 2, "sea", "sun"))
     assert made.truth(takes, 0, trail, 0, end) == ("sea", "tax")
-    meant, assassin = made.probes(trail[1].state, Ask(1, "guess"))
+    meant, assassin = made.probes(trail[1].state, Ask(1, "guess"), None, {})
     assert made.truth(meant, 1, trail, 1, end) == ("sea", "sun")
     assert made.truth(assassin, 1, trail, 1, end) == "ice"
-    assert made.probes(trail[2].state, Ask(1, "guess")) == ()
+    assert made.probes(trail[2].state, Ask(1, "guess"), None, {}) == ()
     assert made.truth(Probe("takes", 3, ("bug", 1)), 2, trail, 3, end) == ()
     assert made.truth(Probe("meant", 2), 3, trail, 4, end) is None  # no words were named
     assert made.truth(Probe("takes", 3, ("bug", 1)), 2, trail[:4], 3, trail[3].state) is None

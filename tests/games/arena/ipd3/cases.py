@@ -4,8 +4,7 @@ from games.arena.brute_force import BruteForce
 from hypothesis import strategies as st
 
 from tomeval.games.ipd3 import KIND
-from tomeval.games.ipd3.states import OPPONENTS, PAIRS
-from tomeval.games.ipd3.talk import ACT_PAIRS, sentence_of
+from tomeval.games.ipd3.states import ACT_PAIRS, OPPONENTS, PAIRS, sentence_of
 
 
 def game_of(**rules):

@@ -1,4 +1,4 @@
-"""Values against enumeration, and what must not move them."""
+"""Values against enumeration."""
 
 import itertools
 
@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tomeval.games.enumeration import enumeration as solver
 from tomeval.games.game import Ask, Probe
 from tomeval.games.ipd3.machine import Automaton
-from tomeval.games.ipd3.states import OPPONENTS, PAIRS, PLACE
-from tomeval.games.ipd3.talk import sentence_of
+from tomeval.games.ipd3.states import OPPONENTS, PAIRS, PLACE, sentence_of
 
 C, D = "cooperate", "defect"
 
@@ -59,7 +58,7 @@ def check_observer(game, enumeration, belief, values, ask):
         (sum(w for w, _, _ in after) / total, after[0][1].log[-2].data)
         for after in enumeration.successors(belief, (C, C)).values()
     ]
-    for probe in game.probes(state, ask):
+    for probe in game.probes(state, ask, None, {}):
         chances = {}
         for p, moves in rounds:
             own = moves[probe.about]
@@ -172,49 +171,6 @@ def test_the_value_of_random_play(data, seat, reward, talk):
     found = solver(game, seat, policies)
     assert found.chance() == pytest.approx((expected, expected), abs=1e-9)
     assert found.chance().low <= found.value().low + 1e-9
-
-
-# What must not move values
-
-
-def regrets(game, seat, policies, moves):
-    """Return the regret of every action after rounds in which the seat made these moves."""
-    rng, state = np.random.default_rng(0), game.deal(None)
-    follower = solver(game, seat, policies).follow(game.view(state, seat))
-    memories = {s: p.start(game.view(state, s)) for s, p in policies.items()}
-    for own in moves:
-        said = {
-            s: p.act(game.view(state, s), Ask(s, "moves"), memories[s], rng)
-            for s, p in policies.items()
-        }
-        state = game.then(state, {**said, seat: own})
-        memories = {s: p.observe(game.view(state, s), memories[s]) for s, p in policies.items()}
-        follower.observe(game.view(state, seat))
-    values = follower.values(game.view(state, seat), Ask(seat, "moves"))
-    return [values.best.low - values.of(action).low for action in PAIRS]
-
-
-@settings(max_examples=8, deadline=None)
-@given(
-    st.data(),
-    st.integers(0, 2),
-    st.integers(-5, 5),
-    st.sampled_from([2, 3, 0.5]),
-    st.lists(st.sampled_from(PAIRS), max_size=1),
-)
-def test_shift_and_scale_of_payoffs(data, seat, shift, factor, moves):
-    """A shift of all payoffs moves no regret; a factor multiplies those of points."""
-    policies = data.draw(partners(seat, talk=False))
-    plain = {"R": 3, "T": 5, "S": 0, "P": 1}
-    moved = {key: factor * value + shift for key, value in plain.items()}
-    for reward in ("points", "rank"):
-        rules = {"rounds": 3 if reward == "points" else 2, "talk": 0, "reward": reward}
-        before = regrets(game_of(**rules), seat, policies, moves)
-        after = regrets(game_of(**rules, payoffs=moved), seat, policies, moves)
-        by = factor if reward == "points" else 1
-        assert after == pytest.approx([by * regret for regret in before], abs=1e-9)
-        scaled = regrets(game_of(**rules, scale=factor), seat, policies, moves)
-        assert scaled == pytest.approx([by * regret for regret in before], abs=1e-9)
 
 
 # Best replies

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.game import Ask
-from tomeval.games.ipd3.states import OPPONENTS, PAIRS
-from tomeval.games.ipd3.talk import acts_of, sentence_of
+from tomeval.games.ipd3.states import OPPONENTS, PAIRS, acts_of, sentence_of
 
 C, D = "cooperate", "defect"
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tomeval.games.ipd3.states import OPPONENTS
-from tomeval.games.ipd3.talk import ACTS, acts_of, kept, sentence_of
+from tomeval.games.ipd3.states import ACTS, OPPONENTS, acts_of, kept, sentence_of
 
 N, P, T = ACTS
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tomeval.games.game import Probe
 from tomeval.games.mafia import KIND
 from tomeval.games.mafia.policies import POLICIES
-from tomeval.games.mafia.talk import acts, say
+from tomeval.games.mafia.state import acts, say
 
 
 def make(**parameters):

@@ -11,7 +11,7 @@ from tomeval.games.game import Ask, Event, Probe, Stage
 from tomeval.games.mafia import KIND
 from tomeval.games.mafia.answers import PROBES
 from tomeval.games.mafia.policies import POLICIES
-from tomeval.games.mafia.talk import SILENT, acts, heard, label, parse, say
+from tomeval.games.mafia.state import SILENT, acts, heard, label, parse, say
 
 ROLES = ("mafia", "mafia", "doctor", "detective", "villager", "villager")
 
@@ -280,13 +280,13 @@ def test_probes_and_truths():
     trail = [Stage(start, {}), Stage(vote, {})]
 
     def names(state, seat, kind):
-        return [p.name for p in game.probes(state, Ask(seat, kind))]
+        return [p.name for p in game.probes(state, Ask(seat, kind), None, {})]
 
     assert names(start, 2, "protect") == []
     assert names(vote, 2, "vote") == ["mafia", "detective"]
     assert names(vote, 0, "vote") == ["doctor", "detective"]
-    (dies,) = game.probes(start, Ask(2, "protect"), 4)
-    (out,) = game.probes(vote, Ask(2, "vote"), 0)
+    (dies,) = game.probes(start, Ask(2, "protect"), 4, {})
+    (out,) = game.probes(vote, Ask(2, "vote"), 0, {})
     assert (dies, out) == (Probe("dies", given=4), Probe("voted_out", given=0))
     assert game.truth(dies, 2, trail, 0, end) == 5
     assert game.truth(out, 2, trail, 1, end) == 2

@@ -132,9 +132,6 @@ class Subject(ABC):
 
     needs_table: bool = False
     """Whether it asks the door for the partner's table, which a player does not have."""
-    compared: ClassVar[tuple[str, ...]] = ()
-    """Options whose values meet the same chance, because differences between them are measured."""
-
     by_run: ClassVar[bool] = True
     """Whether a run plays it; False: people do, and a run leaves its cells to them."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -23,23 +22,29 @@ from tomeval.games.matrix.scene import (
 )
 from tomeval.games.matrix.scene import option_order as option_order_of
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject, stated
+from tomeval.games.played import together
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.labels import Labels
-from tomeval.strategies.options import ModelOptions, ScoredOptions
-from tomeval.strategies.player import Beside, LabelAnswer, LLMPlayer
+from tomeval.strategies.options import ModelOptions
+from tomeval.strategies.player import LM, Beside, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
+
+LITERAL_ORDERS = ("agent_first", "partner_first")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubjectOptions(ScoredOptions):
+class SubjectOptions(ModelOptions):
     """The options of a subject of kind ``llm``, beside those that all games share.
 
     Attributes
     ----------
     model : str or dict
         Which model; read by the runner, see `tomeval.models.open_model`.
+    literal_order : {"agent_first", "partner_first"}
+        Whether the scored literal probe shows the own action of the round before the partner's
+        label. Social LM always asks partner first: its own action is not known yet.
     option_order : {"fixed", "reversed", "shuffled"}
         In which order prompts list the options; ``shuffled`` draws one order per episode.
     goal : {"none", "win", "maximise"}
@@ -62,6 +67,7 @@ class SubjectOptions(ScoredOptions):
     """
 
     model: str | dict[str, Any] = ""
+    literal_order: str = "agent_first"
     option_order: str = "fixed"
     goal: str = "win"
     persona: str = NONE
@@ -76,6 +82,7 @@ class SubjectOptions(ScoredOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, known in (
+            ("literal_order", LITERAL_ORDERS),
             ("option_order", OPTION_ORDERS),
             ("goal", GOALS),
         ):
@@ -140,7 +147,7 @@ class LLMSubject(Subject, Foresight):
         self._expected: Answer | None = None
         self._beside: Beside[int] | None = None
         # How the literal question is answered: as everything, or as advice that predicts asks.
-        self._literal_kind = "" if not strategy.scored else LabelAnswer.style.kind
+        self._literal_kind = "" if not strategy.scored else LM
         self._stated: dict[str, Any] = {}
 
     @classmethod
@@ -185,8 +192,8 @@ class LLMSubject(Subject, Foresight):
         if self._beside is not None:
             answer = await self._beside.answer()
             return self._close(answer, answer.calls)
-        # Where labels are scored, the own action of the round stands before the partner's.
-        question = self._literal(own_action if self.strategy.scored else None)
+        agent_first = self.settings.literal_order == "agent_first" and self.strategy.scored
+        question = self._literal(own_action if agent_first else None)
         return self._close((await self.player.ask(question)).answer)
 
     async def react(self, observation: Observation) -> tuple[Answer, ...] | None:
@@ -201,27 +208,16 @@ class LLMSubject(Subject, Foresight):
         return tuple(answers)
 
     async def aside(self, observation: Observation) -> Mapping[str, Answer]:
-        """Ask the literal question again, as often as `SubjectOptions.draws` says."""
-        if self.settings.draws and self._literal_kind != LabelAnswer.style.kind:
-            return await self._draws()
-        return {}
-
-    async def _draws(self) -> Mapping[str, Answer]:
-        """Ask the literal question again and again.
+        """Ask the literal question again, as often as `SubjectOptions.draws` says.
 
         Every draw has request seeds of its own and the prompt of the prediction; a summary that it
         stands on is not written anew. Servers are asked for all of them at once.
         """
+        if self._literal_kind == LM:
+            return {}
         asking = [self._draw(number) for number in range(self.settings.draws)]
-        if self.player.line.model.capabilities.concurrent:
-            drawn = await asyncio.gather(*asking, return_exceptions=True)  # no paid reply is lost
-        else:
-            drawn = [await one for one in asking]
-        for one in drawn:
-            if isinstance(one, BaseException):
-                raise one
-        said = [one for one in drawn if not isinstance(one, BaseException)]
-        return {f"{DRAW} {number}": answer for number, answer in enumerate(said)}
+        at_once = self.player.line.model.capabilities.concurrent
+        return dict(zip(self.asides, await together(*asking, at_once=at_once), strict=True))
 
     async def _draw(self, number: int) -> Answer:
         """Ask the literal question once more, on a line of its own."""
