@@ -99,7 +99,6 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) 
     assert "quince" in call("list", "words")[1]
     assert "words of this test" in call("list")[1]
     assert "What a test needs." in call("list", "extensions")[1]
-    assert "a mood" in call("list", "formats")[1]
     folder = tmp_path / "run"
     run({"games": "RPS", "subjects": "random", "episodes": 1, "horizon": 2}, folder).close()
     out = tmp_path / "out"

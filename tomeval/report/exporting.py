@@ -142,6 +142,7 @@ def _parquet(run: Run, what: str, out: Path) -> None:
         frame = framed(run, what, *iterate_export(run, what))
         if frame.empty:
             raise TomevalError(f"{run.folder}: no {what} to export")
+        frame.attrs["writer"] = "tomeval"  # by which `replacing` knows the file again
         frame.to_parquet(draft, index=False)
 
 
