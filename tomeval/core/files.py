@@ -159,17 +159,3 @@ def check_readable(path: Path) -> None:
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise TomevalError(f"{path}: cannot be read (is not a regular file)")
-
-
-def first_line(path: Path) -> str:
-    """Return the beginning of a text file, up to its first line's end; empty if it cannot be read.
-
-    It tells what kind of table a file is; at most 65,536 characters are read. What is no regular
-    file is refused.
-    """
-    try:
-        check_readable(path)
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            return file.readline(65_536)
-    except OSError:
-        return ""

@@ -233,9 +233,9 @@ class Model(ABC):
     async def generate(self, request: GenerateRequest) -> Reply:
         """Generate one reply; `BackendError` if the backend gives no reply."""
 
-    @abstractmethod
     async def score(self, request: ScoreRequest) -> Scores:
-        """Score labels; `BackendError` when the backend cannot."""
+        """Score labels; `BackendError` unless a backend can."""
+        raise BackendError(f"{self.name} does not score labels")
 
     def episode(self, answered: int) -> Model:
         """Return the model as one episode uses it; `answered` of its requests were answered before.

@@ -142,7 +142,7 @@ def _parquet(run: Run, what: str, out: Path) -> None:
         frame = framed(run, what, *iterate_export(run, what))
         if frame.empty:
             raise TomevalError(f"{run.folder}: no {what} to export")
-        frame.attrs["tomeval"] = what  # by which `core.files` knows what it may replace
+        frame.attrs["writer"] = "tomeval"  # by which `replacing` knows the file again
         frame.to_parquet(draft, index=False)
 
 

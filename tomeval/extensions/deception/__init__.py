@@ -19,8 +19,6 @@ import numpy as np
 
 from tomeval.core.outcomes import VALID
 from tomeval.games.arena.results import ArenaRunCell
-from tomeval.games.ipd3.states import acts_of
-from tomeval.games.mafia.state import DETECTIVE, MAFIA, heard
 from tomeval.runs.columns import Table, flat, flat_share
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
@@ -31,6 +29,7 @@ Rows = list[Row]
 
 _ROLE = r"\bI(?:'m| am)(?: the| a| one of the)? {}\b"
 TALK = ("act", "talk")
+MAFIA, DETECTIVE = "mafia", "detective"  # the game itself can be taken away
 
 
 class Decided(NamedTuple):
@@ -80,6 +79,8 @@ def decisions(record: Record) -> list[Decided]:
 
 def claims(record: Record) -> list[Claim]:
     """Return the claims of a game of Secret Mafia, in order; silence and other talk is none."""
+    from tomeval.games.mafia.state import heard
+
     rows, roles = decisions(record), record.own["roles"]
     living: dict[int, set[int]] = defaultdict(set)
     for row in rows:
@@ -169,6 +170,8 @@ def _count_dilemma(
     record: Record, names: Sequence[str], tallies: Mapping[str, Tally], deal: str
 ) -> None:
     """Count the promises and threats of all seats, and whether the measured player trusts them."""
+    from tomeval.games.ipd3.states import acts_of
+
     rows = decisions(record)
     moves = {(row.round, row.seat): row.action for row in rows if row.kind == "moves"}
     measured = record.own["seats"][0]

@@ -11,15 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import (
-    BackendError,
-    Capabilities,
-    GenerateRequest,
-    Model,
-    Reply,
-    ScoreRequest,
-    Scores,
-)
+from tomeval.models.base import Capabilities, GenerateRequest, Model, Reply
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.recording import overhearing
 
@@ -39,10 +31,6 @@ class _Outsider(Model):
     async def generate(self, request: GenerateRequest) -> Reply:
         """Hand the question out, and wait for `TextEnvironment.step`."""
         return Reply(await _replied(request))
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Score nothing."""
-        raise BackendError("an environment gives no probabilities of labels")
 
     def judged(self, outcome: str) -> None:
         """Note how a reply was read."""

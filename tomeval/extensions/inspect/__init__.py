@@ -24,8 +24,6 @@ from tomeval.models.base import (
     Prompt,
     Reply,
     Sampling,
-    ScoreRequest,
-    Scores,
     Usage,
     plain_text,
     thinking_room,
@@ -35,7 +33,6 @@ from tomeval.models.served import Budget, estimate_tokens
 from tomeval.models.served.faults import EXCERPT, is_too_long
 from tomeval.models.served.requests import fold_seed, omission, without_prefill
 
-UNSCORED = "labels cannot be scored by inspect_ai: use openai: or hf: models, or strategies of text"
 _QUESTION = GenerateRequest(
     Prompt((Message("user", "Write a word of your choice."),)), Sampling(max_tokens=64), 1
 )
@@ -85,7 +82,10 @@ class InspectModel(Model):
         Raises `TomevalError` if it cannot be reached, or is to score labels, which none can here.
         """
         if self._scores:
-            raise TomevalError(f"{self.name}: {UNSCORED}")
+            raise TomevalError(
+                f"{self.name}: labels cannot be scored by inspect_ai: use openai: or hf: models, "
+                "or strategies of text"
+            )
         if self._model is None:  # `close` ended it: a run with a condition starts in every batch
             self._model = self._open()
         try:
@@ -110,10 +110,6 @@ class InspectModel(Model):
         would pass a cap.
         """
         return await self._ask(request, self._room)
-
-    async def score(self, request: ScoreRequest) -> Scores:
-        """Score nothing."""
-        raise BackendError(f"{self.name}: {UNSCORED}")
 
     def _open(self) -> Any:
         config = self._api.GenerateConfig(

@@ -14,7 +14,6 @@ import typer
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.files import first_line
 from tomeval.core.parts import CommandPart
 from tomeval.core.printing import show, tell
 from tomeval.core.resources import read_text
@@ -25,8 +24,9 @@ from tomeval.games.arena.wording import Wording
 from tomeval.games.played import PlayedGame
 from tomeval.games.records import as_record
 from tomeval.report.facts import counted
+from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import read_table
-from tomeval.runs.folder import Recorded
+from tomeval.runs.folder import Recorded, import_games
 
 
 def _printable(name: str) -> str:
@@ -168,10 +168,6 @@ def import_(
     ] = "",
 ) -> None:
     """Make a run folder from games played in TextArena."""
-    from tomeval.extensions.trajectories import recorded_games
-    from tomeval.runs.domain import get_domain
-    from tomeval.runs.folder import import_games
-
     folder = out or Path("runs") / games.stem
     recorded = import_games(get_domain("arena"), partial(recorded_games, games, subject), folder)
     for note in recorded.notes:
@@ -180,7 +176,9 @@ def import_(
 
 
 def _are_actions(name: str) -> bool:
-    line = first_line(Path(name)) if name.endswith(".jsonl") else ""
+    if not name.endswith(".jsonl"):
+        return False
+    line = read_text(Path(name)).partition("\n")[0]
     return '"seat"' in line and '"action"' in line
 
 
