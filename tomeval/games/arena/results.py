@@ -216,7 +216,8 @@ def _read(cell: ArenaRunCell) -> Played:
 
 SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name))
 
-_SHOWN = ("step", "stage", "round", "seat", "slot", "name", "role", "kind", "action", "verdict")
+_SHOWN: tuple[str, ...] = ("step", "stage", "round", "seat", "slot", "name", "role", "kind")
+_SHOWN += ("action", "verdict")
 _SHOWN += ("outcome", "attempts", "error", "tries", *VALUES, "reply", *PAYOFFS, "probes", *HELD)
 _SHOWN += ("chances", "lenient", "details")
 

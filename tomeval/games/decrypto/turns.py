@@ -29,7 +29,8 @@ SHOWN_AS = {
 }
 """Columns of turns by question."""
 
-COLUMNS: tuple[str, ...] = ("step", "code", "hints", "bob", "eve", "miscommunication", "interception")
+COLUMNS: tuple[str, ...] = ("step", "code", "hints", "bob", "eve")
+COLUMNS += ("miscommunication", "interception")
 COLUMNS += (*(f"{role}_outcome" for role in ROLES), *(f"{role}_attempts" for role in ROLES))
 COLUMNS += ("told", "best", "random", *SHOWN_AS.values())
 COLUMNS += (*(f"{role}_lenient" for role in ROLES), "details")
