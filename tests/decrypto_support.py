@@ -102,10 +102,9 @@ def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **op
 
 def play(where: Table, deal: Deal = DEAL, recorded=None) -> SimpleNamespace:
     """Play a game; return its status, outcome, turns and calls."""
-    rules = where.game.rules
-    where.start = Game(deal, rules)
+    where.start = Game(deal, where.game.rules)
     where.record = () if recorded is None else trail_of(recorded, where.start)
-    record = as_record(asyncio.run(play_game(where, 0, 0)), deal, rules, recorded)
+    record = as_record(asyncio.run(play_game(where, 0, 0)), where.start, recorded)
     calls = [(turn, role, call) for turn, role, _, call in record.calls]
     probes: dict[int, list[SimpleNamespace]] = {}
     for step, _, question, outcome, attempts, value, _ in record.answers:

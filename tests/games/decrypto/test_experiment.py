@@ -36,9 +36,9 @@ def test_slices() -> None:
         ),
         (
             {"pairings": [{"encoder": "record", "decoder": "s", "interceptor": "s"}]},
-            "no recorded games: set 'records'",
+            "unknown player 'record'",
         ),
-        ({"pairings": [{"encoder": [], "decoder": "s", "interceptor": "s"}]}, "empty list"),
+        ({"pairings": [{"encoder": [], "decoder": "s", "interceptor": "s"}]}, "must not be empty"),
         ({"players": {}}, "no players"),
         ({"players": {"all": {"kind": "random"}}}, "players: the name 'all' is taken"),
         ({"players": {"x": {"kind": "randm"}}}, "did you mean 'random'"),

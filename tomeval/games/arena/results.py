@@ -46,7 +46,6 @@ class Played:
         Games with equal numbers share a deal.
     best_value, random_value : ndarray, shape (E,)
         V* and the value of random play before the deal; NaN where they are not known.
-    role : list of str, length E
     decision : ndarray of int, shape (N,)
         Which game each decision belongs to, from 0.
     own : ndarray of bool, shape (N,)
@@ -61,7 +60,6 @@ class Played:
         Columns of the step table; NaN where they are not known.
     probed : ndarray of int, shape (P,)
         Which game each probe belongs to.
-    question : ndarray of str, shape (P,)
     used : ndarray of bool, shape (P,)
         Whether a reply follows from the answer.
     valid : ndarray of bool, shape (P,)
@@ -75,7 +73,6 @@ class Played:
     deal: Ints
     best_value: Floats
     random_value: Floats
-    role: list[str]
     decision: Ints
     own: Bools
     asked: Bools
@@ -83,7 +80,6 @@ class Played:
     acted_on: Bools
     values: Mapping[str, Floats]
     probed: Ints
-    question: NDArray[np.str_]
     used: Bools
     valid: Bools
     told: Mapping[str, Floats]
@@ -170,7 +166,7 @@ class ArenaRunCell(ScoredCell):
 def _read(cell: ArenaRunCell) -> Played:
     """Return the complete games of a cell."""
     store, number = cell.store, cell.number
-    columns = ("episode", "deal", "reward", "won", "rounds", "best_value", "random_value", "role")
+    columns = ("episode", "deal", "reward", "won", "rounds", "best_value", "random_value")
     games = list(store.read("episodes", (*columns, "steps"), number, complete=True))
     row_of = {row[0]: index for index, row in enumerate(games)}
     rows = list(store.read("steps", _STEP, number, complete=True))
@@ -199,7 +195,6 @@ def _read(cell: ArenaRunCell) -> Played:
         rounds=column(4),
         best_value=column(5, np.float64),
         random_value=column(6, np.float64),
-        role=[row[7] for row in games],
         decision=np.array([row_of[row[0]] for row in mine], dtype=np.int64),
         own=np.array([row[3] == "valid" for row in mine], dtype=bool),
         asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
@@ -210,7 +205,6 @@ def _read(cell: ArenaRunCell) -> Played:
             for i, name in enumerate(_VALUES)
         },
         probed=np.array([row_of[row[0]] for row in probes], dtype=np.int64),
-        question=question,
         used=used,
         valid=np.array([row[2] == VALID for row in probes], dtype=bool),
         told={  # None becomes NaN
@@ -222,7 +216,8 @@ def _read(cell: ArenaRunCell) -> Played:
 
 SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name))
 
-_SHOWN = ("step", "stage", "round", "seat", "slot", "name", "role", "kind", "action", "verdict")
+_SHOWN: tuple[str, ...] = ("step", "stage", "round", "seat", "slot", "name", "role", "kind")
+_SHOWN += ("action", "verdict")
 _SHOWN += ("outcome", "attempts", "error", "tries", *VALUES, "reply", *PAYOFFS, "probes", *HELD)
 _SHOWN += ("chances", "lenient", "details")
 

@@ -14,7 +14,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
-from tomeval.games.decrypto.game import CODES, ENDINGS, Deal, Game, Hints, Rules, Turn
+from tomeval.games.decrypto.game import CODES, ENDINGS, Game, Hints, Turn
 from tomeval.games.decrypto.llm import DecryptoOptions, TableScene
 from tomeval.games.decrypto.players import kinds, table_at_terminal
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
@@ -90,8 +90,7 @@ def episodes(cell: DecryptoCell, seat: str, note: str = "") -> list[list[Overhea
 
 async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
     """Have a seat replay a game in which hints are drawn, Bob guesses right and Eve wrong."""
-    deal, _, rules = cell.deal(0)
-    record = _made_up(deal, rules, cell.experiment.lists.hints)
+    record = _made_up(cell.first(0)[0], cell.experiment.lists.hints)
     coming = iter(record.turns)
 
     def says() -> None:
@@ -107,13 +106,13 @@ async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
     await play_game(table, 0, 0)
 
 
-def _made_up(deal: Deal, rules: Rules, words: Sequence[str]) -> RecordedGame:
+def _made_up(game: Game, words: Sequence[str]) -> RecordedGame:
     """Return a game of all turns."""
-    rng, game = np.random.default_rng(0), Game(deal, rules)
-    for code in deal.codes:
+    rng = np.random.default_rng(0)
+    for code in game.deal.codes:
         hints = random_hints(game.view(ALICE), words, rng)
         game = game.after(hints, code, CODES[(CODES.index(code) + 1) % len(CODES)])
-    return RecordedGame(keywords=deal.keywords, turns=game.turns, rules=rules)
+    return RecordedGame(keywords=game.deal.keywords, turns=game.turns, rules=game.rules)
 
 
 def _said(hints: Hints) -> Mapping[str, str]:
@@ -197,10 +196,11 @@ def keep(sitting: Sitting, out: Path, console: Console) -> None:
     """Add the finished turns of a game to a file of recorded games, and tell the keywords."""
     played, cell = sitting.played, sitting.cell
     assert isinstance(cell, DecryptoCell)
-    dealt, _, rules = cell.deal(played.deal)
-    console.say(f"The keywords were: {', '.join(dealt.keywords)}.")
+    first, _ = cell.first(played.deal)
+    keywords, codes = first.deal.keywords, first.deal.codes
+    console.say(f"The keywords were: {', '.join(keywords)}.")
     counted = [one.action for one in played.decisions if one.verdict in COUNTED]
-    moves = zip(dealt.codes, counted[::3], counted[1::3], counted[2::3], strict=False)
+    moves = zip(codes, counted[::3], counted[1::3], counted[2::3], strict=False)
     turns = tuple(Turn(*move) for move in moves)
     if not turns:
         console.say("No turn was finished; nothing is recorded.")
@@ -209,8 +209,13 @@ def keep(sitting: Sitting, out: Path, console: Console) -> None:
     names = {existing.name for existing in before}
     name = next(one for n in range(1, len(names) + 2) if (one := f"game {n}") not in names)
     source = f"played at the terminal, seed {cell.seed}, game {played.deal}"
-    players = dict(zip(ROLES, sitting.names, strict=True))
-    about = {"name": name, "players": players, "source": source}
-    record = RecordedGame(keywords=dealt.keywords, turns=turns, rules=rules, **about)
+    record = RecordedGame(
+        keywords=keywords,
+        turns=turns,
+        rules=first.rules,
+        name=name,
+        players=dict(zip(SEATED, sitting.names, strict=True)),
+        source=source,
+    )
     write_games(out, [*before, record])
     console.say(f"Recorded as {name!r} in {out}.")

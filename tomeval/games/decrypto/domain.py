@@ -89,8 +89,7 @@ def _worded(cell: RunCell) -> Worded | None:
 
 
 def _record(cell: DecryptoCell, game: PlayedGame) -> Record:
-    deal, record, rules = cell.deal(game.index)
-    return as_record(game, deal, rules, record)
+    return as_record(game, *cell.first(game.index))
 
 
 DECRYPTO = Domain(

@@ -26,7 +26,7 @@ from tomeval.games.players import RECORD, GameExperiment
 from tomeval.games.seats import Beliefs, Chair, Seat
 from tomeval.games.solver import Solver
 from tomeval.lexicon.words import WordLists, read_lists
-from tomeval.runs.experiment import located
+from tomeval.runs.experiment import axis, located
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +49,14 @@ class DecryptoCell(GameCell):
         """Return the deal of an episode, which is its own, and the seats."""
         return episode, (0, 1, 2)
 
-    def deal(self, index: int) -> tuple[Deal, RecordedGame | None, Rules]:
-        """Return keywords, codes, record and rules of a game."""
+    def first(self, index: int) -> tuple[Game, RecordedGame | None]:
+        """Return a game as it was dealt, with its rules, and its record if it is played again."""
         if self.experiment.records:
             record = self.experiment.recorded[index]
             codes = tuple(turn.code for turn in record.turns)
-            return Deal(record.keywords, codes), record, record.rules
-        rng = deal_stream(self.seed).episode(index)
-        rules = self.experiment.rules
-        return deal(self.experiment.lists.keywords, rules, rng), None, rules
+            return Game(Deal(record.keywords, codes), record.rules), record
+        rng, rules = deal_stream(self.seed).episode(index), self.experiment.rules
+        return Game(deal(self.experiment.lists.keywords, rules, rng), rules), None
 
     @property
     def data(self) -> dict[str, Any]:
@@ -112,14 +111,13 @@ class DecryptoCell(GameCell):
 
     def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
         """Return rules, the game as dealt or recorded, and what is measured."""
-        dealt, record, rules = self.deal(episode)
-        first, unused = Game(dealt, rules), np.random.default_rng(0)
+        (first, record), unused = self.first(episode), np.random.default_rng(0)
 
         def drawn(what: str) -> np.random.Generator:
             return Stream.of(self.seed, "decrypto", what, self.stream).episode(episode)
 
         return {
-            "game": Decrypto(self.experiment.lists, rules, self.experiment.probes),
+            "game": Decrypto(self.experiment.lists, first.rules, self.experiment.probes),
             "deal": unused,
             "chance": unused,
             "fallback": drawn("fallback"),
@@ -162,7 +160,7 @@ class PairingTable(BaseModel):
     @field_validator("encoder", "decoder", "interceptor", mode="before")
     @classmethod
     def _one_is_a_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
+        return axis(value)
 
 
 class DecryptoExperiment(GameExperiment):
@@ -269,13 +267,9 @@ class DecryptoExperiment(GameExperiment):
 
     def _names(self, names: Sequence[str], where: str, role: str) -> list[str]:
         """Return the players of one axis."""
-        if not names:
-            raise TomevalError(f"{where}: is an empty list")
         result = []
         for name in names:
             extra = [ALL] + [MATCHED] * (role == "decoder") + [RECORD] * bool(self.records)
-            if name == RECORD and not self.records:
-                raise TomevalError(f"{where}: no recorded games: set 'records' to a file")
             if name not in self.named and name not in extra:
                 raise unknown("player", name, [*self.named, *extra], where)
             result += list(self.by_name) if name == ALL else [name]

@@ -7,7 +7,7 @@ from typing import Any
 
 from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED
 from tomeval.games import records
-from tomeval.games.decrypto.game import Code, Deal, Rules, Turn, code_number, outcome_of
+from tomeval.games.decrypto.game import Code, Game, Turn, code_number, outcome_of
 from tomeval.games.decrypto.replays import RecordedGame
 from tomeval.games.decrypto.seats import (
     ALICE,
@@ -29,7 +29,8 @@ SHOWN_AS = {
 }
 """Columns of turns by question."""
 
-COLUMNS = ("step", "code", "hints", "bob", "eve", "miscommunication", "interception")
+COLUMNS: tuple[str, ...] = ("step", "code", "hints", "bob", "eve")
+COLUMNS += ("miscommunication", "interception")
 COLUMNS += (*(f"{role}_outcome" for role in ROLES), *(f"{role}_attempts" for role in ROLES))
 COLUMNS += ("told", "best", "random", *SHOWN_AS.values())
 COLUMNS += (*(f"{role}_lenient" for role in ROLES), "details")
@@ -113,19 +114,17 @@ def finished(turns: Sequence[Mapping[str, Any]]) -> list[Turn]:
     ]
 
 
-def as_record(
-    game: PlayedGame, deal: Deal, rules: Rules, recorded: RecordedGame | None = None
-) -> Record:
-    """Return a played game as it is stored.
+def as_record(game: PlayedGame, first: Game, recorded: RecordedGame | None = None) -> Record:
+    """Return a played game as it is stored, given the state that it began with.
 
     A replay has the outcome that its own guesses led to first. Calls are told by turn.
     """
-    own: dict[str, Any] = {"keywords": deal.keywords, "codes": deal.codes}
+    own: dict[str, Any] = {"keywords": first.deal.keywords, "codes": first.deal.codes}
     own["record"] = None if recorded is None else recorded.as_json()
     record = records.as_record(game, ROLES.__getitem__, outcome=None, **own)
     if game.status == COMPLETE:
         turns = finished(turns_of(record))
-        ended = (outcome_of(turns[:count], rules) for count in range(1, len(turns) + 1))
+        ended = (outcome_of(turns[:count], first.rules) for count in range(1, len(turns) + 1))
         record.own["outcome"] = next(filter(None, ended), None)
     turn_of = {decision.number: decision.round for decision in game.decisions}
     coming = max(turn_of.values(), default=0) + 1
