@@ -209,12 +209,13 @@ def keep(sitting: Sitting, out: Path, console: Console) -> None:
     names = {existing.name for existing in before}
     name = next(one for n in range(1, len(names) + 2) if (one := f"game {n}") not in names)
     source = f"played at the terminal, seed {cell.seed}, game {played.deal}"
+    players: Any = dict(zip(ROLES, sitting.names, strict=True))
     record = RecordedGame(
         keywords=keywords,
         turns=turns,
         rules=first.rules,
         name=name,
-        players=dict(zip(SEATED, sitting.names, strict=True)),
+        players=players,
         source=source,
     )
     write_games(out, [*before, record])
