@@ -290,7 +290,7 @@ def test_more_cells_than_rows_fit_have_a_row_per_player(tmp_path) -> None:
     keys = {"games": games, "partners": partners, "subjects": players, "horizon": 6, "episodes": 5}
     with tomeval.run(keys, tmp_path / "run") as run:
         assert len(run.cells) > MOST_ROWS
-        [grid] = cells_view([run], Asked(), rows=run.rows()).grids
+        [grid] = cells_view([run], Asked()).grids
         told = [(cell.title, SHORT[plain(answer(cell))]) for cell in matrix_cells(run)]
     heads = [head.split("\n")[-1] for head in grid.heads[1:]]
     assert len(grid.body) == len(players)
