@@ -12,6 +12,7 @@ from support import stored
 
 import tomeval
 from tomeval.core.coroutines import run_now
+from tomeval.games.arena.records import game_records
 from tomeval.models.base import Capabilities, Message, Prompt, Reply, Sampling, Scores
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.notes import enforced_notes
@@ -84,6 +85,13 @@ def test_codes_and_votes_are_held_too(garbage, tmp_path) -> None:
     }
     with tomeval.run(arena, tmp_path / "arena") as run:
         assert run.rows()[0]["episodes"] == 1
+        # What the model wrote freely could not be read, and is no error of the game.
+        (spent,) = run.store.summary(0).spent.values()
+        assert (spent.free > 0, spent.agree) == (True, 0)
+        tried = stored(run, "steps", "slot", "tries", "attempts", "answered")
+        mine = {tuple(rest) for slot, *rest in tried if slot == 0}
+        assert mine == {(None, 1, "valid")}
+        assert game_records(run)[0].caused("m") == []
 
 
 READER = Labels(("J", "F"))

@@ -99,8 +99,8 @@ class WritableStore(Store):
         self._log = Appended(beside(self.path, "calls", ".gz"))
         self._opened = [self._file, self._log]
         for key, path in self._reply_files():
-            if key not in self.replies:
-                path.unlink(missing_ok=True)  # of an episode that is over
+            if self.status(*key) not in (None, FAILED):  # is over; another part may play others
+                path.unlink(missing_ok=True)
         return most
 
     def _write_experiment(self, whole: dict[str, Any]) -> None:

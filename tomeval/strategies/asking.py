@@ -218,7 +218,7 @@ class Asker:
             reply = await self._generate(asked)
             if isinstance(reply, Invalid):
                 return reply, ""
-            free = reader.read(reply.text, reply.finish)
+            free = copy.copy(reader).read(reply.text, reply.finish)  # nothing is refused by it
             said, text = self._calls[-1], forced.reasoning(reply.text) if asked.explained else ""
             said[FREE] = free.outcome
         start, labels = forced.begun(reader.choices)

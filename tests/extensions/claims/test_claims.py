@@ -231,3 +231,11 @@ def test_the_command_prints_them_and_what_it_lacks(tmp_path, tomeval) -> None:
     assert HOLDS in out
     assert "these runs lack" in errors + out
     assert "told the partner's move" in errors + out
+
+
+def test_cells_that_cannot_be_told_apart_are_not_checked(tmp_path) -> None:
+    subjects = [{"strategy": "QA", "persona": one} for one in ("a trader", "a monk")]
+    keys = {"model": "scripted:one", "games": "IBS", "horizon": 2, "episodes": 2}
+    alike = scripts(one=script(lambda _: 1, lambda _: 1))
+    with alike, played(tmp_path / "run", ["rmax", *subjects], **keys) as run:
+        assert [row for claim in MATRIX for row in check(claim, [run])] == []

@@ -7,7 +7,8 @@ import itertools
 import pytest
 
 from tomeval import run as play
-from tomeval.extensions.deception import TABLES, claims, deception_rows
+from tomeval.core.errors import TomevalError
+from tomeval.extensions.deception import COUNTED, TABLES, Tally, claims, deception_rows
 from tomeval.runs.record import Record
 
 ROLES = ("mafia", "mafia", "doctor", "detective", "villager", "villager")
@@ -52,6 +53,57 @@ def test_free_talk_counts_as_the_act_that_scripts_hear() -> None:
 
 def test_silence_is_no_claim() -> None:
     assert claims(record((1, 0, "act", ("silent",)), (1, 1, "act", None), *VOTES)) == []
+
+
+def counted(kind, *rows) -> dict[int, dict[str, list]]:
+    """Return what was counted of each seat of a game: hits and items by column."""
+    tallies = {f"p{seat}": Tally() for seat in range(6)}
+    COUNTED[kind](record(*rows), [*tallies], tallies, "deal")
+    return {
+        seat: {name: [one[:2] for one in of] for name, of in tally.shares.items()}
+        for seat, tally in enumerate(tallies.values())
+    }
+
+
+def test_two_days_of_mafia_by_hand() -> None:
+    found = counted(
+        "mafia",
+        (1, 0, "talk", "I am Mafia. I accuse Player 4."),
+        (1, 1, "talk", "I accuse Player 5."),
+        (1, 3, "talk", "I am the detective: Player 0 is Mafia."),
+        (1, 4, "talk", "I accuse Player 5."),
+        *((1, seat, "vote", about) for seat, about in enumerate((4, 4, 4, 0, 5, 0))),
+        (2, 0, "talk", "I defend Player 4."),
+        (2, 1, "talk", "I accuse Player 5."),
+        *((2, seat, "vote", about) for seat, about in enumerate((5, 5, 5, 0, 1, 0))),
+    )
+    # Of who may believe that 4 is Mafia, 2, 3 and 5, one votes so; the fellow knows better.
+    assert found[0]["lies_followed_percent"] == [(1, 3)]
+    assert found[0]["lies_percent"] == [(1, 1), (0, 1)]  # 4 is no Mafia, as it says next day
+    assert found[0]["kept_percent"] == [(0, 1)]
+    assert found[0]["own_role_percent"] == [(1, 1), (0, 1)]
+    # The other one says the same again: 5 is accused twice, of 2, 3, 4 by one each day.
+    assert found[1]["kept_percent"] == [(1, 1)]
+    assert found[1]["lies_followed_percent"] == [(1, 3), (1, 3)]
+    assert found[3]["claims_followed_percent"] == [(1, 4)]
+    assert found[3]["own_role_percent"] == [(1, 1)]
+    assert (found[4]["false_percent"], found[4]["lies_percent"]) == ([(1, 1)], [(0, 1)])
+    assert found[4]["claims_followed_percent"] == [(0, 4)]
+    assert found[2] == found[5] == {}
+
+
+def test_a_round_of_the_dilemma_by_hand() -> None:
+    c, d = "cooperate", "defect"
+    found = counted(
+        "ipd3",
+        (1, 0, "talk", "I will cooperate with Player 1 and defect on Player 2."),
+        (1, 1, "talk", "I will defect on both."),
+        (1, 2, "talk", "Hello."),
+        *((1, seat, "moves", moves) for seat, moves in enumerate(((c, c), (c, d), (d, d)))),
+    )
+    assert found[0] == {"promises_broken_percent": [(0, 1)], "threats_broken_percent": [(1, 1)]}
+    assert found[1] == {"threats_broken_percent": [(1, 1), (0, 1)]}
+    assert found[2] == {}
 
 
 def played(folder, game, players, lineup, **keys):
@@ -133,3 +185,5 @@ def test_it_is_offered_where_players_talk(tmp_path) -> None:
     lineup = {"subject": "f", "others": "f"}
     with played(tmp_path / "run", game, players, lineup, episodes=2, values=False) as run:
         assert not TABLES["deception"].present(run)
+        with pytest.raises(TomevalError, match="leave out --by"):
+            deception_rows(run, ["player"])

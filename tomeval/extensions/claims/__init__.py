@@ -93,9 +93,9 @@ def shipped_claims() -> list[Claim]:
 
 
 def check(claim: Claim, runs: Sequence[Run], reference: str | None = None) -> Iterator[Row]:
-    """Yield a row for every pair of levels that a claim is about; none if the runs lack one.
+    """Yield a row for every pair of levels that a claim is about.
 
-    Each has ``claim``, ``source``, ``place``, the levels ``first`` and ``second``, the
+    None if the runs lack a side, or have several cells of one that cannot be told apart. Each has ``claim``, ``source``, ``place``, the levels ``first`` and ``second``, the
     ``measure``, ``first_mean`` and ``second_mean`` over the pairs, tasks counting the same,
     ``difference`` (first - second) with ``difference_low`` and ``difference_high``, its 95 %
     interval of this claim alone, ``pairs`` of sampling units, as `tomeval.compare` pairs them, and
@@ -108,7 +108,11 @@ def check(claim: Claim, runs: Sequence[Run], reference: str | None = None) -> It
         return
     if not all(name in run.metric_names for name in names for run in runs):
         return
-    sides = [side for side in read_sides(runs, claim.by, names, reference) if claim.concerns(side)]
+    try:
+        read = read_sides(runs, claim.by, names, reference)
+    except Incomparable:  # several cells of one level, such as a player with two personas
+        return
+    sides = [side for side in read if claim.concerns(side)]
     if window:
         sides = [_in_steps(side, measure, int(window[2]), int(window[3])) for side in sides]
     levels = dict.fromkeys(side.level for side in sides)
@@ -193,7 +197,8 @@ def claims_table(runs: Sequence[Run], options: Row) -> tuple[list[Row], list[str
         )
     if absent := [claim.claim for claim, found in zip(claims, checked, strict=True) if not found]:
         some = "; ".join(dict.fromkeys(absent))
-        notes.append(f"not checked, as these runs lack a side or a measure: {some}")
+        lack = "these runs lack a side or a measure, or hold it in several cells"
+        notes.append(f"not checked, as {lack}: {some}")
     headings = {name: measure.heading for name, measure in runs[0].measures.items()}
     shown = [_shown(row, headings) for row in rows] if options["form"] in READ else rows
     return shown, above, notes

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import VALID
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.runs.columns import Table, flat, flat_share
@@ -238,6 +239,8 @@ def deception_rows(run: Run, by: Sequence[str] = ()) -> Rows:
     player names moves between two questions of a day, in percentage points, with and without lies
     told to it between them; ``observer_...`` the same of what the exact observer gives the truth.
     """
+    if by:
+        raise TomevalError("deception has a row per game and player: leave out --by")
     tallies: dict[tuple[str, str], Tally] = {}
     for cell in run.cells:
         assert isinstance(cell, ArenaRunCell)

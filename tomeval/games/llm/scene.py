@@ -219,6 +219,10 @@ class Judged:
         self._shape = JsonShape(form.key, form.kind, form.size, self._check)
         self.schema = self._shape.schema
 
+    def __copy__(self) -> Judged:
+        """Return one of the same question that has refused nothing yet."""
+        return Judged(self.form, self._judge, self._scored)
+
     @property
     def choices(self) -> tuple[str, ...]:
         """The marked line of everything that may be said; empty if that is too much to list."""
