@@ -119,6 +119,10 @@ MISTAKES = [
         "--metric delta_functional_per_step",
     ),
     ("run mine", "mine: no such file, and no shipped experiment (did you mean 'mine.toml'?)"),
+    (
+        "run mien.toml",
+        "mien.toml: no such file, and no shipped experiment (did you mean 'mine.toml'?)",
+    ),
     ("run runs/mine", "runs/mine: is a folder, not an experiment file"),
     ("run mine.toml --set horizon", "write key=value, for example episodes=10"),
     ("run mine.toml --set horizon=many", "horizon.0: input should be a valid integer, is 'many'"),

@@ -41,8 +41,9 @@ def experiment_path(experiment: str | Path) -> Path:
     file = shipped("experiments") / f"{name}.toml"
     chosen: Path | None = file if file.is_file() else part("experiments", name)
     if chosen is None:
-        own = [f"{name}.toml"] if Path(f"{name}.toml").is_file() else shipped_experiments()
-        near = did_you_mean(name, own) or "; `tomeval list experiments` names them"
+        here = sorted(file.name for file in Path().glob("*.toml"))
+        near = did_you_mean(f"{name}.toml", here) or did_you_mean(name, shipped_experiments())
+        near = near or "; `tomeval list experiments` names them"
         raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
     return chosen
 

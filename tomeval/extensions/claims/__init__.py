@@ -95,11 +95,12 @@ def shipped_claims() -> list[Claim]:
 def check(claim: Claim, runs: Sequence[Run], reference: str | None = None) -> Iterator[Row]:
     """Yield a row for every pair of levels that a claim is about.
 
-    None if the runs lack a side, or have several cells of one that cannot be told apart. Each has ``claim``, ``source``, ``place``, the levels ``first`` and ``second``, the
-    ``measure``, ``first_mean`` and ``second_mean`` over the pairs, tasks counting the same,
-    ``difference`` (first - second) with ``difference_low`` and ``difference_high``, its 95 %
-    interval of this claim alone, ``pairs`` of sampling units, as `tomeval.compare` pairs them, and
-    the ``verdict``: ``holds`` or ``fails`` if the whole interval says so, else ``cannot be told``.
+    None if the runs lack a side, or have several cells of one that cannot be told apart. Each has
+    ``claim``, ``source``, ``place``, the levels ``first`` and ``second``, the ``measure``,
+    ``first_mean`` and ``second_mean`` over the pairs, tasks counting the same, ``difference``
+    (first - second) with ``difference_low`` and ``difference_high``, its 95 % interval of this
+    claim alone, ``pairs`` of sampling units, as `tomeval.compare` pairs them, and the ``verdict``:
+    ``holds`` or ``fails`` if the whole interval says so, else ``cannot be told``.
     """
     window = _WINDOW.fullmatch(claim.measure)
     measure = window[1] if window else claim.measure
