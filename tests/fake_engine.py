@@ -49,8 +49,8 @@ class FakeReplica:
         self.loop.close()
 
     def stop(self) -> None:
-        self.lost = True
-        if not self.loop.is_closed():
+        if not self.lost:  # a second time would stop the loop while its thread clears up
+            self.lost = True
             self.loop.call_soon_threadsafe(self.loop.stop)
 
 

@@ -14,6 +14,7 @@ from support import scripts
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
+from tomeval.games.plane import Looks
 from tomeval.plots import draw, picture
 from tomeval.plots.style import fold
 
@@ -104,3 +105,25 @@ def test_folding_loses_nothing_and_keeps_the_width(text, width) -> None:
     shown = "".join(char if char.isprintable() else " " for char in visible(text))
     assert folded.replace("\n", "").replace(" ", "") == shown.replace(" ", "")
     assert all(len(line) <= width for line in folded.split("\n"))
+
+
+def test_a_player_looks_alike_whatever_its_model_which_fills_the_point(tmp_path) -> None:
+    experiment = {
+        "games": "RPS",
+        "subjects": ["rmax", {"strategy": ["QA", "CoT"]}],
+        "model": ["scripted:one", "scripted:two"],
+        "horizon": 3,
+        "episodes": 2,
+    }
+    rock = dict.fromkeys(("one", "two"), lambda request: "Final answer: Rock")
+    with scripts(**rock), tomeval.run(experiment, tmp_path / "run") as run:
+        looks = Looks(run.cells)
+        drawn = {(cell.player, cell.own_model): looks.of(cell) for cell in run.cells}
+        (plane,) = draw(run, ["plane"])
+    for player in ("QA", "CoT"):
+        one, two = (drawn[player, f"scripted:{name}"] for name in ("one", "two"))
+        assert (one["marker"], one["color"]) == (two["marker"], two["color"])
+        assert (one["fillstyle"], two["fillstyle"]) == ("full", "none")
+        for name in ("one", "two"):  # the description tells them apart
+            assert f"{player}, scripted:{name}, RPS" in plane.description
+    assert len({look["marker"] for look in drawn.values()}) == 3

@@ -21,12 +21,14 @@ from tomeval.plots.drawing import (
 )
 from tomeval.plots.families import all_words
 from tomeval.plots.style import (
+    FILLINGS,
     SMALL,
     add_head,
     in_style,
     new_figure,
     point_style,
 )
+from tomeval.runs.cell import RunCell
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 
@@ -53,8 +55,7 @@ def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
     if not seen:
         return []
     title = f"Knows and uses: {all_words(seen)}"
-    names = list(dict.fromkeys(cell.title for cell in run.cells))
-    figure = _figure(seen, names, options, title)
+    figure = _figure(seen, Looks(run.cells), options, title)
     caption = _caption(run, seen, options)
     return [Drawing("plane", "plane", figure, title, caption, _describe(seen, options))]
 
@@ -94,27 +95,22 @@ def _describe(seen: Sequence[ScoredCell], options: Options) -> str:
     for cell in seen:
         knows, uses = measured(cell, _drawn(cell), options).mean
         said = answer(cell, options.interval)
-        parts.append(f"{cell.name}: knows {number(knows, 0)}, uses {number(uses, 0)}, {said}")
+        who = f"{cell.title}, {all_words([cell])}"
+        parts.append(f"{who}: knows {number(knows, 0)}, uses {number(uses, 0)}, {said}")
     return f"{'. '.join(parts)}."
 
 
 @in_style
-def _figure(cells: Sequence[ScoredCell], names: list[str], options: Options, title: str) -> Figure:
-    """Return the plane; the colour and marker of a player follow its place among `names`."""
-    from matplotlib.lines import Line2D
-
+def _figure(cells: Sequence[ScoredCell], looks: Looks, options: Options, title: str) -> Figure:
     figure, (axes,) = new_figure(options.width, 0.9 * options.width)
     _regions(axes)
     for cell in cells:
-        _point(axes, cell, point_style(names.index(cell.title)), options)
+        _point(axes, cell, looks.of(cell), options)
     ends = LOW - _MARGIN, HIGH + _MARGIN
     axes.set(xlim=ends, ylim=ends, xticks=range(-20, 101, 20), yticks=range(-20, 101, 20))
     axes.set_xlabel("knows: predicts its partner\n(0 chance, 100 best attainable)")
     axes.set_ylabel("uses: acts on its prediction")
-    shown = {cell.title: names.index(cell.title) for cell in cells}
-    ordered = sorted(shown.items(), key=lambda pair: pair[1])
-    handles = [Line2D([], [], label=name, **point_style(index)) for name, index in ordered]
-    add_head(figure, title, handles)
+    add_head(figure, title, looks.handles(cells))
     return figure
 
 
@@ -139,3 +135,50 @@ def _point(axes: Axes, cell: ScoredCell, style: dict[str, Any], options: Options
     )
     ends = np.nan_to_num(np.stack([mean - low, high - mean]))
     axes.errorbar(mean[0], mean[1], ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
+
+
+class Looks:
+    """How the points of a run look: each subject the same in all its figures.
+
+    Where subject and model tell all cells of a task apart, colour and marker are the subject's and
+    the filling is the model's; else every title has a look of its own.
+    """
+
+    def __init__(self, cells: Sequence[RunCell]) -> None:
+        pairs = [(cell.player, cell.own_model) for cell in cells]
+        models = list(dict.fromkeys(model for _, model in pairs if model))
+        same = len({cell.title for cell in cells}) == len(set(pairs))
+        self.models = models if same and 1 < len(models) <= len(FILLINGS) else []
+        keys = [player for player, _ in pairs] if self.models else [cell.title for cell in cells]
+        self.subjects = list(dict.fromkeys(keys))
+
+    def of(self, cell: RunCell) -> dict[str, Any]:
+        """Return the look of a cell's point."""
+        if not self.models:
+            return point_style(self.subjects.index(cell.title))
+        model = cell.own_model
+        filling = self.models.index(model) if model else 0
+        return point_style(self.subjects.index(cell.player), filling)
+
+    def handles(self, cells: Sequence[RunCell]) -> list[Any]:
+        """Return the legend of some cells: a mark per subject, and one per model."""
+        from matplotlib.lines import Line2D
+
+        if not self.models:
+            shown = {cell.title: self.of(cell) for cell in cells}
+            places = [name for name in self.subjects if name in shown]
+            return [Line2D([], [], label=name, **shown[name]) for name in places]
+        players = {cell.player for cell in cells}
+        handles = [
+            Line2D([], [], label=name, **point_style(index, 0))
+            for index, name in enumerate(self.subjects)
+            if name in players
+        ]
+        grey = {"marker": "o", "color": "0.4", "markersize": 5.5}
+        models = {cell.own_model for cell in cells}
+        for index, model in enumerate(self.models):
+            if model in models:
+                look = point_style(0, index) | grey
+                look |= {} if look["fillstyle"] == "full" else {"markeredgecolor": "0.4"}
+                handles.append(Line2D([], [], label=f"model: {model}", **look))
+        return handles

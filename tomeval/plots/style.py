@@ -110,10 +110,16 @@ def line_style(index: int) -> dict[str, Any]:
     return {"color": COLOURS[index % len(COLOURS)], "ls": dashes}
 
 
-def point_style(index: int) -> dict[str, Any]:
-    """Return colour, marker and filling of the index-th subject's point; they repeat after 32."""
-    colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(COLOURS)]
-    fill = FILLINGS[index // len(COLOURS) % len(FILLINGS)]
+def point_style(index: int, filling: int | None = None) -> dict[str, Any]:
+    """Return colour, marker and filling of the index-th subject's point.
+
+    They repeat after 32; with a `filling` of its own, such as that of the subject's model, marker
+    and colour repeat after 120.
+    """
+    colour = COLOURS[index % len(COLOURS)]
+    count = len(COLOURS) if filling is None else len(MARKERS)
+    marker = MARKERS[index % count]
+    fill = FILLINGS[(index // len(COLOURS) if filling is None else filling) % len(FILLINGS)]
     return {
         "color": colour,
         "marker": marker,
