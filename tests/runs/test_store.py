@@ -315,6 +315,24 @@ def test_replies_of_a_shard_go_when_its_episodes_are_over(tmp_path) -> None:
     assert [path.name for path in (tmp_path / "run").glob("replies/*")] == ["0-1.jsonl"]
 
 
+def test_a_part_that_starts_leaves_the_replies_of_one_that_plays(tmp_path) -> None:
+    experiment = make_experiment(SMALL)
+    (tmp_path / "run").mkdir()
+    one, two = (
+        WritableStore(tmp_path / "run", get_domain("matrix"), f".{number}-of-2")
+        for number in (1, 2)
+    )
+    one.begin(experiment.identity(), 40)
+    assert two.replies == {}  # as it stood when the second one looked
+    one.keep_reply(0, 0, "subject", "a", "one")
+    two.begin(experiment.identity(), 40)
+    assert (tmp_path / "run" / "replies" / "0-0.jsonl").is_file()
+    one.add(0, [Record(0, "complete", 1, {"partner": 0}, {"own_action": 1})])
+    for store in (one, two):
+        store.close()
+    assert not (tmp_path / "run" / "replies").exists()
+
+
 @pytest.mark.parametrize("text", ["3", "0/4", "5/4", "a/b", "1/2/3", ""])
 def test_what_is_no_shard_is_one_line(text) -> None:
     assert outcome(lambda: parse_shard(text))[1].startswith(f"shard {text!r}: ")

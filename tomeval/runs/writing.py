@@ -138,10 +138,10 @@ class WritableStore(Store):
             start += len(line)
         self._file.append(b"".join(lines))
         for episode, place in places:
-            self._index.setdefault(cell, {})[episode] = place
             # The replies to a failed episode serve the next attempt.
             if place.status != FAILED and self.replies.pop((cell, episode), {}):
                 self._kept(cell, episode).unlink(missing_ok=True)
+            self._index.setdefault(cell, {})[episode] = place
         self._summaries.pop(cell, None)
         self._recent = None
         self._held.clear()
