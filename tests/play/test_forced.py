@@ -33,6 +33,10 @@ def garbage(tmp_path_factory):
     folder = make_model(tmp_path_factory.mktemp("model") / "tiny", template="chatml")
     config = json.loads((folder / "config.json").read_text()) | {"max_position_embeddings": 8192}
     (folder / "config.json").write_text(json.dumps(config))
+    # Thinking that never ends leaves no notes, and voids an episode whatever its answers are.
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace("think>", "other>"), encoding="utf-8")
     return folder
 
 
@@ -138,6 +142,8 @@ def test_reasoning_stands_above_the_answer_and_its_own_answer_does_not() -> None
     assert prompts[-1].prefill == "F repeats.\nFinal answer:"
     assert (said.value, text) == (0, "F repeats.\nFinal answer: J")
     assert (calls[0]["free"], calls[0]["agrees"]) == ("valid", False)
+    said, *_ = ask("Final answer: F\nFinal answer: F", 7, "cot", 0)
+    assert said.value == 0  # whatever was marked before
     *_, calls = ask("I do not know", 7, "cot", 0)
     assert (calls[0]["free"], calls[0]["agrees"]) == ("unparsable", False)
 

@@ -231,7 +231,7 @@ class Asker:
             seed = request_seed(self.seed, asked.purpose, asked.step, forced.COMPARED, attempt)
             chosen = forced.draw(scores.logprobs, self.how.sampling.temperature, seed)
             whole = f"{text}\n{reader.choices[chosen]}".strip()
-            read = reader.read(whole, "stop")
+            read = reader.read(reader.choices[chosen], "stop")  # whatever stands above it
             if read.value is not None:
                 if free is not None:
                     said[AGREES] = free.value == read.value
