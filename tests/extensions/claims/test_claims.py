@@ -14,6 +14,7 @@ from tomeval import run as play_run
 from tomeval.extensions.claims import FAILS, HOLDS, OPEN, Claim, check, shipped_claims
 from tomeval.runs.analyses import known_measures
 from tomeval.runs.domain import get_domain
+from tomeval.runs.results import Run
 from tomeval.strategies import parse_strategy
 
 CLAIMS = shipped_claims()
@@ -219,6 +220,10 @@ def test_teams_and_interceptors_of_decrypto(tmp_path) -> None:
         (f"{a} + {b}", f"{c} + {c}") for a, b in (names, [*names][::-1]) for c in names
     }
     assert {row["verdict"] for row in found} == {HOLDS}
+    # No language model plays, and nobody was asked: nothing else is checked.
+    with Run(tmp_path / "run") as run:
+        others = [one for one in CLAIMS if one.domain == "decrypto" and one is not claim]
+        assert [row for one in others for row in check(one, [run])] == []
 
 
 def test_the_command_prints_them_and_what_it_lacks(tmp_path, tomeval) -> None:

@@ -41,8 +41,9 @@ class Claim:
     domain, by : str
         What kind of game it is about, and what the two sides differ in, as ``compare --by``.
     first, second : str
-        Levels on either side, with ``*`` for any text, separated by ``|``. A level on the first
-        side is none on the second. An empty `second`: the same cells, by `than`.
+        Levels on either side, with ``*`` for any text, separated by ``|``; ``!`` before one leaves
+        it out. A level on the first side is none on the second. An empty `second`: the same cells,
+        by `than`.
     measure : str
         A measure; in matrix games also of a range of steps, such as ``tom_percent 1-10``.
     than : str
@@ -132,6 +133,8 @@ def _row(claim: Claim, sides: Sequence[Side], first: str, second: str, name: str
     except Incomparable:
         return
     found = compare_pairs(pairing, margin=np.array([np.nan]), resamples=99).at("first", name)
+    if math.isnan(found["difference"]):  # nobody was asked
+        return
     low, high = found["difference_low"], found["difference_high"]
     yield {
         **{"claim": claim.claim, "source": claim.source, "place": claim.place},
@@ -177,7 +180,12 @@ def _in_steps(side: Side, measure: str, first: int, last: int) -> Side:
 
 
 def _matches(text: str, patterns: str) -> bool:
-    return any(fnmatchcase(text.lower(), pattern.lower()) for pattern in patterns.split("|"))
+    """Return whether a text is one of those wanted, if any are, and none of those left out."""
+    every = patterns.lower().split("|")
+    wanted = [pattern for pattern in every if pattern[:1] != "!"]
+    out = [pattern[1:] for pattern in every if pattern[:1] == "!"]
+    fits = [any(fnmatchcase(text.lower(), one) for one in some) for some in (wanted, out)]
+    return (fits[0] or not wanted) and not fits[1]
 
 
 def _is_number(text: str) -> bool:
