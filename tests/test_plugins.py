@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -304,13 +303,6 @@ def test_a_measure_that_fails_costs_its_own_column_alone(clean, tmp_path, caplog
     assert len(told) == 1  # for both cells and all that was read
     assert told[0].startswith("measure 'odd'")
     assert why in told[0]
-
-
-def test_the_name_of_a_shipped_domain_is_taken() -> None:
-    matrix = get_domain("matrix")
-    with pytest.raises(TomevalError, match="the name is taken by tomeval"):
-        tomeval.register_domain(replace(matrix, title="mine"))
-    assert get_domain("matrix") is matrix
 
 
 def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_path) -> None:

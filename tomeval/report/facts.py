@@ -83,7 +83,7 @@ def headline(run: Run) -> list[str]:
 def verdicts(run: Run) -> list[str]:
     """Describe whether each player uses what it knows, for a few players."""
     verdict = run.domain.verdict
-    said = verdict.lines(run) if verdict and len(run.cells) <= MOST_CELLS else []
+    said = verdict.lines(run) if len(run.cells) <= MOST_CELLS else []
     more = [f"{len(said) - SAID} more players"] if len(said) > SAID else []
     return [*said[:SAID], *more]
 

@@ -46,7 +46,7 @@ JUDGED = {"correct": "REAL", "regret": "REAL", "best_action": "INTEGER", "tom_re
 
 
 class RunCell:
-    """One cell of a run; a domain whose measures read more than numbers by step has a subclass.
+    """One cell of a run; every domain has a subclass.
 
     Attributes
     ----------
@@ -89,19 +89,8 @@ class RunCell:
 
     @held
     def played(self) -> Any:
-        """The complete episodes, as the domain's measures read them.
-
-        Default: the domain's columns of steps by name, each of shape (E, T), with T the steps of
-        the longest episode: numbers with NaN, words with None after an episode's end.
-        """
-        records = list(self.store.records(self.number, complete=True))
-        shape = len(records), max((record.steps for record in records), default=0)
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, kind in self.domain.schema.steps.items():
-            arrays[name] = np.full(shape, None if kind.startswith("TEXT") else np.nan)
-            for row, record in enumerate(records):
-                arrays[name][row, : record.steps] = record.column(name)
-        return arrays
+        """The complete episodes, as the domain's measures read them."""
+        raise NotImplementedError
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return what each step of the complete episodes is worth, in the order of the step table.
@@ -111,7 +100,7 @@ class RunCell:
         that a player who follows the predictions would have. NaN or None: not known. Means over an
         episode's steps are the domain's measures.
         """
-        return {}
+        raise NotImplementedError
 
     @property
     def player(self) -> str:
@@ -183,8 +172,8 @@ class RunCell:
 
     @property
     def models(self) -> dict[str, str]:
-        """Names of the playing language models by seat; default: that in the column `model`."""
-        return {"": self.own_model} if self.own_model else {}
+        """Names of the playing language models by seat."""
+        raise NotImplementedError
 
     @property
     def own_model(self) -> str:

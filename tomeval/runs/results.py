@@ -255,17 +255,15 @@ class Run:
             ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
             if chance limits what can be attained in any cell, `RunCell.attainable`. With all
-            measures `OF_CELLS`, of a run with strategies, and ``answer``, if the domain has one
-            (`Verdict.answer`). ``reference``
-            (if there are several), ``interval`` (the kind, see `RunCell.interval_kind`), ``seed``,
-            ``on_invalid`` and, of a run with a condition, ``stopped`` (why there are no more
-            episodes) come last.
+            measures `OF_CELLS`, of a run with strategies, and ``answer`` (`Verdict.answer`).
+            ``reference`` (if there are several), ``interval`` (the kind, see
+            `RunCell.interval_kind`), ``seed``, ``on_invalid`` and, of a run with a condition,
+            ``stopped`` (why there are no more episodes) come last.
         """
         self.check_reference(reference)
         own = self.domain.rates(self)
         shown = [n for n in self.metric_names if names is None or n in names]
-        verdict = self.domain.verdict
-        answer = verdict.answer if verdict else None
+        answer = self.domain.verdict.answer
         more = prompted_columns(self.cells)
         result, ends, limits = [], [], []
         for cell in self.cells:  # each once: a large run holds few cells at a time
@@ -279,7 +277,7 @@ class Run:
             end: dict[str, Any] = {}
             if names is None:
                 end |= {OF_CELLS[name]: cell.prompted[name] for name in more}
-                end |= {ANSWER: answer(cell, interval)} if answer and self.scores else {}
+                end |= {ANSWER: answer(cell, interval)} if self.scores else {}
             if len(self.domain.references) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)

@@ -27,9 +27,8 @@ from tomeval.games.decrypto.tables import TABLES, replays
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import worded
-from tomeval.runs.capabilities import Worded, later
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Domain
+from tomeval.runs.domain import Domain, Worded, later
 from tomeval.runs.measures import Measure
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run

@@ -39,7 +39,7 @@ from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists
 from tomeval.runs.analyses import readers
-from tomeval.runs.capabilities import Line
+from tomeval.runs.domain import Line
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store

@@ -31,10 +31,9 @@ from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
 from tomeval.models.base import Model
-from tomeval.runs.capabilities import later
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import REACTION_INVALID
-from tomeval.runs.domain import Domain
+from tomeval.runs.domain import Domain, later
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 
@@ -244,7 +243,6 @@ MATRIX = Domain(
     task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
     panel=("game", "labels"),
     shares_draws=("game", "partners"),
-    named=("game", "partners"),
     task_words=_words,
     level=_level,
     held=_held,

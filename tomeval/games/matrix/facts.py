@@ -12,9 +12,8 @@ from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.storing import cells_told, cells_with_beliefs
 from tomeval.games.matrix.subject_specs import LLM
-from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, unique
-from tomeval.runs.domain import Rows
+from tomeval.runs.domain import Facts, Rows
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 

@@ -109,7 +109,7 @@ class MatrixRunCell(ScoredCell):
         """Names of the language models, by seat where a player sits in the partner's."""
         other = self.partner_player
         if other is None:
-            return super().models
+            return {"": self.own_model} if self.own_model else {}
         names = {SEAT: str(self.columns["model"]), PARTNER: str(other["model"])}
         return {seat: name for seat, name in names.items() if name}
 

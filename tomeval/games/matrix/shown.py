@@ -25,7 +25,7 @@ from tomeval.games.matrix.storing import BELIEFS, draws_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.play.engines import run_loop
 from tomeval.report.facts import counted
-from tomeval.runs.capabilities import Line
+from tomeval.runs.domain import Line
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.strategies.recording import Overheard, record
