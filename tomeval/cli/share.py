@@ -134,8 +134,7 @@ def export(
         str,
         typer.Option(
             "--format",
-            help="csv, jsonl, parquet; spreadsheet: csv in which no text is read as a formula; or "
-            "a format of the whole run, such as hub.",
+            help="csv, jsonl, parquet; or a format of the whole run, such as hub.",
         ),
     ] = "csv",
     out: Annotated[

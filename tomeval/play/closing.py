@@ -57,7 +57,7 @@ def closing(run: Run) -> Closing:
     total, left = sum(counts.values(), Counter[str]()), sum(lacks.values())
     lines = [
         f"episodes: {_counted(total, left)}",
-        *_reasons(store, total),
+        *(_why_failed(store) if total[FAILED] else ()),
         f"cells: {len(lacks) - len(without):,} with complete episodes, {len(without):,} without",
     ]
     if people:
@@ -102,16 +102,15 @@ def _counted(count: Mapping[str, int], left: int) -> str:
     return said + f"; {left:,} not played" * bool(left)
 
 
-def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
-    """Yield the commonest reason why episodes are void, and why they failed."""
-    reasons = {VOID: tallies.void_reasons, FAILED: tallies.failures}
-    for status, of in reasons.items():
-        if total.get(status) and +(counts := of(store)):
-            ((what, number),) = counts.most_common(1)
-            what = both_ends(what) if status == FAILED else f"{what.replace('_', ' ')} answers"
-            again = "; run the same command again to play them" * (status == FAILED)
-            share = f"({number:,} of {counts.total():,})"
-            yield wrapped(f"most common reason for {status}: {what} {share}{again}", 2)
+def _why_failed(store: Store) -> Iterator[str]:
+    """Yield the commonest reason why episodes failed."""
+    if counts := tallies.failures(store):
+        ((what, number),) = counts.most_common(1)
+        yield wrapped(
+            f"most common reason for failed: {both_ends(what)} ({number:,} of {counts.total():,}); "
+            "run the same command again to play them",
+            2,
+        )
 
 
 def _to_do(store: Store, cells: Sequence[int]) -> Iterator[str]:

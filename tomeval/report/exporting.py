@@ -14,7 +14,6 @@ from tomeval.core.errors import TomevalError, need, unknown
 from tomeval.core.files import check_ending, replacing
 from tomeval.core.parts import named, part, resolved
 from tomeval.core.printing import Sink, data_stream
-from tomeval.core.text import spreadsheet
 from tomeval.runs.cell import JUDGED
 from tomeval.runs.columns import RATES, is_attainable, is_interval
 from tomeval.runs.results import Run, iterate_export
@@ -22,10 +21,10 @@ from tomeval.runs.results import Run, iterate_export
 if TYPE_CHECKING:
     import pandas
 
-TABLES = ("csv", "spreadsheet", "jsonl", "parquet")
+TABLES = ("csv", "jsonl", "parquet")
 """The formats of one table; those of the whole run are what extensions bring."""
 
-_ENDINGS = {form: form for form in TABLES if form != "spreadsheet"}
+_ENDINGS = {form: form for form in TABLES}
 
 WHATS = ("steps", "episodes", "answers", "cells")
 """The tables that can be exported."""
@@ -90,9 +89,8 @@ def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
 
     That is ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
 
-    `form` is ``csv``, ``spreadsheet`` (CSV in which no text can be taken for a formula), ``jsonl``
-    or ``parquet``; NaN and missing values are empty in CSV and null in the others. `out` is
-    replaced in one step when it is complete; default: standard output.
+    `form` is ``csv``, ``jsonl`` or ``parquet``; NaN and missing values are empty in CSV and null
+    in the others. `out` is replaced in one step when it is complete; default: standard output.
 
     Raises
     ------
@@ -101,7 +99,7 @@ def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
         is another format's, or nearly one's.
     """
     if out is not None:
-        check_ending(out, "csv" if form == "spreadsheet" else form, _ENDINGS)
+        check_ending(out, form, _ENDINGS)
     if form == "parquet":
         if out is None:
             raise TomevalError("parquet needs a file: give --out FILE.parquet")
@@ -109,12 +107,10 @@ def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
         return
     columns, rows = iterate_export(run, what)
     with _target(out) as file:
-        if form in ("csv", "spreadsheet"):
+        if form == "csv":
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
-            cleaned = map(_clean, rows)
-            safe = ([spreadsheet(value) for value in row] for row in cleaned)
-            writer.writerows(safe if form == "spreadsheet" else cleaned)
+            writer.writerows(map(_clean, rows))
         else:
             for row in rows:
                 line = dict(zip(columns, _clean(row), strict=True))
