@@ -17,7 +17,7 @@ DECRYPTO = {"domain": "decrypto", "players": {"chance": {"kind": "random"}}, "ep
         ({"domain": 3}, "x.toml: domain: unknown domain 3"),
         (
             {"players": {}},
-            "'players' is a key of the domain 'decrypto', but the experiment is of 'matr",
+            "'players' is a key of the domain 'decrypto', but the experiment is of 'm",
         ),
         ({**DECRYPTO, "horizon": 3}, 'write domain = "matrix" or drop the key'),
         ({"horizn": 3}, "unknown key 'horizn' (did you mean 'horizon'?)"),

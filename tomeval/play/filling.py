@@ -14,10 +14,10 @@ from tomeval.core.text import both_ends
 from tomeval.models import is_served, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.served import Budget
+from tomeval.play.closing import FIRST, Unread, explained, last_unread, stopped_at_first
 from tomeval.play.engine import play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
 from tomeval.play.live import Live, Stopping
-from tomeval.play.replies import FIRST, Unread, explained, last_unread, stopped_at_first
 from tomeval.play.schedule import Job, Schedule, without
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names

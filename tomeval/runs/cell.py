@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -18,7 +17,6 @@ from tomeval.runs.columns import PROMPTED, as_text
 from tomeval.runs.measures import (
     FloatArray,
     Measure,
-    MeasureFault,
     Totals,
     checked,
     is_score,
@@ -32,8 +30,6 @@ from tomeval.strategies.parts import KINDS
 
 if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
-
-logger = logging.getLogger(__name__)
 
 IntArray = NDArray[np.int64]
 
@@ -58,8 +54,6 @@ class RunCell:
         Bounds what the cells of a run hold in memory of their episodes.
     sequential : bool
         Whether it is of a run that is `Run.sequential`.
-    faults : set of str
-        The measures that failed in a cell of the run, each told once.
     recorded : bool
         Whether it was played elsewhere: numbers of episodes are their order in a record, which does
         not say how often anything was asked. Else those of one seed and number met the same chance.
@@ -76,7 +70,6 @@ class RunCell:
         self.title = self.player
         self.holding = Holding()
         self.sequential = False
-        self.faults: set[str] = set()
         self._totals: dict[tuple[str, str], Totals] = {}
         self._estimates: dict[tuple[str, str], dict[str, Ends]] = {}
 
@@ -281,19 +274,15 @@ class RunCell:
         return SEQUENCE if interval == AUTO and self.sequential else interval
 
     def totals(self, name: str, reference: str | None = None) -> Totals:
-        """Return a measure by complete episode; NaN if it fails or the run has no data for it."""
+        """Return a measure by complete episode; NaN if the run has no data for it."""
         key = (name, reference or self.reference)
         if key not in self._totals:
             count = len(self.episodes)
-            self._totals[key] = Totals(np.full(count, np.nan))
-            try:
-                if name in self.measures:
-                    totals = self.measures[name].of(self.played, key[1])
-                    self._totals[key] = checked(name, totals, count)
-            except MeasureFault as fault:
-                if name not in self.faults:
-                    logger.warning("%s; it has no value in %s", fault, self.name)
-                self.faults.add(name)
+            if name in self.measures:
+                totals = self.measures[name].of(self.played, key[1])
+                self._totals[key] = checked(name, totals, count)
+            else:
+                self._totals[key] = Totals(np.full(count, np.nan))
         return self._totals[key]
 
     def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:

@@ -110,11 +110,10 @@ class Run:
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where) if self._where else cells
-            holding, faults = Holding(), set[str]()
+            holding = Holding()
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.measures, cell.holding = title, self.measures, holding
                 cell.sequential = self.sequential
-                cell.faults = faults
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
