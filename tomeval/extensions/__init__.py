@@ -24,11 +24,6 @@ _ADAPTATION = Analysis(
     present=f"{_DATA}:has_changes",
 )
 _INTERNAL = Analysis(
-    measures=f"{_HERE}.internal:MEASURES",
-    present=f"{_DATA}:has_states",
-    read=f"{_HERE}.internal:kept",
-)
-_STATES = Analysis(
     tables=f"{_HERE}.internal:TABLES", present="tomeval.runs.tallies:has_local_models"
 )
 _PLANTED = Analysis(
@@ -87,7 +82,7 @@ EXTENSIONS = {
     ),
     "internal": Extension(
         "what activations hold of the partner when the model acts, and whether that is used",
-        analyses={"matrix internal": _INTERNAL, "matrix states": _STATES},
+        analyses={"matrix internal": _INTERNAL},
     ),
     "known": Extension(
         "published games of GPT-4, older models and people (Akata et al. 2025) as runs",
