@@ -38,7 +38,7 @@ _PROBABILISTIC = Analysis(
     present=f"{_DATA}:has_probabilities",
     read=f"{_HERE}.probabilistic:read_stated",
 )
-_HUB = Exporter(f"{_HERE}.hub:export_hub", "a dataset for the Hugging Face Hub", ("repo", "upload"))
+_HUB = Exporter(f"{_HERE}.hub:export_hub", "a dataset for the Hugging Face Hub")
 _KNOWN = ("models", "reactive", "columns", "pairs", "people")
 
 EXTENSIONS = {
