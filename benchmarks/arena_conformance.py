@@ -2,8 +2,8 @@
 
 Games are played in TextArena's raw environments (see `textarena_games`), written as trajectories,
 read back and played again under our rules. A game agrees if, from the first step to the last, the
-seats that act are those that are due, the game is over at the same step and in the same position
-(points, rounds taken, words uncovered, who is alive), and every reward is the same.
+seats that act are those that are due, the game is over at the same step, and every reward is the
+same.
 
     python benchmarks/arena_conformance.py                # the numbers of docs/arena.md
 """
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from textarena_games import IDS, available, lines, our_position
+from textarena_games import IDS, available, lines
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.trajectories import Match, read_trajectories
@@ -29,34 +29,28 @@ BROKEN = 0.1
 """The share of texts that break the rules, in the second half of the table."""
 
 
-def matches(kind: str, games: int, broken: float) -> list[tuple[Match, list[Any]]]:
-    """Return random games of TextArena, read back from a file, each with its last position."""
-    ids, ends = IDS[kind], []
+def matches(kind: str, games: int, broken: float) -> list[Match]:
+    """Return random games of TextArena, read back from a file."""
+    ids = IDS[kind]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "games.jsonl"
         with path.open("w", encoding="utf-8") as file:
             for seed in range(games):
                 for line in lines(kind, ids[seed % len(ids)], seed, broken):
                     file.write(json.dumps(line) + "\n")
-                ends.append(line["position"])
-        return list(zip(read_trajectories(path), ends, strict=True))
+        return read_trajectories(path)
 
 
-def difference(match: Match, end: list[Any], rules: str | None = None) -> str:
-    """Return where our game differs from a match with its last position; empty if it agrees.
+def difference(match: Match, rules: str | None = None) -> str:
+    """Return where our game differs from a match; empty if it agrees.
 
     `rules` are TextArena's, unless others are given.
     """
-    kind = match.kind
     parameters = dict(match.wording.parameters(match.game, len(match.players)))
     if rules is not None:
         parameters["rules"] = rules
     try:
-        judged(
-            match,
-            kind.make(kind.rules(**parameters)),
-            lambda state: our_position(kind.name, state) == end,
-        )
+        judged(match, match.kind.make(match.kind.rules(**parameters)))
     except TomevalError as error:
         return str(error)
     return ""
@@ -67,15 +61,15 @@ def rows(games: int, kinds: list[str]) -> Iterator[dict[str, Any]]:
     for broken in (0.0, BROKEN):
         for kind in kinds:
             played = matches(kind, games, broken)
-            found = [why for match, end in played if (why := difference(match, end))]
-            own = sum(not difference(match, end, "own") for match, end in played)
+            found = list(filter(None, map(difference, played)))
+            own = sum(not difference(match, "own") for match in played)
             for why in found[:5]:
                 print(f"{kind}: {why}", file=sys.stderr)
             yield {
                 "game": kind,
                 "broken texts": f"{broken:.0%}",
                 "games": len(played),
-                "actions": sum(len(match.lines) for match, _ in played),
+                "actions": sum(len(match.lines) for match in played),
                 "agree": len(played) - len(found),
                 "agree under own rules": own,
             }

@@ -23,20 +23,14 @@ GAMES = 12
 def test_random_games_agree(kind, broken):
     played = matches(kind, GAMES, broken)
     assert len(played) == GAMES
-    assert [difference(match, end) for match, end in played] == [""] * GAMES
+    assert [difference(match) for match in played] == [""] * GAMES
 
 
 @pytest.mark.parametrize("kind", ["codenames", "mafia"])
 def test_differences_are_found(kind):
     """Under our own rules, without TextArena's defects, many of the same games end otherwise."""
     played = matches(kind, GAMES, 0.0)
-    assert sum(bool(difference(match, end, "own")) for match, end in played) > GAMES / 4
-
-
-def test_another_position_is_a_difference():
-    ((match, end),) = matches("ipd3", 1, 0.0)
-    assert difference(match, end) == ""
-    assert "another position" in difference(match, [end[0] + 1, *end[1:]])
+    assert sum(bool(difference(match, "own")) for match in played) > GAMES / 4
 
 
 @pytest.mark.parametrize("kind", IDS)
