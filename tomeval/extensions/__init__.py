@@ -63,7 +63,7 @@ EXTENSIONS = {
         "claims against better knowledge, promises broken, and who believes them",
         analyses={"arena deception": Analysis(tables=f"{_HERE}.deception:TABLES")},
     ),
-    "environments": Extension("games as environments to train in"),
+    "environments": Extension("matrix games as environments to train in"),
     "fresh": Extension(
         "drawn games, disguised twins, the memory effect",
         game_sets={
