@@ -1,7 +1,6 @@
 """How often intervals miss when one looks again and again: Student's, and confidence sequences.
 
     python benchmarks/sequences.py          the tables of docs/any_time.md
-    python benchmarks/sequences.py --cells runs/known_players    real cells instead
 
 Every run draws up to `--most` sampling units and looks at the interval again and again. It misses
 if any of the intervals misses the expectation.
@@ -11,20 +10,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from tomeval.runs.results import Run
 from tomeval.statistics.bounded import Bounds, score_ends
 from tomeval.statistics.sequences import TUNE, mean_sequence
 
 FloatArray = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], FloatArray]
 
-TWELVE = (6, 8, 12, 16, 20, 30, 40, 60, 80, 120, 160, 200)
 PERCENT = (0.0, 1.0)
 
 CASES: dict[str, tuple[Draw, float, Bounds]] = {
@@ -80,44 +76,15 @@ def coverage(seed: int, runs: int, most: int) -> None:
         print(f"| {name} |" + "|".join(f" {share:.1f} " for share in 100 * lost / runs) + "|")
 
 
-def cells(rng: np.random.Generator, runs: int, names: Iterable[str]) -> None:
-    """Print misses for real cells: their episodes, drawn again and again, are the population."""
-    print("\n| run | cells and measures | t, worst | t, mean | sequence, worst | sequence, mean |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for name in names:
-        shares = []
-        with Run(Path(name)) as run:
-            for cell in run.cells:
-                for measure in run.headline:
-                    values = cell.totals(measure).values
-                    if len(values) < 2 or not np.isfinite(values).all() or np.ptp(values) == 0:
-                        continue
-                    mean, bounds, lost = float(values.mean()), cell.limits(measure), np.zeros(2)
-                    for _ in range(runs):
-                        drawn = rng.choice(values, 200)
-                        lost += (
-                            t_misses(drawn, mean, TWELVE, bounds),
-                            sequence_misses(drawn, mean, TWELVE, bounds),
-                        )
-                    shares.append(100 * lost / runs)
-        table = np.array(shares)
-        ends = (table[:, 0].max(), table[:, 0].mean(), table[:, 1].max(), table[:, 1].mean())
-        print(f"| {Path(name).name} | {len(table)} |" + "|".join(f" {x:.1f} " for x in ends) + "|")
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--most", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cells", nargs="*", default=[], help="Run folders to resample.")
     given = parser.parse_args()
     print(f"sequences tuned at {TUNE}")
-    if given.cells:
-        cells(np.random.default_rng(given.seed), given.runs, given.cells)
-    else:
-        coverage(given.seed, given.runs, given.most)
+    coverage(given.seed, given.runs, given.most)
 
 
 if __name__ == "__main__":
