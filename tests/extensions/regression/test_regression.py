@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 import scipy.special
-from regression_coverage import TRUTH, draw, fitted, held
+from procedures import TRUTH, draw, fitted, terms_held
 from statsmodels.stats.multitest import multipletests
 from support import edit
 
@@ -94,9 +94,9 @@ def test_a_difference_in_learning_is_recovered(family) -> None:
 
 
 def test_intervals_of_five_episodes_hold_the_truth() -> None:
-    """A short form of benchmarks/regression_coverage.py; uncorrected ones hold it in 80 to 90 %."""
+    """A short form of benchmarks/procedures.py; uncorrected ones hold it in 80 to 90 %."""
     rng = np.random.default_rng(7)
-    hits = [held(draw(5, "gaussian", rng), "gaussian") for _ in range(200)]
+    hits = [terms_held(draw(5, "gaussian", rng), "gaussian") for _ in range(200)]
     assert (np.mean(hits, axis=0) > 0.91).all()
 
 
