@@ -185,9 +185,8 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
 def _notes(run: Run) -> list[str]:
     """Explain the columns, and what is left out and why."""
     return [
-        "steps from the second on. says, does: right predictions, best replies; holds: how often a "
-        "probe of the state reads the partner's move; shuffled, p: the same of exchanged labels; "
-        "used: how many actions follow a state of other moves, random: a drawn one",
+        "holds: a probe of the state reads the partner's move; shuffled, p: with exchanged labels",
+        "used: actions that follow a state of other moves; used random: a drawn one",
         *[
             f"cell {cell.number}, {cell.title}: left out: {why}"
             for cell in matrix_cells(run)
