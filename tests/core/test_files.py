@@ -4,10 +4,30 @@ import os
 import socket
 
 import pytest
+from matplotlib.figure import Figure
 
 import tomeval as package
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing, write_text
+from tomeval.plots import FILE_FORMATS, save
+from tomeval.plots.drawing import Drawing
+
+FOREIGN = {
+    "mine.toml": 'games = ["IPD"]\n',
+    "own.py": "print(1)\n",
+    "log.csv": "match,step,own_action,partner_action\n0,0,0,1\n",
+    "notes.md": "# Notes\n",
+    "page.html": "<!doctype html><title>Mine, of tomeval</title>",
+    "forest_regret.png": "\x89PNG\r\n",
+    "blank.csv": "\n\n",
+    "rows.jsonl": '{"match": 1}\n',
+}
+OUTPUTS = (
+    "cell,episode,step\n",
+    '{"cell": 0}\n',
+    "| subject | game |\n",
+    '<!doctype html><meta name="generator" content="tomeval 1">',
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +57,30 @@ def test_the_same_command_replaces_what_it_wrote(tomeval, folder, tmp_path) -> N
         assert tomeval(*command)[0] == 0, command
 
 
-@pytest.mark.parametrize("name", ["mine.toml", "own.py", "qa_act.j2", "study.ipynb"])
-def test_a_file_that_people_write_is_not_replaced(tmp_path, name) -> None:
-    path, link = tmp_path / name, tmp_path / "link.csv"
-    path.write_text("mine")
-    link.symlink_to(path)
-    for out in (path, link, tmp_path / "none" / ".." / name):
-        with pytest.raises(TomevalError, match="already exists; delete it"):
-            write_text(out, "cell,episode,step\n")
-    assert path.read_text() == "mine"
+@pytest.mark.parametrize("form", FILE_FORMATS)
+def test_a_picture_is_replaced_if_tomeval_drew_it(tmp_path, form) -> None:
+    drawing, path = Drawing("x", "x", Figure((1, 1)), "t", "c", "d"), tmp_path / f"x.{form}"
+    first, again = save([drawing], tmp_path, [form]), save([drawing], tmp_path, [form])
+    assert first == again == [path]
+    Figure((1, 1)).savefig(path)
+    before = path.read_bytes()
+    with pytest.raises(TomevalError, match=f"x.{form}: exists, and is not"):
+        save([drawing], tmp_path, [form])
+    assert contents(tmp_path) == {path.name: before}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_file_of_others_is_not_replaced(tmp_path, name) -> None:
+    path = tmp_path / name
+    path.write_text(FOREIGN[name], encoding="latin-1")
+    before, links = path.read_bytes(), (tmp_path / "link.csv", tmp_path / "hard.csv")
+    links[0].symlink_to(path)
+    links[1].hardlink_to(path)
+    for text in OUTPUTS:
+        for out in (path, *links, tmp_path / "none" / ".." / name):
+            with pytest.raises(TomevalError, match="exists, and is not an earlier output of this"):
+                write_text(out, text)
+    assert contents(tmp_path) == dict.fromkeys((name, "link.csv", "hard.csv"), before)
 
 
 def test_nothing_is_written_inside_a_run_folder(tomeval, folder, tmp_path, monkeypatch) -> None:
@@ -63,7 +98,7 @@ def test_nothing_is_written_inside_a_run_folder(tomeval, folder, tmp_path, monke
         *(("plot", folder, "--out", path) for path in (folder, folder / "plots")),
         ("report", folder, "-o", folder / "report.html", "--no-figures"),
         ("table", folder, "-o", folder / "run.lock"),
-        ("export", folder, "--format", "hub", "--set", "repo=a/b", "--out", folder),
+        ("export", folder, "--format", "hub", "--out", folder),
         ("run", "known_players", "--out", folder / "again"),
         ("import", tmp_path / "x.csv", "--out", folder / "log"),
     ):

@@ -1,11 +1,13 @@
 """Write files whole or not at all: neither a kill nor a full disk leaves half of one.
 
-What a command writes replaces no file that people write, and lies outside run folders.
+What a command writes replaces an earlier output of its kind and no other file, and lies outside
+run folders.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,8 +18,17 @@ from tomeval.core.errors import TomevalError, did_you_mean
 EXPERIMENT = "experiment.json"
 """The file that makes a folder a run folder."""
 
-_BY_HAND = (".toml", ".py", ".j2", ".ipynb")
-"""How files end that people write and no command does."""
+_MARKS = {
+    b"<!doctype html": b'content="tomeval',
+    b"<?xml": b"<dc:title>tomeval",
+    b"\x89PNG": b"Software\0tomeval",
+    b"%PDF": b"/Creator (tomeval)",
+    b"PAR1": b"tomeval",
+}
+"""How files of a kind begin, and what those hold that tomeval wrote."""
+
+_SEEN = 1 << 16  # bytes at either end of a file that are looked at
+_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
 
 def check_ending(path: Path, form: str, endings: Mapping[str, str]) -> None:
@@ -62,25 +73,32 @@ def replacing(path: Path, *, own: bool = False, by: str = "") -> Iterator[Path]:
     """Give a draft to write, which replaces `path` if the block ends without an error.
 
     The draft lies beside `path`, in a folder that is made if needed; after an error it is removed.
-    With `own` the file is one of a run folder. `by` tells writers of one file apart, each of which
-    has a draft of its own.
+    With `own` the file is one of a run folder; it is replaced whatever it holds. `by` tells writers
+    of one file apart, each of which has a draft of its own.
 
     Raises
     ------
     TomevalError
-        The draft cannot be written; or the file is there and one that people write, or would lie
-        inside a run folder.
+        The draft cannot be written; or the file is there and is not an earlier output of this kind,
+        or would lie inside a run folder.
     """
     if not path.name:  # "." and "/"
         raise TomevalError(f"{path}: cannot be written (is a folder)")
+    taken = TomevalError(
+        f"{path}: exists, and is not an earlier output of this kind; delete it, or choose another "
+        "name"
+    )
     target = path if own else Path(os.path.realpath(path))
     draft = target.with_name(f".{target.name}{by}.new")
     try:
-        if not own:
-            _check_replaceable(target, path)
+        before = "" if own else _there(target, path)
+        if before is None:
+            raise taken
         target.parent.mkdir(parents=True, exist_ok=True)
         draft.unlink(missing_ok=True)  # it may be a link
         yield draft
+        if before and before != _kind(draft):
+            raise taken
         os.replace(draft, target)
     except OSError as error:
         raise TomevalError(f"{path}: cannot be written ({error.strerror or error})") from None
@@ -92,18 +110,34 @@ def replacing(path: Path, *, own: bool = False, by: str = "") -> Iterator[Path]:
             draft.unlink()
 
 
-def _check_replaceable(target: Path, path: Path) -> None:
-    """Raise unless an output may stand in a place, whatever is there."""
+def _there(target: Path, path: Path) -> str | None:
+    """Return the `_kind` of the file that an output would replace; empty if nothing is lost."""
     check_outside(path)
     try:
-        mode = target.stat().st_mode
+        status = target.stat()
     except FileNotFoundError:
-        return
-    if not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        return ""
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise TomevalError(f"{path}: cannot be written (is {what})")
-    if target.suffix in _BY_HAND:
-        raise TomevalError(f"{path}: already exists; delete it, or choose another name")
+    return _kind(target) if status.st_size else ""
+
+
+def _kind(path: Path) -> str | None:
+    """Return what outputs of a kind share: the mark, or the first three columns, keys or words.
+
+    None if a file has neither, so that tomeval did not write it.
+    """
+    with path.open("rb") as file:
+        head = file.read(_SEEN)
+        file.seek(max(0, path.stat().st_size - _SEEN))
+        tail = file.read()
+    for begins, mark in _MARKS.items():
+        if head.startswith(begins):
+            return begins.decode("latin-1") if mark in head or mark in tail else None
+    text = head.decode("utf-8-sig", errors="replace").lstrip()
+    names = _KEY.findall(text) if text[:1] in ("[", "{") else re.split(r"[\s,;|]+", text)
+    return re.sub(r"\d+", "0", " ".join(names[:3])) or None
 
 
 def write_text(path: Path, text: str, *, own: bool = False) -> Path:

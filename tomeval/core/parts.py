@@ -99,13 +99,11 @@ class CommandPart(NamedTuple):
 class Exporter(NamedTuple):
     """A format of ``tomeval export`` that is of the whole run.
 
-    `write` is called with a run, a folder, and those of `options` that were given as
-    ``--set KEY=VALUE``, as text; it returns the files that it wrote.
+    `write` is called with a run and a folder; it returns the files that it wrote.
     """
 
     write: Any
     about: str
-    options: tuple[str, ...] = ()
 
 
 class Compared(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,6 @@ def export(
     form: str,
     what: str | None = None,
     out: Path | None = None,
-    settings: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Export a run in any format and return the files, none for standard output.
 
@@ -49,33 +48,25 @@ def export(
         Which table; default: steps.
     out : Path, optional
         A file, or a folder for the whole run.
-    settings : mapping of str to str, optional
-        What an exporter is told besides, such as the dataset that holds the run.
 
     Raises
     ------
     TomevalError
         Options that do not fit together, or a format that is not known; see also `export_run`.
     """
-    settings = settings or {}
     if what is not None and what not in WHATS:
         raise unknown("table", what, WHATS, "--what")
     if form in TABLES:
-        if settings:
-            raise TomevalError(f"--format {form}: --set is for formats of the whole run")
         export_run(run, what or "steps", form, out)
         return [] if out is None else [out]
     exporter = part("exporters", form)
     if exporter is None:
         raise unknown("format", form, format_names(), "--format")
-    for key in settings:
-        if key not in exporter.options:
-            raise unknown("setting", key, exporter.options, f"--format {form} --set")
     if what is not None:
         raise TomevalError(f"--format {form} exports the whole run: omit --what")
     if out is None:
         raise TomevalError(f"--format {form} needs a folder: give --out FOLDER")
-    written: list[Path] = resolved(exporter.write)(run, out, **settings)
+    written: list[Path] = resolved(exporter.write)(run, out)
     return written
 
 

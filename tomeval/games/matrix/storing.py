@@ -314,11 +314,6 @@ def has_changes(store: Store) -> bool:
     )
 
 
-def has_states(store: Store) -> bool:
-    """Return whether what states of models hold is kept beside the store, see docs/measures."""
-    return any((store.path.parent / "internal").glob("cell_*.json"))
-
-
 @once_each
 def partners_known(store: Store) -> tuple[bool, ...]:
     """Return whether the partners of each cell have tables; looked up once."""
