@@ -87,5 +87,3 @@ clean:
 .PHONY: golden
 golden: $(VENV)/.installed-dev
 	$(BIN)/python tests/games/matrix/test_golden.py --write
-	$(BIN)/python tests/games/decrypto/test_golden.py --write
-	$(BIN)/python tests/games/arena/test_golden.py --write
