@@ -88,8 +88,7 @@ class ToyModel:
 
 
 FLAVOURS: dict[str, set[str]] = {
-    "vllm": {"chat", "completions", "token_ids", "echo", "chat_logprobs", "tokens"},
-    "old_vllm": {"chat", "completions", "echo", "chat_logprobs", "tokens"},
+    "vllm": {"chat", "completions", "token_ids", "chat_logprobs", "tokens"},
     "sglang": {"chat", "completions"},
     "llama.cpp": {"chat", "completions", "llama"},
     "ollama": {"chat"},
@@ -140,8 +139,7 @@ class FakeServer(Server):
         self.lie = ""
         self.no_list = False
         self.context_length: int | None = None
-        name = flavour.split("_")[-1 if flavour.startswith("old") else 0]
-        self.owner = OWNERS.get(flavour, "vllm" if "vllm" in flavour else name)
+        self.owner = OWNERS.get(flavour, flavour)
         self.forms: set[str] = set()
         self.reply: dict[str, Any] = {}
         self.hangs_up = ""
@@ -308,19 +306,9 @@ class FakeServer(Server):
 
         values = self.told(context)
         best = np.argsort(-values).tolist()
-        shown = best[: body["logprobs"]]
-        if body.get("echo"):
-            if "echo" not in self.can:
-                return None
-            sums = [None] + [
-                float(self.told(context[:i])[context[i]]) for i in range(1, len(context))
-            ]
-            tokens = [name(index) for index in [*context, best[0]]]
-            return {"tokens": tokens, "token_logprobs": [*sums, float(values[best[0]])]}
-        if "logprob_token_ids" in body and "token_ids" in self.can:
-            shown = [*body["logprob_token_ids"], best[0]]
-        elif "echo" not in self.can:
+        if "logprob_token_ids" not in body or "token_ids" not in self.can:
             return None
+        shown = [*body["logprob_token_ids"], best[0]]
         table = {name(index): float(values[index]) for index in shown}
         return {"tokens": [name(best[0])], "top_logprobs": [table]}
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from tiny import FAMILIES, WINDOW  # noqa: E402
 
+from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.core.text import common_prefix  # noqa: E402
 from tomeval.models.base import (  # noqa: E402
-    BackendError,
     Message,
     Prompt,
     Sampling,
@@ -146,7 +146,7 @@ def test_each_token_is_encoded_once(models):
         for _ in range(2):
             question = tokens(6)
             [scored] = engine.score([LabelQuery(chain + question, labels, 0, "one")])
-            processed += scored.processed
+            processed += scored.fed
             unique += len(question) + len(labels)  # the last token of a label is never fed
         line = tokens(9)
         chain, unique = chain + line, unique + len(line)
@@ -155,38 +155,15 @@ def test_each_token_is_encoded_once(models):
     assert unique <= processed <= 1.02 * unique
 
 
-def test_out_of_memory_halves_the_batch_and_goes_on(models, monkeypatch):
-    engine, whole = engines(models("llama"))
-    asked = [((*range(5, 20), 30 + n), f"{n}") for n in range(5)]  # of one length
-    texts, others = (
-        [Text(ids, Sampling(max_tokens=6), 7, group=group) for ids, group in asked]
-        for _ in range(2)
-    )
-    queries = [LabelQuery(ids, ((7,), (8, 9)), group=group) for ids, group in asked]
-    expected = write(whole, others)
-    numbers = [scored.logprobs for scored in whole.score(queries)]
-    run, refused, calls = engine.run, [], []
-
-    def small(ids, *parts, **more):
-        calls.append(len(ids))
-        if len(ids) > 3 or (len(ids) > 1 and len(calls) == 6):  # also amid texts
-            refused.append(len(ids))
-            raise torch.OutOfMemoryError("no room")
-        return run(ids, *parts, **more)
-
-    monkeypatch.setattr(engine, "run", small)
-    assert write(engine, texts) == expected
-    for scored, values in zip(engine.score(queries), numbers, strict=True):
-        assert scored.logprobs == pytest.approx(values, abs=1e-4)
-    assert refused
-    assert engine.reader.cache.memory < 10**9
+def test_out_of_memory_is_one_error_that_says_what_to_set(models, monkeypatch):
+    engine, _ = engines(models("llama"))
 
     def never(*_, **__):
         raise torch.OutOfMemoryError("no room")
 
     monkeypatch.setattr(engine, "run", never)
-    with pytest.raises(BackendError, match="single prompt"):
-        engine.score(queries[:1])
+    with pytest.raises(TomevalError, match="out of memory, set a smaller batch_tokens"):
+        engine.score([LabelQuery((5, 6), ((7,), (8, 9)))])
 
 
 # --- caches ---------------------------------------------------------------------------------------
@@ -221,10 +198,10 @@ def test_caches_of_a_small_model_are_bounded_and_let_go_of_episodes_that_are_ove
         with Batcher(model).episode() as line:
             request = ScoreRequest(Prompt((Message("user", "Round 1: J or F?"),)), ("J", "F"), "x")
             await line.score(request)
-            assert "x" in cache.chains
+            assert ("x", 0) in cache.chains
 
     asyncio.run(play())
-    assert "x" not in cache.chains
+    assert ("x", 0) not in cache.chains
 
 
 # --- what episodes have in common -----------------------------------------------------------------
@@ -245,7 +222,7 @@ def test_what_episodes_have_in_common_is_read_once(models, family):
     mine = engine.score(queries[:4]) + engine.score(queries[4:])
     for one, other in zip(mine, whole.score(queries), strict=True):
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
-    assert sum(one.processed for one in mine) == 100 + 2 * 40 + 6 * 21
+    assert sum(one.fed for one in mine) == 100 + 2 * 40 + 6 * 21
 
 
 def test_a_new_episode_takes_its_beginning_from_one_that_asks_at_the_same_time(models):
@@ -253,7 +230,7 @@ def test_a_new_episode_takes_its_beginning_from_one_that_asks_at_the_same_time(m
     start = tuple(range(10, 110))
     engine.score([LabelQuery(start, ((7,), (8, 9)), group="old")])
     asked = [LabelQuery((*start, n, n), ((7,), (8, 9)), group=g) for n, g in ((5, "old"), (6, "b"))]
-    assert sum(one.processed for one in engine.score(asked)) == 2 * 3
+    assert sum(one.fed for one in engine.score(asked)) == 2 * 3
 
 
 LINES = st.lists(

@@ -106,12 +106,11 @@ def alone(model, ids):
 
 
 def told(model, query):
-    """Return a query's log-probabilities by whole passes, one for each label."""
-    values, at = [], len(query.prefix) - 1
-    for sequence in query.sequences:
-        table = alone(model, query.prefix + sequence[:-1])
-        values.append(sum(table[at + n, token].item() for n, token in enumerate(sequence)))
-    return values
+    """Return a query's log-probabilities by a whole pass for each token."""
+    return [
+        sum(alone(model, query.prefix + ids[:n])[-1, token].item() for n, token in enumerate(ids))
+        for ids in query.sequences
+    ]
 
 
 def written(model, ids, count):

@@ -23,7 +23,7 @@ BEGUN = Prompt((Message("user", "Play."),), prefill="Answer:")
 CHAT_TEXT = "<s><user>Play.</s><assistant>"
 
 # flavour, and the route to expect
-EXACT = [("vllm", "token_ids"), ("old_vllm", "echo"), ("llama.cpp", "n_probs")]
+EXACT = [("vllm", "token_ids"), ("llama.cpp", "n_probs")]
 TOP_K = [("llama_python", "top_k"), ("openai", "top_k")]
 
 
@@ -130,9 +130,8 @@ def test_wrong_log_probs_are_refused_and_each_way_is_named(flavour, lie):
     assert f"openai:toy@{server.url}: labels cannot be scored: leave LM" in str(raised.value)
 
 
-@pytest.mark.parametrize("flavour", ["llama.cpp", "old_vllm"])
-def test_missing_log_probs_are_refused_on_every_route(flavour):
-    with FakeServer(flavour) as server:
+def test_missing_log_probs_of_llama_cpp_are_refused():
+    with FakeServer("llama.cpp") as server:
         server.lie = "missing"
         with pytest.raises(TomevalError, match="labels cannot be scored"):
             score(server)
@@ -158,12 +157,12 @@ def test_a_crash_on_log_probs_leads_to_the_next_route(clock):
             return original(path, body)
 
         server.post = crash
-        assert score(server).method == "echo"
+        assert score(server).method == "top_k"
 
 
 def test_scoring_calls_count():
     budget = Budget()
-    with FakeServer("old_vllm") as server:
+    with FakeServer("vllm") as server:
         score(server, budget=budget)
         run = [path for path, _ in server.requests if path.endswith("completions")]
     assert budget.calls == len(run)
@@ -183,7 +182,7 @@ def test_a_server_tokenizer_that_does_not_give_back_its_tokens_is_not_used():
     assert scores.method == "top_k"
 
 
-ARGMAX = [EXACT[0], EXACT[2], *TOP_K]
+ARGMAX = [*EXACT, *TOP_K]
 
 
 def likeliest(server, text):

@@ -62,21 +62,18 @@ def requests():
             yield from (ScoreRequest(prompt, labels) for labels in LABELS)
 
 
-@pytest.mark.parametrize("route", ["token_ids", "echo"])
-def test_its_numbers_are_those_of_the_model_in_this_process(served, route):
+def test_its_numbers_are_those_of_the_model_in_this_process(served):
     from tomeval.models.local.transformers import TransformersModel
 
     async def score(model):
-        model.route = route
         return await asyncio.gather(*map(model.score, requests()))
 
     told = with_model(served, score)
     expected = TransformersModel(served[0], dtype="float32").score_batch(list(requests()))
-    assert {scores.method for scores in told} == {route}
+    assert {scores.method for scores in told} == {"token_ids"}
     for mine, theirs in zip(expected, told, strict=True):
         assert theirs.logprobs == pytest.approx(mine.logprobs, abs=1e-4)
-        if route == "token_ids":
-            assert theirs.details["argmax_is_label"] == mine.details["argmax_is_label"]
+        assert theirs.details["argmax_is_label"] == mine.details["argmax_is_label"]
 
 
 def test_it_is_told_by_what_it_says_and_honours_seeds(served):
@@ -86,7 +83,7 @@ def test_it_is_told_by_what_it_says_and_honours_seeds(served):
 
     model, first, again = with_model(served, ask)
     assert first.text == again.text
-    assert (model._requests.server.choices, model.context_length()) == ("choice", _CONTEXT)
+    assert (model._requests.server.choices, model._context) == ("choice", _CONTEXT)
 
 
 def test_a_prompt_beyond_its_context_is_said_to_be_that(served):

@@ -1,4 +1,4 @@
-"""Key-value caches of many episodes side by side, one row of a few buffers for each."""
+"""Key-value caches of many prompts side by side, one row of a few buffers for each."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ so many bytes and so many times its weights."""
 
 _STEP = 256  # places by which rows grow
 
+Branch = tuple[str, int]
+"""A group of requests, and a number for each that is asked at once."""
+
 
 @dataclass
 class Chain:
-    """The tokens of one episode whose keys and values lie in a row, from its start on."""
+    """Tokens whose keys and values lie in a row, from its start on."""
 
     row: int
     tokens: tuple[int, ...] = ()
@@ -33,7 +36,7 @@ class Cache:
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
-        self.chains: dict[str, Chain] = {}  # by group, the least recently used first
+        self.chains: dict[Branch, Chain] = {}  # the least recently used first
         self.buffers: dict[tuple[int, str], Any] = {}  # by layer, and keys or values
         self.rows = self.places = 0
         self._each = 0  # bytes of a place, once it is known
@@ -43,22 +46,22 @@ class Cache:
         self._each = self._each or sum(one[0, :, 0].nbytes for one in self.buffers.values())
         return max(1, self.memory // max(1, self._each * max(self.places, _rounded(places))))
 
-    def claim(self, groups: Sequence[str], places: int) -> None:
-        """Have chains for some groups, with room for `places` tokens each.
+    def claim(self, branches: Sequence[Branch], places: int) -> None:
+        """Have chains for some branches, with room for `places` tokens each.
 
-        Those of other groups are dropped, least recently used first, if memory is short.
+        Others are dropped, least recently used first, if memory is short.
         """
         most = self.room(places)
-        others = [name for name in self.chains if name not in set(groups)]
-        for name in others[: max(0, len(others) + len(groups) - most)]:
+        others = [name for name in self.chains if name not in set(branches)]
+        for name in others[: max(0, len(others) + len(branches) - most)]:
             del self.chains[name]
-        count = len(self.chains | dict.fromkeys(groups))
+        count = len(self.chains | dict.fromkeys(branches))
         if count > self.rows or places > self.places:
             more = max(count, 2 * self.rows) if count > self.rows else count
             self._grow(min(most, more), max(self.places, _rounded(places)))
         taken = {chain.row for chain in self.chains.values()}
         free = [row for row in reversed(range(self.rows)) if row not in taken]
-        for name in groups:
+        for name in branches:
             chain = self.chains.pop(name) if name in self.chains else Chain(free.pop())
             self.chains[name] = chain
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tomeval.models.base import BackendError, ContextExceeded
+from tomeval.core.errors import TomevalError
+from tomeval.models.base import ContextExceeded
 from tomeval.models.local.load import require
 from tomeval.models.local.prefix import Prefixes
 from tomeval.models.local.tasks import (
     ALONE,
-    AnyPath,
-    Context,
+    AnyReading,
     LabelQuery,
-    Path,
+    Reading,
     Scored,
     Text,
     choose,
@@ -67,55 +67,41 @@ class Engine:
         """Score token sequences after prefixes.
 
         Raises `ContextExceeded`, before anything is run, if a prompt is longer than the model's
-        context, and `BackendError` when out of memory with a single prompt.
+        context, and `TomevalError` when out of memory.
         """
-        scored = [Scored([0.0] * len(query.sequences)) for query in queries]
-        paths = [
-            Context(number, query, tokens)
-            for number, query in enumerate(queries)
-            for tokens in dict.fromkeys(sequence[:-1] for sequence in query.sequences)
-        ]
+        scored = [Scored(query, number) for number, query in enumerate(queries)]
 
-        def work(reader: Whole | Prefixes, batch: list[list[Context]]) -> None:
-            logits = reader.read(batch)
-            contexts = list(itertools.chain(*batch))
-            pairs = [
-                pair
-                for path in contexts
-                for _, sequence in path.labels
-                for pair in zip(path.rows, sequence, strict=True)
-            ]
-            rows, tokens = map(list, zip(*pairs, strict=True))
-            values = iter(logprobs(logits)[rows, tokens].tolist())
+        def work(reader: Whole | Prefixes, batch: list[Scored]) -> None:
+            logits, at = reader.read(batch), 0
             likeliest = logits.argmax(-1).tolist()
-            for path in contexts:
-                one = scored[path.query]
-                one.argmax = likeliest[path.rows[0]]
-                one.processed += path.fed
-                for label, sequence in path.labels:
-                    one.logprobs[label] = sum(next(values) for _ in sequence)
+            rows: list[int] = []
+            for one in batch:
+                one.argmax = likeliest[at]
+                rows += (at + row for row in itertools.chain(*one.rows))
+                at += one.wanted
+            tokens = [token for one in batch for token in itertools.chain(*one.sequences)]
+            values = iter(logprobs(logits)[rows, tokens].tolist())
+            for one in batch:
+                one.logprobs = [sum(next(values) for _ in ids) for ids in one.sequences]
 
-        self._each(paths, work)
+        self._each(scored, work)
         return scored
 
     def write(self, texts: Sequence[Text]) -> None:
         """Write texts to their ends; errors as for `score`."""
 
-        def work(reader: Whole | Prefixes, batch: list[list[Text]]) -> None:
-            # A second try, after memory ran out, may find some ended.
-            groups = [[text for text in group if not text.ended] for group in batch]
-            live = list(itertools.chain(*groups))
-            logits: Any = reader.read(list(filter(None, groups))) if live else None
+        def work(reader: Whole | Prefixes, live: list[Text]) -> None:
+            logits = reader.read(live)
             while live:
                 tokens = choose(
-                    logits[[text.rows[-1] for text in live]],
+                    logits,
                     [text.sampling for text in live],
                     [float(text.uniforms.random()) for text in live],
                 )
                 live = [t for t, token in zip(live, tokens, strict=True) if not t.take(token)]
                 logits = reader.step(live) if live else None
 
-        self._each(texts, work, 1)
+        self._each(texts, work)
 
     def run(self, ids: Any, keep: Any, **options: Any) -> Any:
         """Run the model on rows of one length; logits are kept at the `keep` last, or of some."""
@@ -125,24 +111,24 @@ class Engine:
 
     def _each(
         self,
-        paths: Sequence[AnyPath],
-        work: Callable[[Whole | Prefixes, list[list[AnyPath]]], None],
-        more: int = 0,
+        readings: Sequence[AnyReading],
+        work: Callable[[Whole | Prefixes, list[AnyReading]], None],
     ) -> None:
-        """Do the work on batches of paths, for each of which `more` tokens need room."""
-        longest = max((len(path.ids) + more for path in paths), default=0)
+        """Do the work on batches of readings; what comes behind each needs a place at least."""
+        longest = max(
+            (len(one.ids) + max(map(len, one.tails), default=1) for one in readings), default=0
+        )
         if self.context is not None and longest > self.context:
             raise ContextExceeded(
                 f"a prompt needs {longest:,} tokens; the model's context is {self.context:,}"
             )
-        far = [path for path in paths if len(path.ids) + path.new > self.switch]
-        near = [path for path in paths if len(path.ids) + path.new <= self.switch]
+        far = [one for one in readings if one.end + one.new > self.switch]
+        near = [one for one in readings if one.end + one.new <= self.switch]
         with self.running():
             for reader, some in ((self.whole, far), (self.reader, near)):
                 for batch in reader.batches(some):
-                    _halve(reader, batch, work)
-                    names = (group[0].group for group in batch)
-                    reader.forget(name for name in names if name.startswith(ALONE))
+                    work(reader, batch)
+                    reader.forget(one.group for one in batch if one.group.startswith(ALONE))
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -153,6 +139,9 @@ class Engine:
         try:
             with torch.inference_mode():
                 yield
+        except torch.OutOfMemoryError as error:
+            how = "set a smaller batch_tokens or cache_memory for the model"
+            raise TomevalError(f"out of memory, {how}: {error}") from error
         finally:
             torch.set_num_threads(before)
 
@@ -161,22 +150,6 @@ def logprobs(logits: Any) -> Any:
     """Return log-probabilities, at least in single precision."""
     torch = require("torch")
     return torch.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), -1)
-
-
-def _halve(reader: Any, batch: Any, work: Callable[[Any, Any], None]) -> None:
-    """Do the work on a batch, in halves where the device runs out of memory."""
-    torch = require("torch")
-    try:
-        return work(reader, batch)
-    except torch.OutOfMemoryError as error:
-        if len(batch) == 1:
-            raise BackendError(f"out of memory with a single prompt: {error}") from error
-    # Outside the handler, so that the failed attempt's tensors are free.
-    reader.shrink()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    _halve(reader, batch[: len(batch) // 2], work)
-    _halve(reader, batch[len(batch) // 2 :], work)
 
 
 class Whole:
@@ -193,31 +166,33 @@ class Whole:
         self._engine, self.cached = engine, True
         self._past: Any = None  # the model's cache of what was run last
 
-    def batches(self, paths: Iterable[AnyPath]) -> Iterator[list[list[AnyPath]]]:
-        """Yield one path after the other, each as a group of its own."""
-        return ([[path]] for path in paths)
+    def batches(self, readings: Iterable[AnyReading]) -> Iterator[list[AnyReading]]:
+        """Yield one reading after the other."""
+        return ([one] for one in readings)
 
-    def read(self, batch: Sequence[Sequence[Path]]) -> Any:
-        """Run a path; return the logits that it wants."""
-        [[path]] = batch
-        length, switch = len(path.ids), self._engine.switch
+    def read(self, batch: Sequence[Reading]) -> Any:
+        """Run a reading, and again with each of its tails; return the logits that it wants."""
+        [one] = batch
+        length, switch = len(one.ids), self._engine.switch
         # Beyond the switch all tokens turn by other factors: no cache holds across it.
-        goes_on = self.cached and path.new > 0 and not length <= switch < length + path.new
-        keep = length - path.first
-        ids = require("torch").tensor([path.ids], device=self._engine.device)
-        output = self._engine.run(ids, keep, use_cache=goes_on)
+        goes_on = self.cached and one.new > 0 and not length <= switch < length + one.new
+        found: list[Any] = []
+        for tail in ((), *one.tails):
+            ids = require("torch").tensor([[*one.ids, *tail]], device=self._engine.device)
+            keep = len(tail) or length - one.first
+            output = self._engine.run(ids, keep, use_cache=goes_on)
+            found.append(output.logits[0, -keep:])
         self._past = getattr(output, "past_key_values", None) if goes_on else None
-        path.fed, path.rows = path.fed or length, [*range(keep)]
-        return output.logits[0, -keep:]
+        one.fed = one.fed or one.end
+        return require("torch").cat(found)
 
-    def step(self, texts: Sequence[Text]) -> Any:
-        """Run the last token of the text that was read; return the logits of the next one."""
+    def step(self, batch: Sequence[Reading]) -> Any:
+        """Run the last token of what was read; return the logits of the next one."""
         if self._past is None:
-            return self.read([texts])
-        [text] = texts
-        last = require("torch").tensor([text.ids[-1:]], device=self._engine.device)
+            return self.read(batch)
+        [one] = batch
+        last = require("torch").tensor([one.ids[-1:]], device=self._engine.device)
         output = self._engine.run(last, 1, past_key_values=self._past, use_cache=True)
-        text.rows = [0]
         return output.logits[:, -1]
 
     def slots(self) -> int | None:

@@ -1,8 +1,9 @@
-"""Encode every token once: per episode a cache of what was read, its questions as branches."""
+"""Encode every token once: a cache for each question of an episode that is asked beside others."""
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.text import common_prefix
-from tomeval.models.local.cache import Cache, Chain
+from tomeval.models.local.cache import Branch, Cache, Chain
 from tomeval.models.local.load import require
-from tomeval.models.local.tasks import AnyPath, Path, Text
+from tomeval.models.local.tasks import AnyReading, Reading
 
 if TYPE_CHECKING:
     from tomeval.models.local.engine import Engine
@@ -21,54 +22,9 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 MAX_ROWS = 256
-"""Episodes in one forward pass, at most."""
+"""Readings in one forward pass, at most."""
 
-_SHARED = 32  # tokens that episodes must have in common to be worth a copy
-
-
-class Tree:
-    """The tokens to run for paths that share a cached chain, and for texts that go on from them.
-
-    What the cache holds of a path stays; the rest hangs off the chain as branches, and paths share
-    the nodes on which they agree. The one that reuses most stands first: it goes on from the chain
-    without a gap and becomes the new one. A node lies at the place `kept` plus its number.
-    """
-
-    def __init__(self, cached: tuple[int, ...], paths: Sequence[Path]) -> None:
-        for path in paths:
-            path.start, path.nodes = min(common_prefix(cached, path.ids), path.first), []
-        main = max(paths, key=lambda path: path.start)
-        self.cached, self.kept = cached, main.start
-        self.chain = main.ids  # what the cache holds as a chain afterwards
-        self.tokens: list[int] = []
-        self.depths: list[int] = [*range(self.kept)]  # of all places
-        self._ran = 0  # nodes
-        known: dict[tuple[int, int], int] = {}
-        for path in (main, *(path for path in paths if path is not main)):
-            node = -1 - path.start
-            for token in path.ids[path.start :]:
-                node = known.setdefault((node, token), len(self.tokens))
-                self.add(path, node, token)
-
-    def add(self, path: Path, node: int, token: int) -> None:
-        """Hang a token off the end of a path; a known node is shared."""
-        if node == len(self.tokens):
-            self.tokens.append(token)
-            self.depths.append(path.start + len(path.nodes))
-        path.nodes.append(node)
-
-    def take(self, paths: Sequence[Path]) -> tuple[int, BoolArray]:
-        """Return the first node that was not taken yet, and which places it and later ones see."""
-        ran, self._ran = self._ran, len(self.tokens)
-        seen = np.zeros((self._ran - ran, len(self.depths)), dtype=bool)
-        for path in paths:
-            nodes = np.array(path.nodes)
-            count = int(np.searchsorted(nodes, ran))  # of those taken before
-            new = nodes[count:] - ran
-            seen[new, : path.start] = True
-            sees = np.tri(len(new), len(nodes), count, dtype=bool)
-            seen[np.ix_(new, self.kept + nodes)] |= sees
-        return ran, seen
+_SHARED = 32  # tokens that prompts must have in common to be worth a copy
 
 
 class Pass:
@@ -99,9 +55,9 @@ class Pass:
 
 
 class Prefixes:
-    """Keeps a cache per group and runs only what it lacks; its branches share one forward pass.
+    """Keeps what was read, a row for each branch of a group, and runs only what rows lack.
 
-    What the prompts of several groups begin with is read by one of them, and copied.
+    What prompts begin with that are new is read by one of them, and copied.
 
     Parameters
     ----------
@@ -120,147 +76,115 @@ class Prefixes:
     ) -> None:
         self._engine, self._kinds, self._window = engine, kinds, window
         self.cache = Cache(memory)
-        self._trees: dict[str, Tree] = {}
+        self._branches = 1  # of one group, at most
 
-    def batches(self, paths: Iterable[AnyPath]) -> Iterator[list[list[AnyPath]]]:
-        """Yield paths by group, trees of similar size together, within tokens and memory."""
-        self._trees.clear()
-        groups: dict[str, list[AnyPath]] = {}
-        for path in paths:
-            groups.setdefault(path.group, []).append(path)
-        batch: list[list[AnyPath]] = []
+    def batches(self, readings: Sequence[AnyReading]) -> Iterator[list[AnyReading]]:
+        """Yield readings that lack a similar number of tokens, within tokens and memory."""
+        counts = Counter[str]()
+        for one in readings:
+            one.branch = one.group, counts[one.group]
+            counts[one.group] += 1
+            chain = self.cache.chains.get(one.branch)
+            one.start = common_prefix(chain.tokens, one.ids) if chain else 0
+        self._branches = max(self._branches, *counts.values(), 0)
+        batch: list[AnyReading] = []
         widest = places = 0
-        for group in sorted(groups.values(), key=lambda group: -len(self._tree(group).tokens)):
-            places = max(places, self._places(group))
-            widest = widest or len(self._tree(group).tokens)
+        for one in sorted(readings, key=lambda one: one.start - one.end):
+            places = max(places, _places(one))
             full = len(batch) >= min(MAX_ROWS, self.cache.room(places))
             if batch and (full or widest * (len(batch) + 1) > self._engine.batch_tokens):
                 yield batch
-                batch, widest, places = [], len(self._tree(group).tokens), self._places(group)
-            batch.append(group)
+                batch, places = [], _places(one)
+            if not batch:
+                widest = one.end - one.start
+            batch.append(one)
         if batch:
             yield batch
 
-    def read(self, batch: Sequence[Sequence[Path]]) -> Any:
-        """Run what the caches lack of some groups; return the logits that their paths want."""
-        places = max(map(self._places, batch))
-        self.cache.claim([group[0].group for group in batch], places)
-        passes: list[Any] = []
-        while batch:
-            ready, batch = self._split(batch)
-            for group in ready:
-                chain = self.cache.chains[group[0].group]
-                source, count = (None, 0) if chain.tokens else self._nearest(group[0].ids)
-                if source is not None and count >= _SHARED:
+    def read(self, batch: Sequence[Reading]) -> Any:
+        """Run what the rows of some readings lack; return the logits that they want."""
+        self.cache.claim([one.branch for one in batch], max(map(_places, batch)))
+        found: dict[Branch, Any] = {}
+        waiting = list(batch)
+        while waiting:
+            ready, waiting = self._split(waiting)
+            for one in ready:
+                chain = self.cache.chains[one.branch]
+                source, count = (chain, 0) if chain.tokens else self._nearest(one.ids)
+                if count >= _SHARED:
                     self.cache.copy(source, chain, count)
-            for group in ready:
-                group[0].fed += len(self._tree(group).tokens)
-                self.cache.chains[group[0].group].tokens = ()  # until the new one is in place
-            before = sum(map(len, passes))
-            passes.append(self._pass(ready))
-            for path in itertools.chain(*ready):
-                path.rows = [before + row for row in path.rows]
-                self.cache.chains[path.group].tokens = self._trees[path.group].chain
-        return passes[0] if len(passes) == 1 else require("torch").cat(passes)
+                one.start = min(common_prefix(chain.tokens, one.ids), one.first)
+                one.fed += one.end - one.start
+                chain.tokens = one.ids[: one.start]
+            found |= self._pass(ready)
+        return require("torch").cat([found[one.branch] for one in batch])
 
-    def step(self, texts: Sequence[Text]) -> Any:
-        """Run the last tokens of texts that were read; return the logits of the next ones."""
-        groups: dict[str, list[Text]] = {}
-        for text in texts:
-            tree = self._trees[text.group]
-            tree.add(text, len(tree.tokens), text.ids[-1])
-            groups.setdefault(text.group, []).append(text)
-        return self._pass(list(groups.values()))
+    def step(self, batch: Sequence[Reading]) -> Any:
+        """Run the last tokens of readings that have grown; return the logits of the next ones."""
+        return require("torch").cat([*self._pass(batch).values()])
 
     def forget(self, groups: Iterable[str]) -> None:
         """Forget what is kept for groups."""
-        for group in groups:
-            self.cache.chains.pop(group, None)
-
-    def shrink(self) -> None:
-        """Free everything, and take half of the memory from now on."""
-        self._trees.clear()
-        self.cache = Cache(self.cache.memory // 2)
+        gone = set(groups)
+        for branch in [branch for branch in self.cache.chains if branch[0] in gone]:
+            del self.cache.chains[branch]
 
     def slots(self) -> int | None:
         """Return how many groups have room in the caches, at the length that they have now."""
-        return self.cache.room(1)
+        return self.cache.room(1) // self._branches
 
-    def _tree(self, group: Sequence[Path]) -> Tree:
-        """Return the tree of a group over what the cache holds of it."""
-        name = group[0].group
-        chain = self.cache.chains.get(name)
-        cached = chain.tokens if chain else ()
-        if name not in self._trees or self._trees[name].cached is not cached:
-            self._trees[name] = Tree(cached, group)
-        return self._trees[name]
-
-    def _places(self, group: Sequence[Path]) -> int:
-        """Return how many places a group needs, with one for padding."""
-        return len(self._tree(group).depths) + sum(path.new for path in group) + 1
-
-    def _split(self, batch: Sequence[Sequence[Path]]) -> tuple[list[Sequence[Path]], ...]:
-        """Return the groups to read now, and those that begin like one of them, to copy that."""
-        new = [group for group in batch if not self.cache.chains[group[0].group].tokens]
-        new.sort(key=lambda group: group[0].ids)
+    def _split(self, batch: Sequence[Reading]) -> tuple[list[Reading], list[Reading]]:
+        """Return what to read now, and what begins like one of those, to copy that."""
+        new = [one for one in batch if not self.cache.chains[one.branch].tokens]
+        new.sort(key=lambda one: one.ids)
         later = {
-            group[0].group
-            for before, group in itertools.pairwise(new)
-            if common_prefix(before[0].ids, group[0].ids)
-            >= self._nearest(group[0].ids)[1] + _SHARED
+            one.branch
+            for before, one in itertools.pairwise(new)
+            if common_prefix(before.ids, one.ids) >= self._nearest(one.ids)[1] + _SHARED
         }
-        ready = [group for group in batch if group[0].group not in later]
-        return ready, [group for group in batch if group[0].group in later]
+        ready = [one for one in batch if one.branch not in later]
+        return ready, [one for one in batch if one.branch in later]
 
-    def _nearest(self, ids: tuple[int, ...]) -> tuple[Chain | None, int]:
-        """Return which chain begins most like a path, and for how many tokens."""
-        known = [chain for chain in self.cache.chains.values() if chain.tokens]
+    def _nearest(self, ids: tuple[int, ...]) -> tuple[Chain, int]:
+        """Return which chain begins most like a prompt, and for how many tokens."""
+        known = list(self.cache.chains.values())
         lengths = [common_prefix(chain.tokens, ids) for chain in known]
-        longest = max(lengths, default=0)
-        return (known[lengths.index(longest)] if known else None), longest
+        return known[lengths.index(max(lengths))], max(lengths)
 
-    def _pass(self, groups: Sequence[Sequence[Path]]) -> Any:
-        """Run what was not run yet of trees; return the logits of the paths' nodes.
+    def _pass(self, batch: Sequence[Reading]) -> dict[Branch, Any]:
+        """Run what is not cached of readings; return the logits that each wants.
 
-        Rows side by side are read without a copy; those between them are fed padding. Parts end in
-        the last column, so that few columns hold all wanted logits.
+        Rows side by side are read without a copy; those between them are fed padding. Tokens end in
+        the last column, so that the last columns hold all wanted logits.
         """
         torch, device = require("torch"), self._engine.device
-        chains, parts = self.cache.chains, {}
-        for group in groups:
-            tree = self._trees[group[0].group]
-            parts[chains[group[0].group].row] = (tree, *tree.take(group))
-        first, end = min(parts), max(parts) + 1
-        dense = 2 * len(parts) > end - first
-        order = list(range(first, end)) if dense else sorted(parts)
+        rows = [self.cache.chains[one.branch].row for one in batch]
+        first, end = min(rows), max(rows) + 1
+        dense = 2 * len(batch) > end - first
+        order = list(range(first, end)) if dense else sorted(rows)
         window = slice(first, end) if dense else torch.tensor(order)
-        width, length = (
-            max(sizes) for sizes in zip(*(part[2].shape for part in parts.values()), strict=True)
-        )
+        length = max(one.end for one in batch)
+        width = max(one.end - one.start for one in batch)
         # Padding writes to a place nobody reads and sees place 0: what sees nothing would be NaN.
         ids, depths = np.zeros((2, len(order), width), np.int64)
         places = np.full((len(order), width), self.cache.places - 1)
         sees = np.zeros((len(order), width, length), dtype=bool)
         sees[:, :, 0] = True
-        lying = np.zeros((len(order), length), np.int64)
-        for row, (tree, start, seen) in parts.items():
-            at, left, start = order.index(row), width - len(seen), start + tree.kept
-            ids[at, left:] = tree.tokens[start - tree.kept :]
-            depths[at, left:] = tree.depths[start:]
-            places[at, left:] = range(start, len(tree.depths))
-            sees[at, left:] = False
-            sees[at, left:, : seen.shape[1]] = seen
-            lying[at, : len(tree.depths)] = tree.depths
-        spots: dict[tuple[int, int], int] = {}  # row and column of wanted logits, in order
-        for path in itertools.chain(*groups):
-            row = chains[path.group].row
-            tree, ran, _ = parts[row]
-            at, shift = order.index(row), width - len(tree.tokens)
-            wanted = path.nodes[path.first - path.start :]
-            columns = [shift + node for node in wanted if node >= ran]
-            path.rows = [spots.setdefault((at, column), len(spots)) for column in columns]
-        columns = sorted({column for _, column in spots})
-        keep = torch.tensor(columns, device=device)
+        lying = np.tile(np.arange(length), (len(order), 1))  # depths of places
+        at = [order.index(row) for row in rows]
+        for row, one in zip(at, batch, strict=True):
+            new, place = slice(width - one.end + one.start, width), len(one.ids)
+            ids[row, new] = [*one.ids[one.start :], *itertools.chain(*one.tails)]
+            places[row, new] = range(one.start, one.end)
+            sees[row, new] = np.tri(one.end - one.start, length, one.start)
+            for tail in one.tails:
+                behind = place + len(tail)
+                lying[row, place:behind] -= place - len(one.ids)
+                own = slice(width - one.end + place, width - one.end + behind)
+                sees[row, own, len(one.ids) : place] = False
+                place = behind
+            depths[row, new] = lying[row, one.start : one.end]
+        keep = max(one.wanted for one in batch)
         logits = self._engine.run(
             torch.from_numpy(ids).to(device),
             keep,
@@ -269,9 +193,10 @@ class Prefixes:
             past_key_values=Pass(self.cache, window, torch.from_numpy(places), length),
             use_cache=True,
         ).logits
-        if logits.shape[1] != len(columns):  # of a model that gives all
-            logits = logits[:, keep]
-        return logits[[at for at, _ in spots], [columns.index(column) for _, column in spots]]
+        for one in batch:
+            one.start = len(one.ids)
+            self.cache.chains[one.branch].tokens = one.ids
+        return {one.branch: logits[row, -one.wanted :] for row, one in zip(at, batch, strict=True)}
 
     def _mask(self, sees: BoolArray, depths: IntArray, lying: IntArray) -> Any:
         """Return the attention mask, or one per kind of layer, shape (rows, 1, columns, places).
@@ -287,3 +212,8 @@ class Prefixes:
             mask = torch.zeros(hidden.shape, dtype=self._engine.model.dtype, device=hidden.device)
             masks[kind] = mask.masked_fill_(hidden, torch.finfo(mask.dtype).min)
         return masks if len(masks) > 1 else next(iter(masks.values()))
+
+
+def _places(one: Reading) -> int:
+    """Return how many places a reading needs, with one for padding."""
+    return one.end + one.new + 1

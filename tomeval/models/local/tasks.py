@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from tomeval.models.local.load import require
 ALONE = "(alone)"
 """Begins the names of groups that hold one request, and of no others."""
 
+Tails = tuple[tuple[int, ...], ...]
 
 _LEAST = 1e-12  # probability share below which the rest of a label is rounding noise
 
@@ -91,55 +93,67 @@ def exclusive(logprobs: Sequence[float], sequences: Sequence[Sequence[int]]) -> 
     return result
 
 
-@dataclass
-class Scored:
-    """Result of a `LabelQuery`."""
-
-    logprobs: list[float]  # log P(sequence | prefix) in nats, one per sequence
-    processed: int = 0  # tokens that went through the model for it
-    argmax: int = 0  # the most probable token after the prefix
-
-
-class Path:
-    """Tokens to read; the logits behind those from place `first` on are wanted.
+class Reading:
+    """Tokens to read; the logits behind those from place `first` on are wanted, and of `tails`.
 
     Attributes
     ----------
-    rows : list of int
-        Where they are, one for each place, among all logits of the last pass.
-    start, nodes : int, list of int
-        What of it is cached, and the nodes of the others in its `tomeval.models.local.prefix.Tree`.
-    fed : int
-        How many tokens of it went through the model, those that it shares with others once.
+    tails : tuple of tuples of int
+        Token sequences that each go on from `ids`, apart from the others.
     new : int
         The most tokens that will be written behind it.
+    start : int
+        How many of `ids` are cached.
+    fed : int
+        How many tokens of it went through the model.
     """
 
-    def __init__(self, ids: tuple[int, ...], first: int, group: str, new: int = 0) -> None:
-        self.ids, self.first, self.group, self.new = ids, first, group, new
-        self.rows: list[int] = []
-        self.nodes: list[int] = []
+    def __init__(self, ids: tuple[int, ...], group: str, tails: Tails = (), new: int = 0) -> None:
+        self.ids, self.group, self.tails, self.new = ids, group, tails, new
+        self.first = len(ids) - 1
+        self.branch = (group, 0)  # tells readings of a group apart that are asked for at once
         self.start = self.fed = 0
 
+    @property
+    def end(self) -> int:
+        """How many places its tokens take."""
+        return len(self.ids) + sum(map(len, self.tails))
 
-AnyPath = TypeVar("AnyPath", bound=Path)
+    @property
+    def wanted(self) -> int:
+        """How many of its last tokens the logits are wanted of."""
+        return self.end - self.first
 
 
-class Context(Path):
-    """A query's prefix with all but the last token of labels, which are scored behind it."""
+AnyReading = TypeVar("AnyReading", bound=Reading)
 
-    def __init__(self, query: int, asked: LabelQuery, tokens: tuple[int, ...]) -> None:
-        group = asked.group or f"{ALONE} {query}"
-        super().__init__(asked.prefix + tokens, len(asked.prefix) - 1, group)
-        self.query = query  # its number
-        self.labels = [
-            (label, sequence)
-            for label, sequence in enumerate(asked.sequences)
-            if sequence[:-1] == tokens
+
+class Scored(Reading):
+    """The labels of a query, behind its prefix.
+
+    Attributes
+    ----------
+    logprobs : list of float
+        log P(sequence | prefix) in nats, one per sequence.
+    argmax : int
+        The most probable token after the prefix.
+    """
+
+    def __init__(self, query: LabelQuery, number: int) -> None:
+        # The last token of a label is not read.
+        tails = dict.fromkeys(ids[:-1] for ids in query.sequences if len(ids) > 1)
+        super().__init__(query.prefix, query.group or f"{ALONE} {number}", tuple(tails))
+        begins = dict(zip(tails, accumulate(map(len, tails), initial=1), strict=False))
+        self.sequences = query.sequences
+        # Where the logits of their tokens are among those that are wanted.
+        self.rows = [
+            [0, *(begins[ids[:-1]] + n for n in range(len(ids) - 1))] for ids in query.sequences
         ]
+        self.logprobs: list[float] = []
+        self.argmax = 0
 
 
-class Text(Path):
+class Text(Reading):
     """A prompt and what is written behind it, one token at a time.
 
     `ends` are tokens that end it, `context` is the longest sequence of the model. `ended` becomes
@@ -158,8 +172,8 @@ class Text(Path):
         context: int | None = None,
     ) -> None:
         room = math.inf if context is None else context - len(ids)
-        group = group or f"{ALONE} {id(self)}"
-        super().__init__(ids, len(ids) - 1, group, int(min(sampling.max_tokens, room)))
+        new = int(min(sampling.max_tokens, room))
+        super().__init__(ids, group or f"{ALONE} {id(self)}", new=new)
         self.sampling, self.ends = sampling, ends
         self.uniforms = np.random.Generator(np.random.Philox(key=seed))  # one number a token
         self.prompt, self.drawn = len(ids), 0

@@ -170,7 +170,7 @@ class TransformersModel(LocalModel):
 
 def _scores(query: LabelQuery, result: Scored, seconds: float) -> Scores:
     logprobs = tuple(exclusive(result.logprobs, query.sequences))
-    details: dict[str, Any] = {"processed": result.processed}
+    details: dict[str, Any] = {"processed": result.fed}
     if query.backoff:  # what comes next is the prompt's own end, said once more
         details["backoff"] = query.backoff
     else:
@@ -180,7 +180,7 @@ def _scores(query: LabelQuery, result: Scored, seconds: float) -> Scores:
         logprobs=logprobs,
         mass=math.fsum(map(math.exp, logprobs)),
         method="forward_backoff" if query.backoff else "forward",
-        usage=Usage(read + query.backoff, cached=max(0, read - result.processed)),
+        usage=Usage(read + query.backoff, cached=max(0, read - result.fed)),
         latency=seconds,
         details=details,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import math
 import random
@@ -12,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.models.base import Sampling
 from tomeval.models.local.cache import usual_memory
 from tomeval.models.local.engine import Engine, Whole, logprobs
 from tomeval.models.local.load import require, text_config
 from tomeval.models.local.prefix import Prefixes
-from tomeval.models.local.tasks import Text
+from tomeval.models.local.tasks import Reading
 
 logger = logging.getLogger(__name__)
 
@@ -137,27 +135,30 @@ class Play:
         """Return the largest difference of log-probabilities between the play and texts alone."""
         apart: list[float] = []
 
-        def compare(logits: Any, texts: list[Text]) -> None:
-            for text in texts:
-                mine, other = logprobs(logits[text.rows]), self.alone(text.ids)
-                apart.append(float((mine - other[-len(mine) :]).abs().max()))
+        def compare(logits: Any, batch: list[Reading]) -> None:
+            for one, mine in zip(batch, logits.split([x.wanted for x in batch]), strict=True):
+                texts = [one.ids, *(one.ids + tail for tail in one.tails)]
+                wanted = [len(one.ids) - one.first, *map(len, one.tails)]
+                alone = [self.alone(ids)[-n:] for ids, n in zip(texts, wanted, strict=True)]
+                apart.append(float((logprobs(mine) - require("torch").cat(alone)).abs().max()))
 
         chains = {"one": self.tokens(self._length), "two": self.tokens(self._length - 1)}
         for _ in range(2):
-            texts = [
-                Text(chain + self.tokens(more), Sampling(max_tokens=2), 1, group=group)
+            tails = self.tokens(2), self.tokens(1)
+            readings = [
+                Reading(chain + self.tokens(3), group, some, 0 if some else 1)
                 for group, chain in chains.items()
-                for more in (2, 3)
+                for some in ((), tails)
             ]
-            for text in texts:
-                text.first -= _WANTED - 1
-            for batch in reader.batches(texts):
-                live = list(itertools.chain(*batch))
-                compare(reader.read(batch), live)
-                live = live[len(live) > 1 :]  # one has ended, the others go on
-                for text in live:
-                    text.take(*self.tokens(1))
-                compare(reader.step(live), live)
+            for one in readings:
+                one.first -= _WANTED - 1
+            for batch in reader.batches(readings):
+                compare(reader.read(batch), batch)
+                live = [one for one in batch if one.new]
+                for one in live:
+                    one.ids, one.first = one.ids + self.tokens(1), len(one.ids)
+                if live:
+                    compare(reader.step(live), live)
             chains = {group: chain + self.tokens(3) for group, chain in chains.items()}
         reader.forget(chains)
         return float(np.max(apart))  # also of what is no number

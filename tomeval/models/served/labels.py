@@ -136,27 +136,6 @@ async def n_probs(query: Query) -> list[float]:
     return await _walk(query, split_labels(begun, joint, query.request.labels), following)
 
 
-async def echo(query: Query) -> list[float]:
-    """Score by the log-probabilities of prompts that end in the labels."""
-    labels = await _split(query)
-
-    async def log_probability(label: tuple[int, ...]) -> float:
-        ids = [*labels.prefix, *label]
-        body = query.requests.scoring(prompt=ids, echo=True, logprobs=1)
-        values = dig(await query.run(COMPLETIONS, body), "logprobs", "token_logprobs")
-        if not isinstance(values, list):
-            raise Unusable("no log-probs in the reply")
-        if len(values) not in (len(ids), len(ids) + 1):  # one more: the generated token
-            raise Unusable(f"{len(values)} log-probs for a prompt of {len(ids)} tokens: not echoed")
-        own = values[len(labels.prefix) : len(ids)]
-        if not own or not all(map(is_number, own)):
-            raise Unusable(f"log-probs of a label are missing: {own}")
-        return math.fsum(own)
-
-    sums = await gather(*map(log_probability, labels.sequences))
-    return exclusive(sums, labels.sequences)
-
-
 async def top_k(query: Query) -> list[float]:
     """Score by the likeliest first tokens of a chat's reply, each a whole label.
 
@@ -182,7 +161,6 @@ Route = Callable[[Query], Awaitable[list[float]]]
 
 ROUTES: dict[str, Route] = {
     "token_ids": token_ids,
-    "echo": echo,
     "n_probs": n_probs,
     "top_k": top_k,
 }
