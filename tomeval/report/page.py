@@ -129,7 +129,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),
         "facts": whole.domain.facts(whole),
-        "meanings": facts.meanings(whole, measures),
+        "meanings": facts.meanings(measures),
     }
 
 

@@ -171,9 +171,6 @@ class Domain:
         What draws its figures, ``module:function``, by name.
     curves : tuple of str
         Those of them that are lines over steps, which ``--by`` and ``--window`` choose.
-    rates : function of run
-        Which rates besides those of all answers tables print, in order: by name, see
-        `tomeval.runs.columns`, what tells of a seat and a question whether they count.
     own_seat : str
         The seat that is measured, whose answers rates are of; empty: all.
     facts : function of run
@@ -247,7 +244,6 @@ class Domain:
     tables: Mapping[str, Table] = field(default_factory=dict)
     figures: Mapping[str, str] = field(default_factory=dict)
     curves: tuple[str, ...] = ()
-    rates: Callable[[Run], Mapping[str, Callable[[str, str], bool]]] = usual.nothing
     own_seat: str = ""
     facts: Callable[[Run], list[Facts]] = usual.no_rows
     notes: Callable[[Run], list[str]] = usual.no_rows
