@@ -175,8 +175,6 @@ class Domain:
         The seat that is measured, whose answers rates are of; empty: all.
     facts : function of run
         What is known of players and tasks beyond the cells' columns.
-    notes : function of run
-        Sentences that readers of a report must know besides those of `table_notes`.
     table_notes : function of run, names
         Sentences that stand below a table of cells that shows these measures, and in a report.
     beside : function of run, path, model, interval, reference
@@ -246,7 +244,6 @@ class Domain:
     curves: tuple[str, ...] = ()
     own_seat: str = ""
     facts: Callable[[Run], list[Facts]] = usual.no_rows
-    notes: Callable[[Run], list[str]] = usual.no_rows
     table_notes: Callable[[Run, Collection[str]], list[str]] = usual.no_rows
     beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None

@@ -10,9 +10,8 @@ import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.answer import verdict
-from tomeval.games.matrix.bounds import blind_sentences
+from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.games.matrix.facts import notes, run_facts, table_notes, tom_notes
 from tomeval.games.matrix.measures import MEASURES, measured
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet, Tables
@@ -24,7 +23,8 @@ from tomeval.games.matrix.shown import (
     episode_lines,
     episodes,
     example_cell,
-    experiment_bounds,
+    run_facts,
+    table_notes,
 )
 from tomeval.games.matrix.storing import SCHEMA, step_records
 from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
@@ -225,8 +225,7 @@ MATRIX = Domain(
     },
     curves=("regret", "tom"),
     facts=run_facts,
-    notes=notes,
-    table_notes=lambda run, names: tom_notes(run, names) + table_notes(run),
+    table_notes=table_notes,
     verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2], "plays_percent")),
     beside=later("tomeval.games.matrix.published:beside"),
     published=later("tomeval.games.matrix.published:as_published"),

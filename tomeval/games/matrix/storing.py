@@ -331,13 +331,3 @@ def cells_with_beliefs(store: Store) -> frozenset[int]:
         if (first := next(store.read("steps", BELIEFS[:1], cell, complete=True), None)) is not None
         and first[0] is not None
     )
-
-
-@once_each
-def cells_told(store: Store) -> frozenset[int]:
-    """Return the cells whose subject was told the partner's move in any step; looked up once."""
-    return frozenset(
-        cell
-        for cell in store.cells_with('"told":1') | store.cells_with('"told":[')
-        if any(1 in store.record(cell, e).column("told") for e in store.episodes(cell))
-    )
