@@ -242,15 +242,10 @@ class Domain:
         What draws its figures, ``module:function``, by name.
     curves : tuple of str
         Those of them that are lines over steps, which ``--by`` and ``--window`` choose.
-    rates : function of run
-        Which rates besides those of all answers tables print, in order: by name, see
-        `tomeval.runs.columns`, what tells of a seat and a question whether they count.
     own_seat : str
         The seat that is measured, whose answers rates are of; empty: all.
     facts : function of run
         What is known of players and tasks beyond the cells' columns.
-    notes : function of run
-        Sentences that readers of a report must know besides those of `table_notes`.
     table_notes : function of run, names
         Sentences that stand below a table of cells that shows these measures, and in a report.
     beside : function of run, path, model, interval, reference
@@ -326,9 +321,7 @@ class Domain:
     references: tuple[str, ...] = ("",)
     tables: Mapping[str, Table] = field(default_factory=dict)
     curves: tuple[str, ...] = ()
-    rates: Callable[[Run], Mapping[str, Callable[[str, str], bool]]] = lambda run: {}
     own_seat: str = ""
-    notes: Callable[[Run], list[str]] = lambda run: []
     beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
     panel: tuple[str, ...] = ()

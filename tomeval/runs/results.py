@@ -22,7 +22,6 @@ from tomeval.runs.analyses import analyses_of, known_measures, known_tables
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import (
     ANSWER,
-    INVALID,
     OF_CELLS,
     PROMPTED,
     REASK,
@@ -249,9 +248,8 @@ class Run:
             share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
             episodes included), ``reask_rate`` (the share for which the question was asked more
             than once), ``lenient_rate`` (the share that was read although it was not in the
-            exact form asked for), the rates of `Domain.rates`, and the measures, each followed by
-            half the width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``,
-            ``_ci95_high``).
+            exact form asked for), and the measures, each followed by half the width of its 95 %
+            interval (``_ci95``) and both ends (``_ci95_low``, ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
             if chance limits what can be attained in any cell, `RunCell.attainable`. With all
             measures `OF_CELLS`, of a run with strategies, and ``answer`` (`Verdict.answer`).
@@ -260,7 +258,6 @@ class Run:
             ``stopped`` (why there are no more episodes) come last.
         """
         self.check_reference(reference)
-        own = self.domain.rates(self)
         shown = [n for n in self.metric_names if names is None or n in names]
         answer = self.domain.verdict.answer
         more = prompted_columns(self.cells)
@@ -270,8 +267,6 @@ class Run:
             row["episodes"] = len(cell.episodes)
             estimates = flat(shown, cell.estimate(shown, interval, reference))
             row |= tallies.rates_of(self.store, [cell.number])
-            for name, where in own.items():
-                row[name] = tallies.rates_of(self.store, [cell.number], where)[INVALID.name]
             row |= estimates
             end: dict[str, Any] = {}
             if names is None:
