@@ -86,7 +86,13 @@ def regress(runs: Runs, formula: str, where: Sequence[str] = ()) -> Regression:
     y = frame[names[0]]
     if y.dtype.kind not in "iuf" or np.ptp(y) <= 1e-10 * y.abs().max():
         raise TomevalError(f"--formula: {y.name} is a text, or the same in every step")
-    bases = _order_levels(frame, names)
+    bases = []
+    for name in frame[names].select_dtypes(exclude="number"):  # levels in the order of the runs
+        levels = frame[name].replace("", "none")
+        frame[name] = pd.Categorical(levels, levels.unique())
+        if not 1 < (count := len(frame[name].cat.categories)) <= _MOST:
+            raise TomevalError(f"--formula: {name} has {count:,} values, not 2 to {_MOST}")
+        bases.append(str(levels.iloc[0]))
     binary = (kind == "INTEGER" or y.name == "correct") and set(y) == {0, 1}
     size = 1.0 if binary else float(y.abs().max())  # so that convergence is that of any unit
     fit = fit_steps(formula, frame.assign(**{names[0]: y / size}), binary)
@@ -103,12 +109,8 @@ def regress(runs: Runs, formula: str, where: Sequence[str] = ()) -> Regression:
         notes.append(f"no intervals: at least {FEWEST} clusters are needed, there are {clusters}")
     table["p_holm"] = [table["p"].iloc[0], *holm(table["p"].iloc[1:])]
     table.index = table.index.str.replace("[T.", "[", regex=False)
-    heading = [
-        f"{formula.strip()}: {len(frame):,} steps in {clusters:,} clusters",
-        f"estimating equations, {'logit, in log-odds' if binary else 'linear'}; "
-        "errors of Mancl and DeRouen, Student's t",
-        *([f"against {', '.join(bases)}"] if bases else []),
-    ]
+    heading = [f"{formula.strip()}: {len(frame):,} steps in {clusters:,} clusters"]
+    heading += [f"{'logit, in log-odds' if binary else 'linear'}, against {', '.join(bases) or 0}"]
     return Regression(table, heading, notes)
 
 
@@ -153,19 +155,6 @@ def _units(sides: Sequence[Side]) -> dict[tuple[str, int, int], tuple[Any, ...]]
     return units
 
 
-def _order_levels(frame: pd.DataFrame, names: list[str]) -> list[str]:
-    """Order the levels of texts as they come; return those that come first."""
-    first = []
-    for name in frame[names].select_dtypes(exclude="number"):
-        frame[name] = frame[name].replace("", "none")
-        own = list(frame[name].unique())
-        if not 1 < len(own) <= _MOST:
-            raise TomevalError(f"--formula: {name} has {len(own):,} values, not 2 to {_MOST}")
-        frame[name] = frame[name].astype("category").cat.set_categories(own)
-        first.append(own[0])
-    return first
-
-
 def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
     """Return statsmodels' fit of a formula, by logit if `binary`; ``cluster`` is sorted.
 
@@ -174,6 +163,7 @@ def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
     TomevalError
         Its numbers would mean nothing, see `regress`.
     """
+    from patsy import PatsyError
     from statsmodels.genmod import cov_struct, families
     from statsmodels.genmod.generalized_estimating_equations import GEE
 
@@ -191,18 +181,13 @@ def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
                 fit = model.fit(cov_type="bias_reduced")
                 if fit.converged and -1 / max(largest - 1, 1) < (structure.dep_params or 0) < 1:
                     break
-    except TomevalError:
-        raise
-    except Exception as error:  # noqa: BLE001 (whatever patsy and numpy raise)
+    except (PatsyError, ValueError, np.linalg.LinAlgError) as error:
         said = " ".join(str(error).split())[:200]
         raise TomevalError(f"--formula: cannot be fitted: {said}") from None
     separate = binary and np.abs(model.exog @ fit.params).max() > 15  # as good as infinite log-odds
     exact = np.abs(fit.resid).max() <= 1e-10
     if separate or exact or not (fit.converged and np.isfinite(fit.bse).all()):
-        raise TomevalError(
-            "--formula: the response is without error in some steps, or the equations do not "
-            "converge: use fewer terms, or leave steps out with --where"
-        )
+        raise TomevalError("--formula: no error is left, or no convergence: use fewer terms")
     return fit
 
 
@@ -213,10 +198,7 @@ def _check_design(model: Any) -> None:
     x = model.exog / np.maximum(np.linalg.norm(model.exog, axis=0), 1e-300)
     for mine in (np.empty((0, x.shape[1])), *(x[at] for at in model.group_indices.values())):
         if np.linalg.eigvalsh(x.T @ x - mine.T @ mine)[0] < 1e-12:
-            raise TomevalError(
-                "--formula: terms are collinear, constant, or hang on a single cluster: leave one "
-                "out, or play more episodes"
-            )
+            raise TomevalError("--formula: terms are collinear, or hang on a single cluster")
 
 
 def regression_table(

@@ -165,7 +165,7 @@ def test_what_leaves_no_error_has_none_to_estimate(tmp_path) -> None:
     subjects = [{"kind": "simulated", "name": "always", "p": 1.0, "q": 1.0}, SUBJECTS[0]]
     tomeval.run({**TASK, "games": "RPS", "subjects": subjects}, tmp_path / "run").close()
     for formula in ("correct ~ subject", "own_reward ~ C(own_action) * C(partner_action)"):
-        with pytest.raises(TomevalError, match="without error in some steps"):
+        with pytest.raises(TomevalError, match="no error is left"):
             regress(tmp_path / "run", formula)
 
 
