@@ -150,21 +150,3 @@ def test_bad_input_is_one_clear_line():
     # Two pools of given ratings need no chain between them.
     known = rated(pairs("ABCD", [*apart, ("D", "C", 1)]), [0.0, UNKNOWN, UNKNOWN, 1.0])
     assert known.value[3] == 1.0
-
-
-@pytest.mark.parametrize("size", [60, 200])
-def test_intervals_hold_the_truth(size):
-    """Two against four, as in Secret Mafia; a smaller version of the benchmark."""
-    truth = np.array([0.5, 0.2, 0, -0.1, -0.2, -0.4])
-    held = []
-    for seed in range(25):
-        draws = np.random.default_rng([seed, size])
-        games = []
-        for _ in range(size):
-            seats = draws.permutation(6)
-            gap = truth[seats[:2]].mean() - truth[seats[2:]].mean()
-            teams = ["".join("ABCDEF"[k] for k in part) for part in (seats[:2], seats[2:])]
-            games.append((*teams, draws.random() < 1 / (1 + math.exp(-gap))))
-        fitted = rated(pairs("ABCDEF", games))
-        held.append((fitted.low <= truth) & (truth <= fitted.high))
-    assert np.mean(held) >= 0.91
