@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import t
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.ratings.bradley_terry import PRIOR, Pairs, rate
@@ -124,15 +123,6 @@ def test_deals_are_the_sampling_unit():
     assert ratio == pytest.approx([2, 2], rel=0.15)
     few = rated(pairs("AB", games, np.repeat(np.arange(4), 40)))
     assert np.isnan([few.low, few.high]).all()
-
-
-def test_an_interval_of_many_deals_is_that_of_the_normal_approximation():
-    games = [("A", "B", 1), ("B", "A", 1)] * 200 + [("A", "B", 1)] * 100
-    fitted = rated(pairs("AB", games))
-    n, p = 500, 0.6
-    half = t.ppf(0.975, n - 1) / math.sqrt(n * p * (1 - p)) / 2  # of the distance from the mean
-    ends = [fitted.value[0] - fitted.low[0], fitted.high[0] - fitted.value[0]]
-    assert ends == pytest.approx([half, half], rel=0.12)
 
 
 def test_bad_input_is_one_clear_line():
