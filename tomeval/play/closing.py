@@ -171,9 +171,7 @@ class Unread(NamedTuple):
     def __str__(self) -> str:
         limit = self._limit
         parts = [str(self.call.get("kind", ""))]
-        if self.outcome == "truncated" and self._ended_by_itself:
-            parts.append("ended by itself")
-        elif limit:
+        if limit:
             parts.append(f"at most {limit:,} tokens")
         about = ", ".join(filter(None, parts))
         fault = self.call.get("fault", "")
@@ -184,14 +182,6 @@ class Unread(NamedTuple):
     def _limit(self) -> int:
         """The longest reply that the call asked for; 0 if the log does not say."""
         return int(self.call.get("sampling", {}).get("max_tokens", 0))
-
-    @property
-    def _ended_by_itself(self) -> bool:
-        """Whether it was not cut off at its limit; some servers say "stop" whatever ended it."""
-        reply = self.call.get("reply", {})
-        room = self._limit + int(reply.get("details", {}).get("thinking_budget") or 0)
-        used = int(reply.get("usage", {}).get("completion") or 0)
-        return bool(reply.get("finish") == "stop" and used < room)
 
     @property
     def advice(self) -> str:
@@ -205,8 +195,6 @@ class Unread(NamedTuple):
         reply = self.call.get("reply", {})
         text = reply.get("text", "")
         thinks = reply.get("reasoning") or without_thinking(text) != text
-        if self.outcome == "truncated" and self._ended_by_itself:
-            return f"the reply ended within its thinking, below the limit: {off}, or {look}"
         if self.outcome in ("truncated", EMPTY) and thinks:
             return f"the reply holds only thinking: {more} or its thinking_budget, or {off}"
         return {
