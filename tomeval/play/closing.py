@@ -246,26 +246,8 @@ def last_unread(store: Store, cell: int, episode: int) -> Unread | None:
     return Unread(call.get("outcome") or store.last_unread(cell, episode) or "invalid", call)
 
 
-def explained(head: str, unread: Sequence[tuple[str, Unread]], known: set[str]) -> str:
-    """Return why play stops, what its replies look like, and what may help.
-
-    Parameters
-    ----------
-    head : str
-        What stops, and why.
-    unread : sequence of (str, Unread)
-        Where replies are, and the replies; equal ones are shown once.
-    known : set of str
-        Advice given before, which is not repeated; grows.
-
-    Returns
-    -------
-    str
-        Empty where all advice was given before: the closing lines count such cells.
-    """
-    remedies = dict.fromkeys(one.advice for _, one in unread)
-    if unread and known.issuperset(remedies):
-        return ""
+def explained(head: str, unread: Sequence[tuple[str, Unread]]) -> str:
+    """Return why play stops, what its replies look like, each once, and what may help."""
     replies: dict[str, list[str]] = {}
     for where, one in unread:
         replies.setdefault(str(one), []).append(where)
@@ -273,9 +255,8 @@ def explained(head: str, unread: Sequence[tuple[str, Unread]], known: set[str]) 
     for text, (where, *others) in list(replies.items())[:SHOWN]:
         more = f" and {len(others)} more" if others else ""
         lines.append(wrapped(f"{where}{more}: {text}", 2, SHOWN))
-    lines += [wrapped(f"-> {one}", 2) for one in remedies if one not in known]
-    known.update(remedies)
-    return "\n".join(lines)
+    remedies = dict.fromkeys(one.advice for _, one in unread)
+    return "\n".join([*lines, *(wrapped(f"-> {one}", 2) for one in remedies)])
 
 
 def stopped_at_first(
@@ -294,6 +275,6 @@ def stopped_at_first(
     head = f"none of the first {FIRST} answers could be read: the run stops"
     told = [(f"{excerpt(name(cell), 60)}, episode {e}", one) for (cell, e), one in first]
     return UnreadError(
-        f"{explained(head, told, set())}\n  model: {in_line(excerpt(model, 60))}\n"
+        f"{explained(head, told)}\n  model: {in_line(excerpt(model, 60))}\n"
         "  -> --go-on continues anyway; everything is kept in the run folder"
     )
