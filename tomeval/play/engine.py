@@ -105,7 +105,7 @@ async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | N
     end at their own next call, after the replies that they have paid for. A prompt beyond the
     context breaks its episode off.
     """
-    while job := schedule.take():
+    while job := await schedule.begin():
         episode = Episode(filler.domain, filler.cells[job[0]], job, lines, filler)
         record = None
         try:

@@ -145,6 +145,8 @@ class Filler:
             for gone in self._opened.keys() - {(key, key in scored) for key in specs}:
                 del self._opened[gone]
             schedule = Schedule(mine, self.stop_after_voids)
+            if any(key in self._first and isinstance(opened[key], Model) for key in specs):
+                schedule.limit(FIRST)  # local models are asked in batches, which cost nothing
             self.schedules = dict.fromkeys(schedule.cells, schedule)
             play_with_models(opened, self, schedule, self._concurrency)
 
@@ -169,10 +171,14 @@ class Filler:
         """Stop the run if none of the first questions to a model could be read."""
         if (first := self._first.get(key)) is None:
             return
+        schedule = self.schedules[number]
         if outcome == VALID:
             del self._first[key]
+            schedule.limit(0)
             return
         first.append(((number, episode), Unread(outcome, call)))
+        if schedule.most:
+            schedule.limit(max(1, FIRST - len(first)))
         if len(first) == FIRST:
             model = self.live.waiting[key].model
             self.stopping.stop(lambda: stopped_at_first(model, first, self.name))

@@ -8,6 +8,7 @@ nearly always be void, even in cells where most get to their end.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,16 +58,21 @@ class Schedule:
     ----------
     reasons : dict of int to str
         Why each stopped cell plays no more.
+    most : int
+        How many episodes may be under way, see `limit`; 0: any number.
     """
 
     def __init__(self, jobs: Mapping[int, Sequence[int]], stop_after_voids: int) -> None:
         self.reasons: dict[int, str] = {}
+        self.most = 0
         self._after = stop_after_voids
         self._order = {cell: numbers for cell, numbers in sorted(jobs.items()) if len(numbers)}
         ready = sorted((e, cell) for cell, some in self._order.items() for e in some)
         self._ready = deque((cell, e) for e, cell in ready)
+        self._under_way = 0
         self._void: set[Job] = set()
         self._passed_over: set[Job] = set()
+        self._change = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -76,19 +82,40 @@ class Schedule:
         """The numbers of the cells that play in this session."""
         return list(self._order)
 
+    async def begin(self) -> Job | None:
+        """Return the next episode once one may begin; None: there are no more."""
+        while len(self):
+            if (job := self.take()) is not None:
+                return job
+            self._change.clear()
+            await self._change.wait()
+        return None
+
     def take(self) -> Job | None:
-        """Return the next episode, which begins by that; None: there are no more."""
-        return self._ready.popleft() if self._ready else None
+        """Return the next episode, which begins by that; None: none may begin now."""
+        if not self._ready or 0 < self.most <= self._under_way:
+            return None
+        self._under_way += 1
+        return self._ready.popleft()
 
     def give_back(self, job: Job) -> None:
         """Put an episode that was taken and has not ended to the end: it may end every player."""
+        self._under_way -= 1
         self._ready.append(job)
+        self._change.set()
+
+    def limit(self, most: int) -> None:
+        """Limit how many episodes are played at a time; 0: no limit."""
+        self.most = most
+        self._change.set()
 
     def ended(self, cell: int, episode: int, status: str = FAILED) -> list[int]:
         """Note the end of an episode; return the voids in a row if these are to stop its cell now.
 
         An episode that was broken off counts as failed.
         """
+        self._change.set()
+        self._under_way -= 1
         if status == FAILED:
             self._passed_over.add((cell, episode))
         elif status != COMPLETE:
@@ -109,11 +136,13 @@ class Schedule:
         self.reasons.setdefault(cell, reason)
         before = len(self)
         self._ready = deque(job for job in self._ready if job[0] != cell)
+        self._change.set()
         return before - len(self)
 
     def clear(self) -> None:
         """Begin no more episodes."""
         self._ready.clear()
+        self._change.set()
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ class Replicated(Engine):
     async def _work(self, filler: Filler, schedule: Schedule, actor: Any) -> None:
         """Play one episode after the other on a replica; what is lost with it waits again."""
         while not filler.stopping.asked and (len(schedule) or self._under_way):
-            if (job := schedule.take()) is None:
+            if (job := await schedule.begin()) is None:
                 await asyncio.sleep(TURN)  # others may still lose what they play
                 continue
             self._under_way += 1
