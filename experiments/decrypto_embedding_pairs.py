@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.coroutines import run_now
+from tomeval.core.outcomes import run_now
 from tomeval.games.decrypto.embedding_players import MATCHINGS
 from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.lexicon.embeddings import SHIPPED

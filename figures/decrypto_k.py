@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.coroutines import run_now
+from tomeval.core.outcomes import run_now
 from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.played import PlayedGame
 from tomeval.lexicon.embeddings import SHIPPED

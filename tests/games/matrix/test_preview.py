@@ -8,8 +8,7 @@ from tomeval.games.matrix.domain import MATRIX
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.shown import asked
-from tomeval.models.base import Message, Prompt
-from tomeval.play.preview import preview, token_counter
+from tomeval.play.preview import preview
 from tomeval.strategies.asking import flatten
 
 
@@ -39,11 +38,7 @@ def test_is_what_a_run_asks():
                 assert mine == wanted
 
 
-def test_head_and_tokens(tmp_path):
-    pytest.importorskip("transformers")
-    from tiny import make_tokenizer
-
-    make_tokenizer("chatml").save_pretrained(tmp_path)
+def test_head():
     plain = show("LM")
     assert plain.startswith("--- call 1 of 1, act: the model scores J, F; ")
     begun, _, instead = plain.rpartition(
@@ -51,10 +46,6 @@ def test_head_and_tokens(tmp_path):
     )
     assert begun.endswith("[assistant begins]\nI choose")
     assert instead == "Reply with the name of one action only, J or F, and nothing else."
-    tokens = token_counter(str(tmp_path))(Prompt((Message("user", plain),)))
-    assert 100 < tokens < len(plain)
-    with pytest.raises(TomevalError, match="--tokenizer"):
-        token_counter(str(tmp_path / "none"))
 
 
 def test_a_round_that_is_not_there():

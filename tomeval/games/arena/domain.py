@@ -89,7 +89,6 @@ ARENA = Domain(
     table_notes=lambda run, names: run_notes(run),
     by=("player", "strategy", "model", "game", "others"),
     task=("game", "others", "on_invalid", "attempts"),
-    panel=("game", "others"),
     unit="deal",
     shares_draws=("game",),
     task_words=_words,
