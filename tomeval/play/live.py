@@ -50,10 +50,8 @@ class Live:
         How the server of each model is waited for, by `engine.spec_key`.
     note : str
         What else is to be shown, such as that the run is to stop.
-    replica_line : callable
-        Returns what an engine says of its replicas.
     closing : list of str
-        What is said at the end, such as of replicas.
+        What is said at the end.
     asking : bool
         Whether language models play by now.
     shown : str
@@ -66,7 +64,6 @@ class Live:
         self.ended, self.spent = Counter[str](), Spent()
         self.waiting: dict[str, Waiting] = {}
         self.note = ""
-        self.replica_line: Callable[[], str] = str
         self.closing: list[str] = []
         self.asking = False
         self.shown: Literal["", "field", "lines"] = ""

@@ -25,7 +25,7 @@ from tomeval.runs.folder import versions
 def play(folder, engine=None, replicas=2, *, script=None, domain="toy", options=None, **more):
     SCRIPTS["rule"] = script or good(domain)
     if engine is not None:
-        engine._replicas = replicas
+        engine.replicas = replicas
     made = make_experiment(experiment(domain, "scripted:rule", **{"episodes": 4, **more}))
     return run_experiment(made, folder, engine=engine, **(options or {}))
 
@@ -49,7 +49,7 @@ def deadly(engine, episodes):
         if episode_of(request) in episodes:
             time.sleep(0.1)  # what ended before is heard
             here = threading.current_thread()
-            next(one for one in engine.replicas if one.thread is here).stop()
+            next(one for one in engine.started if one.thread is here).stop()
         return good("toy")(request)
 
     return script
@@ -148,7 +148,7 @@ def test_a_run_that_is_to_stop_finishes_what_is_under_way(tmp_path, capfd, caplo
     mine = {row[1] for row in dump(tmp_path / "run")["episodes"] if row[0] == 0}
     assert len(mine) < 60
     assert lost or len(mine) > 1
-    assert len(engine.replicas) == 2
+    assert len(engine.started) == 2
     assert not engine.threads()
     same_when_played_on(tmp_path, episodes=60)
 
@@ -156,12 +156,10 @@ def test_a_run_that_is_to_stop_finishes_what_is_under_way(tmp_path, capfd, caplo
 # --- what is told ---------------------------------------------------------------------------------
 
 
-def test_what_replicas_do_is_told(tmp_path) -> None:
+def test_what_is_played_on_replicas_is_counted(tmp_path) -> None:
     live, one, more = Live(), Live(), {"domain": "matrix", "episodes": 9}
     play(tmp_path / "whole", options={"live": one}, **more)
     play(tmp_path / "run", FakeEngine(), options={"live": live}, **more)
-    assert live.closing == [live.replica_line()]
-    assert live.closing[0].startswith("replicas: ")
     assert live.counts == one.counts
     assert live.steps == live.total == one.steps == 9 * 3 * 2
     assert live.spent == one.spent
@@ -180,7 +178,7 @@ def test_served_models_play_in_the_driver(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(BACKENDS, "scripted", BACKENDS["scripted"]._replace(served=True))
     engine = FakeEngine()
     play(tmp_path / "run", engine, script=script)
-    assert not engine.replicas  # nor for the cell without one
+    assert not engine.started  # nor for the cell without one
     assert set(seen) == {threading.main_thread()}
     play(tmp_path / "whole")
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
@@ -191,7 +189,7 @@ def test_an_engine_that_cannot_give_what_it_is_asked_leaves_no_folder(tmp_path) 
         raise TomevalError("4 GPUs are asked for, there are 2")
 
     engine = FakeEngine()
-    engine.cluster.check = check
+    engine.check = check
     with pytest.raises(TomevalError, match="4 GPUs"):
         play(tmp_path / "run", engine)
     assert not (tmp_path / "run").exists()

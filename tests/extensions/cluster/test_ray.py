@@ -8,7 +8,7 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.resources import shipped
-from tomeval.extensions.cluster.replicas import RayCluster
+from tomeval.extensions.cluster import RayEngine
 from tomeval.games.codenames.clues import OWN, Bank
 from tomeval.play.engines import make_engine
 from tomeval.runs.experiment import load_experiment
@@ -56,8 +56,8 @@ class FakeRay:
 
 
 def check(monkeypatch, ray, *arguments):
-    monkeypatch.setattr("tomeval.extensions.cluster.replicas.need", lambda *_: ray)
-    RayCluster(*arguments).check()
+    monkeypatch.setattr("tomeval.extensions.cluster.need", lambda *_: ray)
+    RayEngine(*arguments).check()
 
 
 @pytest.mark.parametrize(("replicas", "gpus"), [(17, 0), (5, 1), (9, 0.5), (3, 2)])
