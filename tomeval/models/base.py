@@ -98,10 +98,10 @@ class GenerateRequest:
     # the backend allows it, whatever else is in its batch.
     seed: int
     group: str = ""  # which episode the request belongs to: requests of a group share long prefixes
-    # Texts one of which the reply must be, for models whose `Capabilities.choices` say so.
+    # Texts one of which the reply must be, for models whose `Capabilities.holds` say so.
     choices: tuple[str, ...] = ()
     attempt: int = 1  # how often the question has been asked with this one; for counting
-    # A JSON schema, as JSON, that the reply must fit, where `Capabilities.schemas` says so.
+    # A JSON schema, as JSON, that the reply must fit, where `Capabilities.holds` says so.
     schema: str = ""
 
 
@@ -201,10 +201,9 @@ class Capabilities:
 
     # Whether questions of one episode that do not depend on each other may be asked at once.
     concurrent: bool = True
-    # Whether answers can be held to choices and to a schema; `Reply.details` then have how, as
+    # Whether answers can be held to choices or a schema; `Reply.details` then have how, as
     # ``enforced``.
-    choices: bool = False
-    schemas: bool = False
+    holds: bool = False
     # Whether answers are held to their form by comparing how likely all of them are, behind what
     # the model wrote before.
     compares: bool = False

@@ -88,18 +88,15 @@ class Form(NamedTuple):
     schema: str = ""
 
 
-def form_of(
-    reader: Reader[Any], kind: str, explained: bool, choices: bool = True, schemas: bool = True
-) -> Form:
-    """Return what an answer is held to where a model can be held to `choices` or `schemas`.
+def form_of(reader: Reader[Any], kind: str, explained: bool, holds: bool = True) -> Form:
+    """Return what an answer is held to where the server of a model does that.
 
     An answer that is to come after reasoning or with notes is held to nothing.
     """
-    if kind != "qa" or explained:
+    if kind != "qa" or explained or not holds:
         return Form()
-    if reader.schema:  # of what can be listed, too
-        return Form(schema=reader.schema) if schemas else Form()
-    return Form(reader.choices) if choices else Form()
+    # Of what can be listed there may be a schema, too.
+    return Form(schema=reader.schema) if reader.schema else Form(reader.choices)
 
 
 class Asker:
@@ -182,7 +179,7 @@ class Asker:
         can = Capabilities() if self._model is None else self._model.capabilities
         if can.compares and len(reader.choices) > 1:
             return await self._compared(asked, reader)
-        form = form_of(reader, kind, explained, can.choices, can.schemas)
+        form = form_of(reader, kind, explained, can.holds)
         for attempt in range(1, asked.attempts + 1):
             reply = await self._generate(asked, attempt, form=form)
             if isinstance(reply, Invalid):

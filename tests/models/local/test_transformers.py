@@ -238,23 +238,6 @@ def test_the_revision_of_a_hub_model_is_its_commit(tmp_path, monkeypatch):
     assert (model.name, model.revision) == ("hf:org/tiny", commit)
 
 
-def test_half_precision_is_computed_in_single_on_a_cpu_unless_asked(models, tmp_path):
-    folder = models().name.removeprefix("hf:")
-    wide = TransformersModel(folder)
-    half = hf.AutoModelForCausalLM.from_pretrained(folder).half()
-    half.save_pretrained(tmp_path)
-    wide.tokenizer.save_pretrained(tmp_path)
-    model = TransformersModel(str(tmp_path))
-    assert model.model.dtype == torch.float32
-    # Exact: what a float32 model of the same, once rounded, weights says.
-    wide.model.load_state_dict(half.float().state_dict())
-    request = ScoreRequest(prompts(1)[0], LABELS)
-    [mine], [other] = model.score_batch([request]), wide.score_batch([request])
-    assert mine.logprobs == pytest.approx(other.logprobs, abs=1e-6)
-    asked = TransformersModel(str(tmp_path), dtype="float16", prefix_reuse=False)
-    assert asked.model.dtype == torch.float16
-
-
 # --- what comes next, the context, thinking, gated models ----------------------------------------
 
 

@@ -15,7 +15,6 @@ from tomeval.models.base import ContextExceeded
 from tomeval.models.local.load import require
 from tomeval.models.local.prefix import Prefixes
 from tomeval.models.local.tasks import (
-    ALONE,
     AnyReading,
     LabelQuery,
     Reading,
@@ -69,7 +68,7 @@ class Engine:
         Raises `ContextExceeded`, before anything is run, if a prompt is longer than the model's
         context, and `TomevalError` when out of memory.
         """
-        scored = [Scored(query, number) for number, query in enumerate(queries)]
+        scored = [Scored(query) for query in queries]
 
         def work(reader: Whole | Prefixes, batch: list[Scored]) -> None:
             logits, at = reader.read(batch), 0
@@ -128,7 +127,7 @@ class Engine:
             for reader, some in ((self.whole, far), (self.reader, near)):
                 for batch in reader.batches(some):
                     work(reader, batch)
-                    reader.forget(one.group for one in batch if one.group.startswith(ALONE))
+                    reader.forget([""])  # what belongs to no episode
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -39,7 +39,7 @@ class LocalOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    # By default as the weights are stored; float16 on a CPU becomes float32, which is exact.
+    # By default as the weights are stored.
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     device: str | None = None  # of torch; by default a GPU if there is one
     device_map: Any = None  # for `from_pretrained`: spread over devices, in place of `device`
@@ -86,7 +86,8 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
     Raises `TomevalError` if there is no such folder or repository, if files do not load, or if a
     library is missing.
     """
-    torch, transformers = require("torch"), require("transformers")
+    require("torch")
+    transformers = require("transformers")
     file = gguf_file(path_or_repo)
     folder = local_folder(path_or_repo) if file is None else file.parent
     source = str(folder) if folder else path_or_repo
@@ -117,10 +118,6 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
             model = model.to(device)
     except (*_FAULTS, require("safetensors").SafetensorError) as error:
         raise TomevalError(_load_message(path_or_repo, revision, error)) from error
-    narrow = model.dtype == torch.float16 and not how.quantization
-    if how.dtype == "auto" and narrow and model.device.type == "cpu":
-        # CPUs have no arithmetic of this width: it is slow there, and rounds for nothing.
-        model = model.float()
     at = file or folder
     return Loaded(model.eval(), tokenizer, folder_revision(at) if at else revision or "")
 

@@ -32,7 +32,7 @@ from tomeval.models.served import Budget, OpenAIOptions, Waiting, estimate_token
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.labels import ROUTES, Query, find_route
 from tomeval.models.served.replies import check_logprobs, read_reply
-from tomeval.models.served.requests import CHAT, OLLAMA, Requests, look_up, omission
+from tomeval.models.served.requests import CHAT, Requests, look_up, omission
 
 if TYPE_CHECKING:
     from tomeval.models.served.client import Client
@@ -113,8 +113,6 @@ class OpenAIModel(Model):
         try:
             about = await look_up(self.client, ask.model, self._label)
             self.revision, ask.server, self._context = about
-            if ask.server is OLLAMA:
-                logger.warning("%s: Ollama uses its own top_k and min_p", self._label)
             await self._ask_first()
             if scoring:
                 self.route, faults = await find_route(self._score)
@@ -132,7 +130,7 @@ class OpenAIModel(Model):
         if wanted and self.thinks:
             note = "%s: structured = 'auto': answers are not held to a form: the model thinks first"
             logger.warning(note, self._label)
-        self.capabilities = Capabilities(choices=ask.holds, schemas=ask.holds)
+        self.capabilities = Capabilities(holds=ask.holds)
 
     def stop(self) -> None:
         """See `Model.stop`."""
