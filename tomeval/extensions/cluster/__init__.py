@@ -266,10 +266,8 @@ class RayEngine(Engine):
                 raise cause from None
             raise RuntimeError(f"a program error on a replica: {error}") from None
         except RayError as error:
-            last = excerpt((str(error).strip() or type(error).__name__).splitlines()[-1], 200)
-            if getattr(error, "actor_init_failed", False):
-                raise TomevalError(f"tomeval cannot be used on a node of Ray: {last}") from None
-            raise Lost(last) from None
+            last = (str(error).strip() or type(error).__name__).splitlines()[-1]
+            raise Lost(excerpt(last, 200)) from None
 
     def stop(self, actor: Any) -> None:
         """End the process of an actor."""

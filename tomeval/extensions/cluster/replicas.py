@@ -91,7 +91,3 @@ class Player:
             return await episode.play(), episode.unusable
         except ContextExceeded as error:
             return None, str(error)
-
-
-class Lost(Exception):
-    """A replica is gone, with what it was playing; the text says why, as far as is known."""
