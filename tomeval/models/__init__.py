@@ -36,8 +36,8 @@ class Backend(NamedTuple):
     opener: str | Callable[..., Model | LocalModel]
     form: str  # how experiments write its models
     served: bool = False  # whether its calls cost money or wait for others, so that caps count them
-    # ``module:function`` that checks a model's name and options as the opener would, and returns
-    # its longest sequence in tokens, or None; empty: opening it costs nothing.
+    # ``module:function`` that checks a model's name and options as the opener would; empty: opening
+    # it costs nothing.
     look: str = ""
     about: str = ""  # what its models are, in a few words
     libraries: tuple[str, ...] = ()  # of the extra `LOCAL`; without them no model of it opens
@@ -221,7 +221,6 @@ class Ahead(NamedTuple):
     """What a plan needs to know of a model."""
 
     served: bool
-    context: int | None = None  # longest sequence in tokens; None if not known without asking
     price: Price | None = None  # of its tokens
     thinking: int = 0  # tokens of every reply for thinking besides, as far as its options say
 
@@ -235,11 +234,11 @@ def look_ahead(spec: str | dict[str, Any], base: Path | None = None, scores: boo
     check_kept(spec)
     backend, thinking = _read(spec)[1], options.get("thinking_budget") or 0
     if backend.look:
-        context = resolved(backend.look)(name, options, Opening(base, None, scores))
-        return Ahead(is_served(spec), context, thinking=thinking)
+        resolved(backend.look)(name, options, Opening(base, None, scores))
+        return Ahead(is_served(spec), thinking=thinking)
     model = open_model(spec, base=base, scores=scores)
     price: Price | None = getattr(model, "price", None)  # of backends that can have one
-    return Ahead(is_served(spec), None, price, thinking)
+    return Ahead(is_served(spec), price, thinking)
 
 
 def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -> _Options:

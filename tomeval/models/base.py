@@ -182,19 +182,6 @@ class Scores:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def as_dict(answer: Reply | Scores) -> dict[str, Any]:
-    """Return a reply or scores as a JSON-ready table.
-
-    `dataclasses.asdict` gives the same and copies every number, which takes longer than writing it.
-
-    Examples
-    --------
-    >>> as_dict(Scores((-0.1, -2.4), 1.0, "forward"))["logprobs"]
-    (-0.1, -2.4)
-    """
-    return {**vars(answer), "usage": vars(answer.usage)}
-
-
 @dataclass(frozen=True)
 class Capabilities:
     """What a backend can do."""

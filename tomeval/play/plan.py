@@ -9,6 +9,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,7 +150,7 @@ def plan_rows(
     count : callable, optional
         Returns the tokens of a prompt. Default: a guess at four characters each.
     context : int, optional
-        Tokens that models can read which do not tell it unless they are asked.
+        Tokens that the models can read.
 
     Returns
     -------
@@ -158,9 +159,8 @@ def plan_rows(
         models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
         ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
         none); the same with ``_most``, upper bounds, see `Needs`; ``longest``,
-        the tokens of the longest prompt and its reply, ``context``, the least that the cell's
-        models can read (None: not known), and ``context_ends``, the first step with a prompt that
-        may not fit (None: all fit).
+        the tokens of the longest prompt and its reply, ``context``, and ``context_ends``, the
+        first step with a prompt that may not fit (None: all fit).
 
     Raises
     ------
@@ -188,7 +188,7 @@ def plan_rows(
                     same[key] = needs(domain, cell, seat, ahead, *counts)
                 each.append((ahead, same[key]))
             row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
-            row |= _fit([(ahead.context or context, need.by_step) for ahead, need in each])
+            row |= _fit(context, [need.by_step for _, need in each])
         rows.append(row)
     return rows
 
@@ -264,17 +264,12 @@ def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, An
     return row | {f"{column}_most": episodes * most[name] for name, column in _COUNTED.items()}
 
 
-def _fit(each: Sequence[tuple[int | None, Sequence[int]]]) -> Row:
-    """Return the longest prompt of any seat, the least context, and where one is full first."""
-    ends = (
-        next((step for step, size in enumerate(sizes, 1) if limit and size > limit), None)
-        for limit, sizes in each
-    )
-    return {
-        "longest": max((max(sizes) for _, sizes in each), default=0),
-        "context": min((limit for limit, _ in each if limit), default=None),
-        "context_ends": min(filter(None, ends), default=None),
-    }
+def _fit(context: int | None, seats: Sequence[Sequence[int]]) -> Row:
+    """Return the longest prompt of any seat, the context, and the step at which it is full."""
+    sizes = [max(of_step) for of_step in zip_longest(*seats, fillvalue=0)]
+    full = (step for step, size in enumerate(sizes, 1) if context and size > context)
+    longest = max(sizes, default=0)
+    return {"longest": longest, "context": context, "context_ends": next(full, None)}
 
 
 _COUNTED = {"calls": "calls", "prompt": "prompt_tokens", "completion": "completion_tokens"}

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
@@ -33,7 +33,6 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
     Unlisted,
-    as_dict,
 )
 from tomeval.models.naming import said_without_address
 from tomeval.strategies import forced
@@ -254,7 +253,7 @@ class Asker:
         except BackendError as error:
             self._calls.append(record | {"error": self._said(error)})
             return Invalid("backend_error", self._said(error))
-        self._calls.append(record | {"scores": as_dict(scores)})
+        self._calls.append(record | {"scores": asdict(scores)})
         if any(math.isnan(value) or value > 1e-4 for value in scores.logprobs) or all(
             value == -math.inf for value in scores.logprobs
         ):
@@ -286,7 +285,7 @@ class Asker:
             if isinstance(error, ContextExceeded):
                 raise
             return Invalid("backend_error", self._said(error), attempt)
-        self._calls.append(record | {"reply": as_dict(reply)})
+        self._calls.append(record | {"reply": asdict(reply)})
         return reply
 
     def _said(self, error: Exception) -> str:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import re
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.credentials import check_code
-from tomeval.core.errors import LOCAL, TomevalError, installed, need
-from tomeval.core.resources import read_text
+from tomeval.core.errors import LOCAL, TomevalError, need
 from tomeval.models import check_options
 from tomeval.models.base import LocalModel, Opening
 
@@ -244,27 +241,12 @@ def _checked(name: str, options: dict[str, Any]) -> LocalOptions:
     return check_options(LocalOptions, options, f"model {name!r}")
 
 
-def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:
-    """Check a model's name and options, and return its longest sequence; nothing is loaded.
-
-    None if the configuration does not say it, or is not on this machine.
-    """
+def look(name: str, options: dict[str, Any], opening: Opening) -> None:
+    """Check a model's name and options; nothing is loaded."""
     _checked(name, options)
-    source, revision = source_of(name, opening.base)
-    if gguf_file(source) is not None:
-        return None
-    folder = local_folder(source)
-    file: Any = folder and folder / "config.json"
-    if file is None and installed("huggingface_hub"):  # which keeps the cache
-        cached = require("huggingface_hub").try_to_load_from_cache
-        file = cached(source, "config.json", revision=revision)
-    if not isinstance(file, str | Path):
-        return None
-    try:
-        config = json.loads(read_text(Path(file)))
-    except (ValueError, RecursionError) as error:
-        raise TomevalError(f"{file}: cannot be read: {error}") from None
-    return context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
+    source, _ = source_of(name, opening.base)
+    if gguf_file(source) is None:
+        local_folder(source)
 
 
 def pocket_folder(name: str) -> Path:
