@@ -99,18 +99,6 @@ def test_scores_equal_one_full_forward_per_label(models, family):
         assert result.method == "forward"
 
 
-@pytest.mark.parametrize("template", [None, "chatml"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_batches_score_like_single_requests(models, family, template):
-    model = models(family, template)
-    requests = [ScoreRequest(prompt, LABELS) for prompt in prompts()]
-    together = model.score_batch(requests)
-    for request, result in zip(requests, together, strict=True):
-        alone = model.score_batch([request])[0]
-        assert result.logprobs == pytest.approx(alone.logprobs, abs=1e-4)
-        assert replace(result.usage, cached=0) == replace(alone.usage, cached=0)
-
-
 # --- generation ----------------------------------------------------------------------------------
 
 
