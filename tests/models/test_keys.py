@@ -199,7 +199,7 @@ def test_what_is_given_wrong_is_an_error_that_names_it(flag, message, monkeypatc
 
 
 async def asked_of(url, *work):
-    client = Client(url, key_for(url), OpenAIOptions())
+    client = Client(url, key_for(url), "m", OpenAIOptions())
     try:
         for one in work:
             await one(client)

@@ -26,7 +26,7 @@ from tomeval.models.base import LocalModel, Model, Opening
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from tomeval.models.served import Budget, Price, Waiting
+    from tomeval.models.served import Budget, Price
 
 
 class Backend(NamedTuple):
@@ -189,7 +189,6 @@ def open_model(
     base: Path | None = None,
     budget: Budget | None = None,
     scores: bool = True,
-    waiting: Waiting | None = None,
 ) -> Model | LocalModel:
     """Open a model.
 
@@ -199,7 +198,7 @@ def open_model(
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.OpenAIOptions`.
-    base, budget, scores, waiting
+    base, budget, scores
         See `tomeval.models.base.Opening`.
 
     Raises
@@ -212,7 +211,7 @@ def open_model(
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     opener = resolved(_read(spec)[1].opener)
-    opening = Opening(base, budget, scores, waiting)
+    opening = Opening(base, budget, scores)
     opened: Model | LocalModel = opener(name, options, opening)
     return opened
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
-    from tomeval.models.served import Budget, Waiting
+    from tomeval.models.served import Budget
 
 
 class BackendError(Exception):
@@ -205,7 +205,6 @@ class Opening:
     # Whether labels will be scored: a server that cannot is then refused at the start, and asked
     # nothing about it otherwise.
     scores: bool = True
-    waiting: Waiting | None = None  # where a served model says how its server is waited for
 
 
 class Model(ABC):
@@ -238,6 +237,10 @@ class Model(ABC):
 
     async def start(self) -> None:  # noqa: B027 (most backends have nothing to do here)
         """Get ready inside the running event loop: connect, test the endpoint."""
+
+    def waits(self) -> str:
+        """Return what a server is waited for, in a line; empty if it is not."""
+        return ""
 
     def stop(self) -> None:  # noqa: B027 (for those who wait before they ask)
         """Begin no request and repeat none; those under way end by themselves."""

@@ -13,7 +13,7 @@ from support import dump
 from tomeval.core.errors import TomevalError
 from tomeval.models import check_options
 from tomeval.models.base import Usage
-from tomeval.models.served import Budget, BudgetExceeded, OpenAIOptions, Price, Waiting
+from tomeval.models.served import Budget, BudgetExceeded, OpenAIOptions, Price
 from tomeval.models.served.client import Client
 from tomeval.models.served.faults import Refused, ServerGone
 from tomeval.models.served.replies import read_usage
@@ -24,8 +24,8 @@ BODY = {"model": "toy", "messages": [{"role": "user", "content": "hi"}], "max_to
 PATH = "chat/completions"
 
 
-def client_of(server, budget=None, waiting=None, **options):
-    return Client(server.url, ("", ""), OpenAIOptions(**options), budget, None, waiting)
+def client_of(server, budget=None, **options):
+    return Client(server.url, ("", ""), "toy", OpenAIOptions(**options), budget)
 
 
 def post(server, body=BODY, *, count=1, tokens=None, **options):
@@ -129,15 +129,13 @@ def test_usage_of_the_reply_is_settled_and_a_failed_call_gives_its_room_back():
 
 
 def test_a_wait_is_kept_up_to_date_for_those_who_show_it(caplog):
-    told = Waiting()
-
     async def ask():
-        client = client_of(server, waiting=told)
+        client = client_of(server)
         work = asyncio.create_task(client.ask(PATH, BODY))
-        while not told.line():
+        while not (line := client.waits()):
             await asyncio.sleep(0.01)
-        line = told.line()
         await work
+        assert client.waits() == ""
         await client.close()
         return line
 
@@ -145,8 +143,23 @@ def test_a_wait_is_kept_up_to_date_for_those_who_show_it(caplog):
         server.faults.append({"status": 429, "headers": {"retry-after-ms": "150"}})
         line = asyncio.run(ask())
     assert line == "retrying in 1 s; HTTP 429: a fault; 1 request under way"
-    assert (told.retries, told.under_way, told.trouble) == (1, 0, "")
     assert caplog.messages == []  # no stream of lines beside the field
+
+
+def test_a_server_that_is_silent_is_told(clock):
+    async def ask():
+        client = client_of(server)
+        work = asyncio.create_task(client.ask(PATH, BODY))
+        await asyncio.sleep(0.05)
+        clock.at += 45
+        line = client.waits()
+        await work
+        await client.close()
+        return line
+
+    with FakeServer() as server:
+        server.faults.append({"delay": 0.3})
+        assert asyncio.run(ask()) == "no reply for 45 s; 1 request under way"
 
 
 class Broken(FakeServer):
