@@ -169,9 +169,7 @@ def plan(
     form: TableFormat = "text",
     context: Annotated[
         int | None,
-        typer.Option(
-            "--context", help="Tokens of context, for models that do not report it.", min=1
-        ),
+        typer.Option("--context", help="Tokens of context that the models have.", min=1),
     ] = None,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,

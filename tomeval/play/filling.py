@@ -153,10 +153,11 @@ class Filler:
     def _open(self, key: str, scores: bool) -> Model | LocalModel:
         if (key, scores) not in self._opened:
             spec = json.loads(key)
-            caps, waiting = self._budget if is_served(spec) else None, self.live.waiting[key]
+            caps = self._budget if is_served(spec) else None
             self._opened[key, scores] = open_model(
-                spec, scores=scores, budget=caps, waiting=waiting, base=self._base
+                spec, scores=scores, budget=caps, base=self._base
             )
+        self.live.models[key] = self._opened[key, scores]
         return self._opened[key, scores]
 
     # What happens while language models play
@@ -180,7 +181,7 @@ class Filler:
         if schedule.most:
             schedule.limit(max(1, FIRST - len(first)))
         if len(first) == FIRST:
-            model = self.live.waiting[key].model
+            model = self.live.names[key]
             self.stopping.stop(lambda: stopped_at_first(model, first, self.name))
 
     def on_step(self, number: int, episode: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,7 +123,7 @@ def plan_rows(experiment: Experiment, context: int | None = None) -> list[dict[s
     ----------
     experiment : Experiment
     context : int, optional
-        Tokens that models can read which do not tell it unless they are asked.
+        Tokens that the models can read.
 
     Returns
     -------
@@ -130,9 +131,8 @@ def plan_rows(experiment: Experiment, context: int | None = None) -> list[dict[s
         ``episodes`` will be played, and ``steps`` is the most that they can have. With language
         models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
         ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
-        none); ``longest``, the tokens of the longest prompt and its reply, ``context``, the least
-        that the cell's models can read (None: not known), and ``context_ends``, the first step with
-        a prompt that may not fit (None: all fit).
+        none); ``longest``, the tokens of the longest prompt and its reply, ``context``, and
+        ``context_ends``, the first step with a prompt that may not fit (None: all fit).
 
     Raises
     ------
@@ -160,7 +160,7 @@ def plan_rows(experiment: Experiment, context: int | None = None) -> list[dict[s
                 each.append((ahead, same[key]))
             row |= _tokens(each, episodes)
             row |= {"cost": _money(each, episodes)} if priced else {}
-            row |= _fit([(ahead.context or context, need.by_step) for ahead, need in each])
+            row |= _fit(context, [need.by_step for _, need in each])
         rows.append(row)
     return rows
 
@@ -228,17 +228,12 @@ def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, An
     }
 
 
-def _fit(each: Sequence[tuple[int | None, Sequence[int]]]) -> Row:
-    """Return the longest prompt of any seat, the least context, and where one is full first."""
-    ends = (
-        next((step for step, size in enumerate(sizes, 1) if limit and size > limit), None)
-        for limit, sizes in each
-    )
-    return {
-        "longest": max((max(sizes) for _, sizes in each), default=0),
-        "context": min((limit for limit, _ in each if limit), default=None),
-        "context_ends": min(filter(None, ends), default=None),
-    }
+def _fit(context: int | None, seats: Sequence[Sequence[int]]) -> Row:
+    """Return the longest prompt of any seat, the context, and the step at which it is full."""
+    sizes = [max(of_step) for of_step in zip_longest(*seats, fillvalue=0)]
+    full = (step for step, size in enumerate(sizes, 1) if context and size > context)
+    longest = max(sizes, default=0)
+    return {"longest": longest, "context": context, "context_ends": next(full, None)}
 
 
 _COUNTED = ("calls", "prompt", "cached", "completion")
