@@ -121,10 +121,3 @@ def test_weights_and_moves_have_their_frequencies() -> None:
     # actions of the two seats are independent
     both = np.corrcoef(own.ravel(), theirs.ravel())[0, 1]
     assert abs(both) < 5 / np.sqrt(own.size)
-
-
-def test_states_beyond_sixteen_bits_are_recorded_as_they_are() -> None:
-    game = GAMES["IPD"]
-    setup = setup_of("random", {}, game, get_partner_set("switcher(0, 1, 33000)", game), 33_002)
-    [record] = simulate(setup, 0, 1)
-    assert record.column("partner_state") == [*range(33_000), 32_999, 32_999]
