@@ -298,12 +298,17 @@ GAMES = {name: _read_game(_FILE, {"name": name, **of}) for name, of in read_toml
 """The built-in games by name."""
 
 
-def get_game(name: str, base: Path | None = None) -> MatrixGame:
+def get_game(name: str | Path | MatrixGame, base: Path | None = None) -> MatrixGame:
     """Return a built-in game by name (case does not matter) or load a ``.toml`` game file.
 
-    A relative path starts from `base` (default: the working folder). Raises `TomevalError` for an
-    unknown name or a file that is not a valid game.
+    A relative path starts from `base` (default: the working folder); a game is returned as it is.
+    Raises `TomevalError` for an unknown name or a file that is not a valid game.
     """
+    if isinstance(name, MatrixGame):
+        return name
+    if not isinstance(name, str | Path):
+        raise TomevalError(f"game must be a name, a file or a MatrixGame, is {name!r}")
+    name = str(name)
     for known, game in GAMES.items():
         if name.lower() == known.lower():
             return game

@@ -14,7 +14,6 @@ from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.core.resources import check_columns
 from tomeval.core.text import ascii_signs, excerpt
-from tomeval.games.matrix.bounds import given, opened
 from tomeval.games.matrix.games import Labels, MatrixGame, get_game, mirrored
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import PartnerSet
@@ -86,8 +85,8 @@ class Rows:
 
     def __init__(self, path: Path, header: Sequence[str], reading: Reading) -> None:
         own, partner = reading.game, reading.partner
-        self._game = None if own is None else opened(own, "single_action")[0]
-        self._partner = None if partner is None else given("partner", partner, PartnerSet)
+        self._game = None if own is None else get_game(own)
+        self._partner = partner
         for name, column in reading.columns.items():
             if name not in FIELDS:
                 raise unknown("field", name, FIELDS, "--map")
@@ -164,17 +163,12 @@ class Rows:
 
     def partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
         """Return the partner set of a row; None: nobody knows."""
-        met = self._partner
-        if isinstance(met, PartnerSet):
-            if (met.partners[0].n, met.partners[0].m) != (game.n, game.m):
-                raise TomevalError(f"partner set {met.name!r} is for a game of another size")
-            return met
-        text = self._named(row, "partner") if met is None else met
+        if self._partner is not None:
+            return None if self._partner == UNKNOWN else get_partner_set(self._partner, game)
+        text = self._named(row, "partner")
         try:
             return None if text in ("", UNKNOWN) else get_partner_set(text, game)
         except TomevalError as error:
-            if met is not None:
-                raise
             raise _wrong(self.columns["partner"], text, f"is not a partner: {error}") from None
 
     def number(self, row: dict[str, str]) -> int:
