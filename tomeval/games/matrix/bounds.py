@@ -218,16 +218,14 @@ def blind_sentences(tasks: Iterable[tuple[MatrixGame, PartnerSet, int]]) -> list
     return [_BLIND[kind].format(tasks=first_names(names)) for kind, names in where.items() if names]
 
 
-def bounds_rows(
-    game: str, partner_set: str, horizon: int, reference: str
-) -> tuple[Rows, list[str]]:
+def bounds_rows(game: str, partner_set: str, horizon: int) -> tuple[Rows, list[str]]:
     """Return the bounds of a cell, per partner and for the whole set, and lines on what it tells.
 
     The first line is its relevance; the others say what its measures cannot tell.
     """
     found = get_game(game)
     partners = get_partner_set(partner_set, found)
-    rows = _of_set(found, partners, horizon, reference)
+    rows = _of_set(found, partners, horizon, REFERENCES[0])
     what = "relevance (regret per step of the best response to the wrong partner)"
     said = f"{relevance(found, partners, horizon):.6g}"
     if len(partners.partners) == 1:
