@@ -149,8 +149,6 @@ def _units(run: Run, number: int) -> dict[tuple[int, int], tuple[Any, ...]]:
         same, labels = [*draws, cell.seed], cell.clusters
         if cell.people is not None:
             same, labels = ["person"], cell.people
-        elif cell.chances is not None:
-            same, labels = [*draws, "chance"], cell.chances
         elif cell.recorded:
             same = [number, cell.number]
         for episode, label in zip(cell.episodes.tolist(), labels.tolist(), strict=True):

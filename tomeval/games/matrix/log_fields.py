@@ -20,13 +20,10 @@ from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import PartnerSet
 
 REQUIRED = ("episode", "step", "own_action", "partner_action")
-WHO_PLAYED = ("participant", "seed")
-"""Who played a match, and what chance it met: what comparisons take as one sampling unit."""
-
 NAMING = ("own_action", "partner_action", "predicted_action", "game", "partner")
 """Fields that hold names, for which a file may have texts of its own."""
 
-FIELDS = (*REQUIRED, *NAMING[2:], "seat", "own_reward", "partner_reward", *WHO_PLAYED)
+FIELDS = (*REQUIRED, *NAMING[2:], "seat", "own_reward", "partner_reward", "participant")
 
 WHO = ("subject", "condition")
 """Columns that tell rows of tables apart, if no others are named."""

@@ -16,7 +16,7 @@ from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
 from tomeval.games.matrix.experiment import game_data, partners_data
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.log_fields import UNKNOWN, WHO_PLAYED, Reading, Rows
+from tomeval.games.matrix.log_fields import UNKNOWN, Reading, Rows
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.rules import NONE
@@ -241,10 +241,9 @@ class _Reader:
         made = []
         for task, cell in zip(tasks, cells, strict=True):
             more: dict[str, Any] = {"matches": list(cell.rows)}
-            for name, column in zip(("participants", "seeds"), WHO_PLAYED, strict=True):
-                texts = [self.fields.text(rows[0][1], column) for rows in cell.rows.values()]
-                if all(texts):
-                    more[name] = texts
+            people = [self.fields.text(rows[0][1], "participant") for rows in cell.rows.values()]
+            if all(people):
+                more["participants"] = people
             more |= {"horizon": longest[task], "seed": 0, "reference": REFERENCES[0]}
             more |= {"on_invalid": "void", "source": {"file": self.path.name, "sha256": digest}}
             made.append((cell.definition | more, cell.records))

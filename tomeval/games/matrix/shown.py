@@ -223,9 +223,8 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
         f"T steps against: {first_names(reacting)}. ΔToM/T (planned) is.": bool(
             reacting and set(names) & set(ONE_STEP)
         ),
-        "The imported file has no `seed` column, so episodes cannot be paired by chance: "
-        "comparisons treat players as independent groups, except for a participant who is in "
-        "both.": any(cell.chances is None for cell in recorded),
+        "Matches played elsewhere are not paired by chance: comparisons treat players as "
+        "independent groups, except for a participant who is in both.": bool(recorded),
         "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
         "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional.": any(
             not cell.partners for cell in recorded
