@@ -146,8 +146,6 @@ def _units(sides: Sequence[Side]) -> dict[tuple[str, int, int], tuple[Any, ...]]
         labels = cell.clusters
         if cell.people is not None:
             same, labels = ("person",), cell.people
-        elif cell.chances is not None:
-            same, labels = (*side.draws, "chance"), cell.chances
         elif cell.recorded:
             same = (side.run, cell.number)
         for episode, label in zip(cell.episodes.tolist(), labels.tolist(), strict=True):

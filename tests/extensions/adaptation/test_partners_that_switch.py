@@ -74,8 +74,8 @@ def test_sets_expand_to_one_partner_per_change_point():
 
 
 def test_policies_drawn_from_a_set_keep_its_weights():
-    text = '{switch = "0.5*always(0) + 0.3*always(1) + 0.2*always(2)", at = 3}'
-    found = get_partner_set(text, RPS)
+    switch = {"partners": [f"always({k})" for k in range(3)], "weights": [0.5, 0.3, 0.2]}
+    found = get_partner_set({"switch": switch, "at": 3}, RPS)
     chance = dict(zip([p.name for p in found.partners], found.weights, strict=True))
     assert sum(chance.values()) == pytest.approx(1)
     # Drawn one after the other without replacement.

@@ -17,7 +17,7 @@ from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.shown import asked
 
-PARTNERS = ("single_action", "best_responder", "0.3*always(0) + 0.7*uniform_random")
+PARTNERS = ("single_action", "best_responder", "always(0) + uniform_random")
 
 
 def families():
