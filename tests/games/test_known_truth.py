@@ -188,6 +188,7 @@ def played(folder, game, others, episodes, **players):
     return tomeval.run(data, folder)
 
 
+GREEDY = {"embedding": "minilm", "matching": "greedy"}
 TRUE = {
     "planner": {words.USES, words.WELL, words.UNDECIDED},
     "random": {words.IGNORANT, words.UNDECIDED},
@@ -275,7 +276,7 @@ def test_decrypto(tmp_path, known) -> None:
         "episodes": 6,
         "best_turn": True,
         "probes": {"eve": True, "bob": True},
-        "players": {name: {"embedding": "minilm"} for name in [*PLAYERS, "minilm"]},
+        "players": dict.fromkeys([*PLAYERS, "minilm"], GREEDY),
         "pairings": [{"encoder": list(PLAYERS), "decoder": "minilm", "interceptor": "minilm"}],
     }
     with tomeval.run(data, tmp_path / "run") as run:

@@ -41,7 +41,10 @@ MATRIX = {
 }
 DECRYPTO = {
     "domain": "decrypto",
-    "players": {"s": {"model": "scripted:decrypto"}, "minilm": {"embedding": "minilm"}},
+    "players": {
+        "s": {"model": "scripted:decrypto"},
+        "minilm": {"embedding": "minilm", "matching": "greedy"},
+    },
     "pairings": [
         {"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"},
         {"encoder": "s", "decoder": "s", "interceptor": "s"},

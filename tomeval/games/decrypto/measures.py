@@ -247,7 +247,7 @@ BRIER_MEASURES = tuple(measure.name for measure in _BRIER)
 
 FLOOR = (
     "Uses and plays are lower bounds, as the best hints were not searched (best_turn = true does, "
-    "against embedding players)"
+    "against a greedy Bob and an Eve by embeddings)"
 )
 
 _KNOWS_BOB = (
