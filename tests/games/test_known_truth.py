@@ -188,7 +188,6 @@ def played(folder, game, others, episodes, **players):
     return tomeval.run(data, folder)
 
 
-GREEDY = {"embedding": "minilm", "matching": "greedy"}
 TRUE = {
     "planner": {words.USES, words.WELL, words.UNDECIDED},
     "random": {words.IGNORANT, words.UNDECIDED},
@@ -276,7 +275,9 @@ def test_decrypto(tmp_path, known) -> None:
         "episodes": 6,
         "best_turn": True,
         "probes": {"eve": True, "bob": True},
-        "players": dict.fromkeys([*PLAYERS, "minilm"], GREEDY),
+        "players": dict.fromkeys(
+            [*PLAYERS, "minilm"], {"embedding": "minilm", "matching": "greedy"}
+        ),
         "pairings": [{"encoder": list(PLAYERS), "decoder": "minilm", "interceptor": "minilm"}],
     }
     with tomeval.run(data, tmp_path / "run") as run:

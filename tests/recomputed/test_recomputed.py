@@ -17,8 +17,8 @@ from known import drawn
 from support import ROOT, scripts
 
 import tomeval
+from tomeval.games.arena.domain import result_rows
 from tomeval.games.arena.replaying import game_lines
-from tomeval.games.arena.tables import result_rows
 from tomeval.report.exporting import export_run
 from tomeval.report.tables import render
 
