@@ -144,14 +144,22 @@ class _Play:
         first = len(self.played.decisions) + 1
         numbered = {ask: number for number, ask in enumerate(asks, first)}
         if self.table.side_by_side:
-            decided = (self._decide(ask, numbered[ask]) for ask in others)
-            theirs = asyncio.ensure_future(together(*decided))
+            theirs = asyncio.gather(
+                *(self._decide(ask, numbered[ask]) for ask in others), return_exceptions=True
+            )
             self._set_door(mine, theirs)
-            own = together(*(self._decide(ask, numbered[ask]) for ask in mine))
-            first, last = await together(theirs, own)
-            decisions = dict(zip([*others, *mine], [*first, *last], strict=True))
-            for ask, decision in decisions.items():  # in one order, whoever answered first
-                self._settle(decision, ask)
+            rest = await asyncio.gather(
+                theirs,
+                *(self._decide(ask, numbered[ask]) for ask in mine),
+                return_exceptions=True,
+            )
+            results = [*(rest[0] if isinstance(rest[0], list) else [rest[0]]), *rest[1:]]
+            for result in results:  # only once all have ended, so that no paid reply is lost
+                if isinstance(result, BaseException):
+                    raise result
+            decisions = dict(zip([*others, *mine], results, strict=True))
+            for ask in (*others, *mine):  # in one order, whoever answered first
+                self._settle(decisions[ask], ask)
         else:
             decisions = dict[Ask, Decision]()
             self._set_door(mine, decisions)
@@ -195,11 +203,12 @@ class _Play:
 
         self.table.door.set(look)
 
-    def _now(self, ask: Ask, theirs: Iterable[Decision]) -> Mapping[Probe, Action]:
+    def _now(self, ask: Ask, theirs: Iterable[Any]) -> Mapping[Probe, Action]:
         """Return what is true of the probes of a decision, as far as this stage settles it."""
         actions = {
             d.seat: d.answer.action if d.answer.outcome == VALID else d.action
             for d in theirs
+            if isinstance(d, Decision)
             if d.answer.outcome == VALID or d.verdict == "default"
         }
         self.trail.append(Stage(self.state, actions))  # for the questions alone

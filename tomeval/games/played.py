@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -205,8 +205,8 @@ def scored(given: Mapping[Action, float], truth: Action) -> tuple[float, float]:
     return hit, 1.0 - 2.0 * hit + sum(float(p) ** 2 for p in given.values())
 
 
-async def together(*tasks: Any, at_once: bool = True) -> list[Any]:
-    """Await coroutines; an error is raised only once all have ended: no paid reply is lost.
+async def together(*tasks: Coroutine[Any, Any, Any], at_once: bool = True) -> list[Any]:
+    """Await all; an error is raised only once all have ended, so that no paid reply is lost.
 
     Unless `at_once`, one after the other, which needs no event loop.
     """

@@ -59,7 +59,7 @@ def play_in_seats(players, seed, game, rules=None, lists=LISTS) -> Game:
         while state.outcome is None:
             hints = (await alice.answer(state.view(ALICE), None)).action
             assert (await alice.answer(state.view(ALICE), None)).action == hints  # asked twice
-            assert hint_fault(hints, state.deal.keywords, state.code, state.turns, rules) is None
+            assert hint_fault(hints, state.deal.keywords) is None
             guess = (await bob.answer(state.view(BOB, hints), None)).action
             caught = (await eve.answer(state.view(EVE, hints), None)).action
             state = state.after(hints, guess, caught)
@@ -84,7 +84,7 @@ def drawn_by_definition(state: Game, spec, lists, draws):
         legal = [
             number
             for number, hint in enumerate(lists.hints)
-            if hint_fault((hint,) * 3, state.deal.keywords, state.code) is None
+            if hint_fault((hint,) * 3, state.deal.keywords) is None
         ]
         own = scores[digit - 1]
         near = sorted(legal, key=lambda number: -own[number])[: spec.k + len(past)]
@@ -166,13 +166,13 @@ def test_forms_are_those_of_the_rules() -> None:
     hints = ("runner", "dancing", "buses", "berries", "sunlight", "cat", "danced", "busing", "burr")
     filler = ("qqqa", "qqqb", "qqqc")
     expected = [
-        [hint_fault((hint,) * 3, (word, *filler), CODES[0]) is not None for hint in hints]
+        [hint_fault((hint,) * 3, (word, *filler)) is not None for hint in hints]
         for word in keywords
     ]
     assert forms(keywords, hints).tolist() == expected
     some = LISTS.hints[::40]
     for keyword in LISTS.keywords[::170]:
-        faults = [hint_fault((h,) * 3, (keyword, *filler), CODES[0]) is not None for h in some]
+        faults = [hint_fault((h,) * 3, (keyword, *filler)) is not None for h in some]
         assert forms([keyword], some)[0].tolist() == faults
 
 

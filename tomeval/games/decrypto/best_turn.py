@@ -24,7 +24,7 @@ is 1 if and only if one is below its limit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,12 +43,12 @@ from tomeval.games.decrypto.embedding_players import (
     keyword_vector,
     match,
 )
-from tomeval.games.decrypto.game import CODES, Hints, View, hint_history
+from tomeval.games.decrypto.game import CODES, Hints, View
 from tomeval.games.decrypto.stages import random_hints
 from tomeval.games.game import Action, Ask, Probe
 from tomeval.games.solver import Bound, Follower, Solver, Values, Weighed
 from tomeval.lexicon.embeddings import SCORE_GRID
-from tomeval.lexicon.words import WordLists, hint_letters
+from tomeval.lexicon.words import WordLists
 
 RANDOM = 20
 """Random hints that the best ones are weighed against."""
@@ -100,7 +100,7 @@ class BestTurnSearch(Solver):
             history_scores(eve_hints[None], sums[None])[0],
             CODES.index(view.code),
             self.eve.matching,
-            [self._allowed(view, place) for place in range(3)],
+            np.flatnonzero(~forms(view.keywords, self.lists.hints).any(axis=0)),
         )
         if positions is None:
             return None
@@ -121,14 +121,6 @@ class BestTurnSearch(Solver):
         eve = match(history_scores(vectors(self.eve), sums[None]), self.eve.matching)
         code = CODES.index(view.code)
         return float(((bob == code) & (eve != code)).mean())
-
-    def _allowed(self, view: View, place: int) -> Ints:
-        legal = np.asarray(~forms(view.keywords, self.lists.hints).any(axis=0))
-        if view.rules.no_repeat_hints:
-            had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
-            if had:
-                legal &= np.array([hint_letters(hint) not in had for hint in self.lists.hints])
-        return np.flatnonzero(legal)
 
 
 class _Follower(Follower):
@@ -158,7 +150,7 @@ class _TurnValues(Values):
 
 
 def best_hints(
-    bob: Floats, eve: Floats, code: int, matching: str, allowed: Sequence[Ints] | None = None
+    bob: Floats, eve: Floats, code: int, matching: str, allowed: Ints | None = None
 ) -> Positions | None:
     """Return three hints from which a greedy Bob guesses the code and Eve does not, or None.
 
@@ -170,18 +162,16 @@ def best_hints(
         Position in `CODES`.
     matching : str
         Eve's, see `MATCHINGS`.
-    allowed : sequence of 3 arrays of int, optional
-        Which hints each place may take. Default: all.
+    allowed : ndarray of int, optional
+        Which hints may be given. Default: all.
 
     Raises
     ------
     ValueError
         Scores that are not multiples of 2**-40, whose ties would not be exact.
     """
-    allowed = [np.arange(len(bob))] * 3 if allowed is None else list(allowed)
-    whole = _whole(bob)
-    among = [np.asarray(at, np.intp) for at in allowed]
-    among = [at[_takes(whole, code, place)[at]] for place, at in enumerate(among)]
+    legal, whole = np.arange(len(bob)) if allowed is None else allowed, _whole(bob)
+    among = [legal[_takes(whole, code, place)[legal]] for place in range(3)]
     if not all(at.size for at in among):
         return None
     for costs, limit in _ways(_whole(eve), code, matching):

@@ -172,8 +172,7 @@ class DecryptoExperiment(GameExperiment):
     episodes : int
         Games per pairing and seed; default 32. In replays the most games; default all.
     rules : table
-        How long games are, and what ends them: ``turns``, ``miscommunications``, ``interceptions``,
-        ``no_repeat_hints``.
+        How long games are, and what ends them: ``turns``, ``miscommunications``, ``interceptions``.
     probes : table
         Which questions are asked beside the moves: ``eve``, ``eve_reminded``, ``bob``, ``beliefs``,
         ``beliefs_in_view``.

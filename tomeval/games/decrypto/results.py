@@ -81,7 +81,7 @@ class DecryptoRunCell(ScoredCell):
         rules = Rules(**data["rules"])
         words = f"{rules.turns} turns, {rules.miscommunications} + {rules.interceptions}"
         more = {
-            "rules": words + (", no repeats" if rules.no_repeat_hints else ""),
+            "rules": words,
             "words": data["words"][:8],
             "records": data["records"][:8],
         }
