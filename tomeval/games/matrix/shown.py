@@ -20,7 +20,7 @@ from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.rules import ACT, DRAW, PARTNER, PREDICT, SEAT
-from tomeval.games.matrix.storing import BELIEFS
+from tomeval.games.matrix.storing import BELIEFS, NONE
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.play.engines import run_loop
 from tomeval.report.facts import counted
@@ -228,6 +228,15 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
         "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
         "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional.": any(
             not cell.partners for cell in recorded
+        ),
+        "Matches differ in length: T is the longest of a game and partner; every measure is "
+        "per step, and regret is measured from the best response over the match's own length.": any(
+            len(set(cell.played.lengths.tolist())) > 1 for cell in recorded
+        ),
+        "Some steps have no prediction: measures of predictions use the other steps, so "
+        "belief, response and foresight do not add up to ΔFunctional.": any(
+            cell.played.predicted is not None and (cell.played.predicted == NONE).any()
+            for cell in recorded
         ),
         "A player in the partner's seat has no table, so ΔFunctional cannot be computed. Measures "
         "describe the subject's seat; rates of invalid answers count both.": any(
