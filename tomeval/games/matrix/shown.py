@@ -19,8 +19,8 @@ from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.games.matrix.rules import ACT, DRAW, PARTNER, PREDICT, SEAT
-from tomeval.games.matrix.storing import BELIEFS, NONE
+from tomeval.games.matrix.rules import ACT, DRAW, NONE, PARTNER, PREDICT, SEAT
+from tomeval.games.matrix.storing import BELIEFS
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.play.engines import run_loop
 from tomeval.report.facts import counted
