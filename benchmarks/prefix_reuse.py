@@ -1,12 +1,11 @@
 """Encode every token once: CPU seconds at one thread beside two plain ways, for LM and QA.
 
-usage: python benchmarks/prefix_reuse.py [pocket] [35M] [--episodes 1,8,32] [--rounds 100]
+usage: python benchmarks/prefix_reuse.py [pocket] [hf:FOLDER] [--episodes 1,8,32] [--rounds 100]
 
-The pocket model and a random one of 35 M parameters play rock-paper-scissors end to end through
-tomeval, against a partner that draws its actions, so that no episode is a copy of another. What the
-plain ways would take is timed on three rounds (16, 50 and 83 in a hundred) and scaled: one forward
-pass per label, as most harnesses do; and one per prompt, whose keys and values the labels, or the
-written answer, go on from.
+Each model plays rock-paper-scissors end to end through tomeval, against a partner that draws its
+actions, so that no episode is a copy of another. What the plain ways would take is timed on three
+rounds (16, 50 and 83 in a hundred) and scaled: one forward pass per label, as most harnesses do;
+and one per prompt, whose keys and values the labels, or the written answer, go on from.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import nan
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -31,7 +29,6 @@ from tomeval.models.base import ScoreRequest
 from tomeval.models.local.load import pocket_folder
 from tomeval.models.local.transformers import TransformersModel
 
-SIZES = ("pocket", "35M")
 TOKENS = 15  # of a QA answer; the pocket model ends its own after three
 # Labels to score are of several tokens; those to write are such as the pocket model can spell.
 LABELS = {"LM": "nonsense", "QA": "neutral"}
@@ -41,7 +38,7 @@ OPENED: dict[str, TransformersModel] = {}
 Way = Callable[..., Any]
 
 
-@register_model("opened", "opened:SIZE")
+@register_model("opened", "opened:MODEL")
 def opened(name: str, options: dict[str, Any], opening: Any) -> TransformersModel:
     """Return a model that is loaded already."""
     return OPENED[name.partition(":")[2]]
@@ -53,34 +50,6 @@ def questions(strategy: str, rounds: int) -> list[Any]:
     return episodes(example_cell(strategy, "", settings), SEAT)[0]
 
 
-def make_model(folder: Path, rounds: int) -> None:
-    """Write a random Llama and a byte-level tokenizer trained on the prompts of the game."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=700, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet
-    )
-    texts = [asked.prompt.messages[0].content for asked in questions("QA", rounds)]
-    tokenizer.train_from_iterator(texts, trainer)
-    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>"
-    ).save_pretrained(folder)
-    torch.manual_seed(0)
-    sizes: dict[str, Any] = {"vocab_size": 8192, "hidden_size": 512, "intermediate_size": 1408}
-    sizes |= dict.fromkeys(("num_hidden_layers", "num_attention_heads", "num_key_value_heads"), 8)
-    config = LlamaConfig(**sizes, max_position_embeddings=32768, bos_token_id=0, eos_token_id=1)
-    LlamaForCausalLM(config).save_pretrained(folder)
-
-
-def _spec(size: str, folder: str) -> str:
-    return size if size == "pocket" else f"hf:{folder}"
-
-
 def cpu(work: Callable[[], Any]) -> float:
     """Return the CPU seconds of some work."""
     start = time.process_time()
@@ -88,7 +57,7 @@ def cpu(work: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def play(size: str, strategy: str, count: int, rounds: int) -> tuple[int, float]:
+def play(name: str, strategy: str, count: int, rounds: int) -> tuple[int, float]:
     """Play end to end; return how many episodes differ, and CPU seconds."""
     subject = {"strategy": strategy, "max_attempts": 1, "max_tokens": TOKENS}
     experiment = TASK | {
@@ -97,7 +66,7 @@ def play(size: str, strategy: str, count: int, rounds: int) -> tuple[int, float]
         "horizon": rounds,
         "episodes": count,
         "on_invalid": "random",  # a random model's replies cannot be read
-        "subjects": [subject | {"model": f"opened:{size}"}],
+        "subjects": [subject | {"model": f"opened:{name}"}],
     }
     with tempfile.TemporaryDirectory() as folder:
         seconds = cpu(lambda: tomeval.run(experiment, folder, concurrency=count, go_on=True))
@@ -167,24 +136,20 @@ def main() -> None:
     use_one_thread()
     torch.set_num_threads(1)
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", default=SIZES)
+    parser.add_argument("models", nargs="*", default=["pocket"])
     parser.add_argument("--episodes", default="1,8,32")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--answers", default="LM,QA")
     options = parser.parse_args()
     rounds = options.rounds
-    print("size    answer  episodes  per label  per prompt  tomeval  times less, label  prompt")
-    for size in options.sizes:
-        with tempfile.TemporaryDirectory() as made:
-            folder = str(pocket_folder("pocket"))
-            if size != "pocket":
-                make_model(Path(made), rounds)
-                folder = made
-            plainly = {"name": f"hf:{folder}", "dtype": "float32", "prefix_reuse": False}
-            other, own = (open_model(one) for one in (plainly, _spec(size, folder)))
-            assert isinstance(other, TransformersModel)
-            assert isinstance(own, TransformersModel)
-            OPENED[size] = own
+    print("model   answer  episodes  per label  per prompt  tomeval  times less, label  prompt")
+    for name in options.models:
+        plainly = f"hf:{pocket_folder('pocket')}" if name == "pocket" else name
+        other = open_model({"name": plainly, "dtype": "float32", "prefix_reuse": False})
+        own = open_model(name)
+        assert isinstance(other, TransformersModel)
+        assert isinstance(own, TransformersModel)
+        OPENED[name] = own
         for strategy in options.answers.split(","):
             first = written if strategy == "QA" else by_prompt
             each = plain(other.model, own, strategy, rounds, first)
@@ -192,9 +157,9 @@ def main() -> None:
             if strategy == "LM":
                 labels = plain(other.model, own, strategy, rounds, by_label)
             for count in map(int, options.episodes.split(",")):
-                played, seconds = play(size, strategy, count, rounds)
+                played, seconds = play(name, strategy, count, rounds)
                 print(
-                    f"{size:7} {strategy:6} {played:9} {labels * played:10.1f} "
+                    f"{name:7} {strategy:6} {played:9} {labels * played:10.1f} "
                     f"{each * played:11.1f} {seconds:8.2f} {labels * played / seconds:18.1f} "
                     f"{each * played / seconds:7.1f}",
                     flush=True,

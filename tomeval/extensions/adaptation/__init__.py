@@ -15,7 +15,6 @@ from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.rules import NONE
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
-from tomeval.runs.results import Run
 from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds
 from tomeval.statistics.estimates import clustered_share
 
@@ -189,12 +188,8 @@ MEASURES = (
 )
 
 
-def rows(run: Run) -> list[dict[str, Any]]:
-    """Return a row per cell whose partners change within an episode, over its episodes."""
-    return [_row(cell) for cell in matrix_cells(run) if around(cell.played).change.any()]
-
-
 def _row(cell: MatrixRunCell) -> dict[str, Any]:
+    """Return what a cell comes to over its episodes, whose partners change within them."""
     laid = around(cell.played)
     row: dict[str, Any] = {**cell.columns, "episodes": len(cell.episodes)}
     row |= {"switched": int((laid.change > 0).sum()), "most_steps": laid.most}
@@ -218,7 +213,7 @@ NOTE = "steps count from the change; longer lags, and episodes without a turn, c
 TABLES = {
     "adaptation": Table(
         "adaptation to partners that switch: detection, adaptation",
-        fixed(rows),
+        fixed(lambda run: [_row(c) for c in matrix_cells(run) if around(c.played).change.any()]),
         notes=lambda run: [NOTE],
         needs='partners that switch within the horizon: docs/measures/adaptation.md, "Adaptation"',
     ),

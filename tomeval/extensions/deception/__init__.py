@@ -254,11 +254,8 @@ def _row(game: str, player: str, tally: Tally) -> Row:
 
 
 def _present(run: Run) -> bool:
-    return any(_talks(cell.definition["game"]) for cell in run.cells)
-
-
-def _talks(game: Mapping[str, Any]) -> bool:
-    return game["kind"] in COUNTED and game["rules"].get("talk") not in (0, "none")
+    games = [cell.definition["game"] for cell in run.cells]
+    return any(g["kind"] in COUNTED and g["rules"].get("talk") not in (0, "none") for g in games)
 
 
 TABLES = {
