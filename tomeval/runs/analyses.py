@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial, wraps
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tomeval.core.errors import TomevalError
@@ -28,17 +28,7 @@ if TYPE_CHECKING:
 LOADED: dict[str, Domain] = {}
 """The domains that are loaded, by name; see `tomeval.runs.domain.get_domain`."""
 
-_T = TypeVar("_T")
 _Of = TypeVar("_Of", bound=Callable[[Any, str], Any])
-
-
-def once_settled(function: Callable[[Any], _T]) -> Callable[[Any], _T]:
-    """Return a function of a store that is computed once for each that is not `changing`.
-
-    What it returns must not be changed either.
-    """
-    found = once_each(function)
-    return wraps(function)(lambda store: function(store) if store.changing else found(store))
 
 
 def make_measure(name: str, of: Callable[[Any, str], Any], **fields: Any) -> Measure:
@@ -167,6 +157,6 @@ def readers(
     }
 
 
-@once_settled
+@once_each
 def _present(store: Store) -> dict[str, Analysis]:
     return analyses_of(store.domain, store)

@@ -87,8 +87,6 @@ class Store(Index):
     domain : Domain
     path : Path
         The experiment's file.
-    changing : bool
-        Whether it is open for writing.
 
     Raises
     ------
@@ -97,8 +95,6 @@ class Store(Index):
         of another experiment; or two files disagree about an episode. Any other damaged line is
         warned of, and its episode counts as not played.
     """
-
-    changing = False
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / EXPERIMENT

@@ -18,7 +18,6 @@ from tomeval.core.outcomes import (
     VALID,
 )
 from tomeval.models import BACKENDS
-from tomeval.runs.analyses import once_settled
 from tomeval.runs.columns import INVALID, REASK
 from tomeval.runs.columns import LENIENT as LENIENT_RATE
 from tomeval.runs.record import Spent, total
@@ -28,7 +27,6 @@ _USAGE = {"calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "com
 _USAGE |= {"cached_tokens": "cached", "cost": "cost"}
 
 
-@once_settled
 def episodes(store: Store) -> dict[int, dict[str, int]]:
     """Return how many episodes have each status."""
     return {
@@ -131,7 +129,6 @@ def enforced_cells(store: Store) -> dict[int, Spent]:
     return {cell: spent for cell, spent in held.items() if spent.enforced}
 
 
-@once_settled
 def _spent(store: Store) -> dict[int, dict[tuple[str, bool], Spent]]:
     """Return what calls came to by cell, then by seat and whether the episode failed."""
     return {cell: store.summary(cell).spent for cell in sorted(store.cells_with('"spent":'))}

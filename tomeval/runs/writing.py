@@ -40,8 +40,6 @@ class WritableStore(Store):
         As for `Store`, but for a missing or damaged experiment; or the files cannot be written.
     """
 
-    changing = True
-
     def __init__(self, folder: Path, domain: Domain, part: str = "") -> None:
         self.part, self.domain = part, domain
         self.path = folder / f"episodes{part}.jsonl"
