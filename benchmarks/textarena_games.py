@@ -141,28 +141,8 @@ def _broken(kind: str, env: Any, seat: int, rng: np.random.Generator) -> str:
     return str(rng.choice(texts))
 
 
-def position(kind: str, env: Any) -> list[Any]:
-    """Return where a game stands, JSON-ready; `our_position` says the same of ours."""
-    state = env.state.game_state
-    if kind in ("ipd3", "blotto"):
-        return [state["scores"][seat] for seat in sorted(state["scores"])]
-    return sorted(state["guessed_words"] if kind == "codenames" else state["alive_players"])
-
-
-def our_position(kind: str, state: Any) -> list[Any]:
-    """Return where a game of ours stands."""
-    if kind == "ipd3":
-        return list(state.units)  # whole points are the units of whole payoffs
-    if kind == "blotto":
-        return list(state.taken)
-    if kind == "mafia":
-        return list(state.alive)
-    board = state.board
-    return sorted(set(board.words) - set(board.named(state.covered)))
-
-
 def lines(kind: str, name: str, seed: int, broken: float) -> Iterator[dict[str, Any]]:
-    """Play a game and yield its lines; the last one has the rewards and the last position."""
+    """Play a game and yield its lines; the last one has the rewards."""
     rng = np.random.default_rng(seed)
     seats = seats_of(kind, rng)
     kept = random.getstate()
@@ -179,7 +159,6 @@ def lines(kind: str, name: str, seed: int, broken: float) -> Iterator[dict[str, 
             if done:
                 rewards, _ = env.close()
                 line["rewards"] = [float(rewards[i]) for i in range(seats)]
-                line["position"] = position(kind, env)
             yield line
             step += 1
     finally:

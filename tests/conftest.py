@@ -24,9 +24,6 @@ from tomeval.runs.analyses import LOADED
 # Started in the background of a script, pytest and all that it starts would ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Loaded as a module of its own for doctests, it would register a second domain of the same name.
-collect_ignore = ["toy_domain.py"]
-
 # The gate draws the same examples each time, however busy the machine is; `make slow` searches on.
 settings.register_profile(
     "gate",

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import toy_domain  # noqa: F401 (registers the domain)
 from decrypto_support import everything
 
 from tomeval.strategies.readers import MARKER
@@ -26,7 +25,6 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
         "pairings": [{"encoder": "chance", "decoder": "m", "interceptor": "chance"}],
         "rules": {"turns": 3},
     },
-    "toy": {"domain": "toy", "guessers": ["llm", "one"]},
 }
 """The first cell is a language model's, without a model of its own."""
 
@@ -44,7 +42,7 @@ def good(domain: str) -> Callable[[Any], str]:
     """Return a script whose every reply is readable and legal."""
     if domain == "decrypto":
         return lambda request: everything(request.prompt.messages[-1].content)
-    return lambda request: f"{MARKER} J" if domain == "matrix" else "1"
+    return lambda request: f"{MARKER} J"
 
 
 def episode_of(request: Any) -> int:

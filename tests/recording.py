@@ -81,15 +81,18 @@ DECRYPTO = {
     "both": [
         *("QA / QA", "CoT / CoT", "Social QA / QA", "Social QA + CoT / CoT", "Oracle / QA"),
         *("Oracle + CoT / CoT", "Reflexion 1 / Reflexion 2", "Reflexion 3 + CoT / Reflexion 3"),
+        *("Oracle + Max / LM", "CoT + 3-Shot / CoT + 3-Shot", "Plans + Insights / Social QA"),
+        "Plans + Insights + LM / Plans + Insights + LM",
     ],
     "restated": [
+        *("QA -History / QA -History", "LM -History / Social LM"),
         *("S2A / S2A", "S2A + CoT / S2A + CoT", "S2A + Social QA / QA"),
         "S2A + Reflexion 2 / S2A + Reflexion 1",
     ],
 }
 
 
-def decrypto_case(memory: str, encoder: str, other: str) -> str:
+def decrypto_case(memory: str, encoder: str, other: str, in_view: bool = False) -> str:
     logs = {
         role: decrypto_support.Logged(decrypto_support.everything)
         for role in decrypto_support.ROLES
@@ -98,7 +101,7 @@ def decrypto_case(memory: str, encoder: str, other: str) -> str:
         role: {"strategy": encoder if role == "encoder" else other, "memory": memory}
         for role in decrypto_support.ROLES
     }
-    probes = decrypto_support.ALL_PROBES
+    probes = decrypto_support.ALL_PROBES.model_copy(update={"beliefs_in_view": in_view})
     game = decrypto_support.play(decrypto_support.table(logs, probes=probes, **options))
     turns = [
         [
@@ -165,6 +168,7 @@ def request_cases() -> dict[str, Any]:
         for pair in DECRYPTO["both"] + DECRYPTO.get(memory, []):
             case = partial(decrypto_case, memory, *pair.split(" / "))
             cases[f"decrypto: {memory}: {pair}"] = case
+    cases["decrypto: in view"] = partial(decrypto_case, "restated", "QA", "QA", True)
     for game in ARENA_GAMES:
         for memory, strategies in ARENA_STRATEGIES.items():
             for strategy in strategies:

@@ -125,7 +125,7 @@ def test_every_kind_has_its_place_on_the_page() -> None:
     for kind in KINDS:
         assert re.search(rf"tomeval init [^|]*`?{kind}", PAGE), kind
     decorators = {name for name in tomeval.__all__ if name.startswith("register_")}
-    assert len(decorators) == 5
+    assert len(decorators) == 4
     assert [name for name in decorators if name not in PAGE] == []
 
 

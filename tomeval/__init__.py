@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tomeval.games.matrix.subjects.simulated import expected as expected
     from tomeval.models import register_model as register_model
     from tomeval.runs.analyses import register_measure as register_measure
-    from tomeval.runs.domain import register_domain as register_domain
     from tomeval.runs.experiment import Experiment as Experiment
     from tomeval.runs.experiment import load_experiment as load_experiment
     from tomeval.runs.experiment import make_experiment as make_experiment
@@ -58,7 +57,6 @@ _HOME = {
     "games.matrix.recording": ("import_log",),
     "extensions.environments": ("TextEnvironment", "environment"),
     "models": ("register_model",),
-    "runs.domain": ("register_domain",),
     "runs.analyses": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),
     "strategies.compose": ("ADVICE", "ANSWERS", "CONTEXTS"),

@@ -1,12 +1,12 @@
 """Damaged run folders: bits, blocks, ends cut off, lines and files of other times and other runs.
 
-Copies of four run folders (matrix games with models, the same in three shards, one that was killed
-in the middle, Decrypto with models) in which one to three things were changed in one file. Every
-copy was read by `status`, `table`, `transcript` and `export`, line by line as the store gives it,
-and then played on by the same command. Survived: an episode that is there is the one that was
-played; where a line is not what was written, a warning or the one error names its file and line;
-what is missing counts as not played; no command ended in a traceback; and the run that went on is
-whole, or was refused by name. Lost: anything else.
+Copies of three run folders (matrix games with models, the same in three shards, one that was killed
+in the middle) in which one to three things were changed in one file. Every copy was read by
+`status`, `table`, `transcript` and `export`, line by line as the store gives it, and then played on
+by the same command. Survived: an episode that is there is the one that was played; where a line is
+not what was written, a warning or the one error names its file and line; what is missing counts as
+not played; no command ended in a traceback; and the run that went on is whole, or was refused by
+name. Lost: anything else.
 """
 
 from __future__ import annotations
@@ -49,22 +49,7 @@ MATRIX: dict[str, Any] = {
     "model": f"scripted:{SCRIPT}",
     "subjects": ["rmax", {"strategy": "CoT"}, {"strategy": "LM"}],
 }
-DECRYPTO: dict[str, Any] = {
-    "domain": "decrypto",
-    "name": "attacked",
-    "players": {
-        "llm": {"kind": "llm", "model": f"scripted:{SCRIPT}"},
-        "dice": {"kind": "random"},
-    },
-    "pairings": [
-        {"encoder": "llm", "decoder": "dice", "interceptor": "dice"},
-        {"encoder": "dice", "decoder": "llm", "interceptor": "dice"},
-    ],
-    "episodes": 3,
-    "rules": {"turns": 3},
-    "seed": 4,
-}
-KINDS = ("matrix", "matrix, shards", "matrix, killed", "Decrypto")
+KINDS = ("whole", "shards", "killed")
 
 Contents = dict[tuple[int, int], str]
 
@@ -73,11 +58,6 @@ def _script(request: GenerateRequest | ScoreRequest) -> Said:
     """Answer anything that is asked here, always the same way."""
     if isinstance(request, ScoreRequest):
         return [-0.7 - 0.5 * place for place in range(len(request.labels))]
-    asked = request.prompt.messages[-1].content
-    if '"hints"' in asked:
-        return 'Some words.\nFinal answer: {"hints": ["amber", "basalt", "cedar"]}'
-    if '"code"' in asked:
-        return 'One of many.\nFinal answer: {"code": [1, 2, 3]}'
     return "I take the first.\nFinal answer: J"
 
 
@@ -86,127 +66,92 @@ class Base(NamedTuple):
 
     Attributes
     ----------
-    data : dict
-        Its experiment.
     folder, other : Path
         As it was left, and a run of the same name with another seed.
     whole : Contents
         What it holds once it is played to its end.
     """
 
-    data: dict[str, Any]
     folder: Path
     other: Path
     whole: Contents
 
     def play(self, folder: Path) -> None:
         """Play what is missing, as the run did: whole, or shard by shard."""
-        shards = [Shard(k, SHARDS) for k in range(1, SHARDS + 1)]
         sharded = any(self.folder.glob("*-of-*"))
-        for shard in shards if sharded else [None]:
-            run_experiment(make_experiment(self.data), folder, shard=shard)
+        for shard in [Shard(k, SHARDS) for k in range(1, SHARDS + 1)] if sharded else [None]:
+            run_experiment(make_experiment(MATRIX), folder, shard=shard)
 
 
 def _base(kind: str, work: Path) -> Base:
     """Play a run that is to be damaged: a whole one, or one as a kill leaves it."""
-    data = DECRYPTO if kind == "Decrypto" else MATRIX
     played, left, other = (work / name for name in ("played", "left", "other"))
-    run_experiment(make_experiment({**data, "seed": 9}), other)
+    run_experiment(make_experiment({**MATRIX, "seed": 9}), other)
 
     def on_steps(done: int, _: int) -> None:
-        if kind.endswith("killed") and done >= 6 * 30 and not left.exists():
+        if kind == "killed" and done >= 6 * 30 and not left.exists():
             shutil.copytree(played, left)
 
-    run_experiment(make_experiment(data), played, concurrency=3, progress=on_steps)
-    whole = contents(played)
-    if kind.endswith("shards"):
+    run_experiment(make_experiment(MATRIX), played, concurrency=3, progress=on_steps)
+    if kind == "shards":
         for k in range(1, SHARDS + 1):
-            run_experiment(make_experiment(data), left, shard=Shard(k, SHARDS))
-    elif not kind.endswith("killed"):
+            run_experiment(make_experiment(MATRIX), left, shard=Shard(k, SHARDS))
+    elif kind == "whole":
         shutil.copytree(played, left)
-    return Base(data, left, other, whole)
+    return Base(left, other, contents(played))
 
 
-class _Attempt:
-    """One damaged copy."""
-
-    def __init__(self, base: Base, folder: Path, file: Path, how: list[str]) -> None:
-        self.base, self.folder, self.file, self.how = base, folder, file, how
-        self.wrong: list[str] = []
-
-    def judge(self) -> str:
-        """Read and play on; return what went wrong, empty if nothing did."""
-        there = self._there()
-        for command in self._commands():
-            self._read(command, there)
-        if self.wrong:
-            return self._said()
-        self._play_on()
-        return self._said()
-
-    def _said(self) -> str:
-        what = f"{self.base.folder.parent.name}: {self.file.name}: {', '.join(self.how)}"
-        return f"{what}: {'; '.join(self.wrong)}" if self.wrong else ""
-
-    def _there(self) -> Contents | None:
-        """Return what a store gives; None if it says that the folder is damaged."""
-        try:
-            there = contents(self.folder)
-        except TomevalError as error:
-            if str(self.folder) not in str(error):
-                self.wrong.append(f"the error names no file: {error}")
-            return None
-        for key, record in there.items():
-            if record != self.base.whole.get(key):
-                self.wrong.append(f"episode {key} is another one")
-        return there
-
-    def _commands(self) -> list[list[str]]:
-        folder = str(self.folder)
-        return [
-            ["status", folder],
-            ["table", folder, "--what", "cells", "--format", "csv"],
-            ["export", folder, "--what", "steps"],
-            ["transcript", folder, "--cell", "0", "--episode", "2"],
-        ]
-
-    def _read(self, command: list[str], there: Contents | None) -> None:
-        """Look at what a command says of the folder."""
+def _faults(base: Base, folder: Path, file: Path) -> Iterator[str]:
+    """Read a damaged copy; yield what went wrong."""
+    there: Contents | None = None
+    try:
+        there = contents(folder)
+    except TomevalError as error:
+        if str(folder) not in str(error):
+            yield f"the error names no file: {error}"
+    for key, record in (there or {}).items():
+        if record != base.whole.get(key):
+            yield f"episode {key} is another one"
+    for command in (
+        ("status", folder),
+        ("table", folder, "--what", "cells", "--format", "csv"),
+        ("export", folder, "--what", "steps"),
+        ("transcript", folder, "--cell", "0", "--episode", "2"),
+    ):
         called = call(*command)
         if called.crash:
-            self.wrong.append(f"{command[0]}: {called.crash[-1500:]}")
+            yield f"{command[0]}: {called.crash[-1500:]}"
         elif there is None and not called.is_one_error:
-            self.wrong.append(f"{command[0]}: no error: {called.code} {called.errors[-300:]}")
+            yield f"{command[0]}: no error: {called.code} {called.errors[-300:]}"
         elif called.code not in (0, 1, 2):
-            self.wrong.append(f"{command[0]}: {called.code}")
+            yield f"{command[0]}: {called.code}"
         elif there and command[0] == "status":
             done = re.search(r"episodes: ([\d,]+) complete", called.out)
             if done is None or int(done[1].replace(",", "")) != len(there):
-                self.wrong.append(f"status counts {done and done[1]} of {len(there)}")
-            if self.file.name.startswith("episodes"):
-                self._told(called.errors)
+                yield f"status counts {done and done[1]} of {len(there)}"
+            # a warning names the file and its first wrong line, if it has any
+            wrong = wrong_lines(file.read_bytes())
+            told = re.search(rf"{re.escape(str(file))}: .* line (\d+)", called.errors)
+            found = [int(told[1])] if told else []
+            if file.name.startswith("episodes") and wrong[:1] != found:
+                yield f"wrong are the lines {wrong}, told {called.errors[-300:]!r}"
 
-    def _told(self, errors: str) -> None:
-        """Check that a warning names the file and its first wrong line, if it has any."""
-        wrong = wrong_lines(self.file.read_bytes())
-        told = re.search(rf"{re.escape(str(self.file))}: .* line (\d+)", errors)
-        if wrong[:1] != ([int(told[1])] if told else []):
-            self.wrong.append(f"wrong are the lines {wrong}, told {errors[-300:]!r}")
 
-    def _play_on(self) -> None:
-        try:
-            with mock.patch("tomeval.runs.lines.SYNC", 1e9):
-                self.base.play(self.folder)
-        except TomevalError as error:
-            if str(self.folder) not in str(error):
-                self.wrong.append(f"refused without a name: {error}")
-            return
-        there = contents(self.folder)
-        if there != self.base.whole:
-            self.wrong.append(f"played on, {len(there)} of {len(self.base.whole)}, or others")
-        left = call("status", self.folder)
-        if left.code or "not what was written" in left.errors:
-            self.wrong.append(f"played on, and still damaged: {left.errors[-300:]}")
+def _played_on(base: Base, folder: Path) -> Iterator[str]:
+    """Play a damaged copy on; yield what went wrong."""
+    try:
+        with mock.patch("tomeval.runs.lines.SYNC", 1e9):
+            base.play(folder)
+    except TomevalError as error:
+        if str(folder) not in str(error):
+            yield f"refused without a name: {error}"
+        return
+    there = contents(folder)
+    if there != base.whole:
+        yield f"played on, {len(there)} of {len(base.whole)}, or others"
+    left = call("status", folder)
+    if left.code or "not what was written" in left.errors:
+        yield f"played on, and still damaged: {left.errors[-300:]}"
 
 
 def _files(folder: Path) -> dict[str, list[Path]]:
@@ -239,11 +184,12 @@ def _attempts(base: Base, files: list[Path], work: Path, count: int, rng: Rng) -
             if data:
                 DAMAGE[one](data, twin.read_bytes() if twin.exists() else bytes(data), rng)
         file.write_bytes(data)
-        yield _Attempt(base, folder, file, how).judge()
+        wrong = list(_faults(base, folder, file)) or list(_played_on(base, folder))
+        yield f"{own}: {', '.join(how)}: {'; '.join(wrong)}" if wrong else ""
 
 
 def play(size: float, seed: int, work: Path) -> list[Row]:
-    """Damage copies of four runs, read them with commands, and play them on."""
+    """Damage copies of three runs, read them with commands, and play them on."""
     rng = np.random.default_rng(seed)
     rows = []
     silent = [logging.NullHandler()]  # of what is read here; commands have handlers of their own

@@ -3,7 +3,7 @@
 The oracle is Unicode's own table of categories, not the package's list of characters.
 
 Texts that act on a terminal, reorder a line, forge one, hide, or mean something to HTML, TeX,
-Markdown or a spreadsheet stand in every name, label, reply and reason for failure. Lost: a
+Markdown stand in every name, label, reply and reason for failure. Lost: a
 character that acts or is not seen, by Unicode's categories, reaches screen or page, a line is
 forged, data differs, an exit code is wrong, or a traceback.
 """
@@ -15,7 +15,7 @@ import io
 import json
 import unicodedata
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,10 @@ PAYLOADS = {
     "long": "long name " * 300,
 }
 _UNSAFE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+PRINTED = "texts in names, labels, replies, reasons: printed by commands"
+DATA = "the same in data: CSV, JSON, JSON lines equal"
+FILES = "reports and figures of such runs"
+GIVEN = "the same texts in files and arguments: game, partner, experiment, steps"
 
 
 def unsafe(text: str) -> str:
@@ -160,36 +164,32 @@ SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
 """Commands that print a run for people."""
 
 
-def _on_terminal(size: float, work: Path) -> tuple[Row, Row]:
-    """Print every payload by every command, and read back what is for programs."""
-    shown: list[str] = []
-    read: list[str] = []
-    chosen = list(PAYLOADS.items())[:: max(1, round(1 / size))]
-    for number, (what, text) in enumerate(chosen):
-        run = hostile_run(work / f"run{number}", text)
-        for command in SHOWN:
-            shown.append(_said(what, call(*command(run)), command(run)[0]))
-        seen = call("transcript", run, "--cell", "0").out
-        hidden = [c for c in dict.fromkeys(unsafe(text)) if f"{ord(c):x}" not in seen.lower()]
-        shown.append(f"{what}: transcript: {hidden} left no trace" if hidden else "")
-        read += [fault and f"{what}: {fault}" for fault in _data_faults(run, text)]
-    return (
-        judged(
-            f"{len(chosen)} texts in names, labels, replies, reasons: printed by {len(SHOWN)} "
-            "commands",
-            shown,
-        ),
-        judged(
-            "the same texts in data: CSV, JSON, JSON lines equal; CSV for spreadsheets has no "
-            "formula",
-            read,
-        ),
-    )
+def _attempts(what: str, text: str, work: Path) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the fault, empty if there is none, of everything tried with a text."""
+    run = hostile_run(work / "run", text)
+    for shown in SHOWN:
+        yield PRINTED, _said(what, call(*shown(run)), shown(run)[0])
+    seen = call("transcript", run, "--cell", "0").out
+    hidden = [c for c in dict.fromkeys(unsafe(text)) if f"{ord(c):x}" not in seen.lower()]
+    yield PRINTED, f"{what}: transcript: {hidden} left no trace" if hidden else ""
+    for fault in _data_faults(run, text):
+        yield DATA, fault and f"{what}: {fault}"
+    page, figures = work / "report.html", work / "figures"
+    told = call("report", run, "--out", page, "--no-figures")
+    faults = _page_faults(page.read_text(encoding="utf-8")) if page.exists() else ["no page"]
+    yield FILES, _said(what, told, "report", faults)
+    told = call("plot", run, "--out", figures, "--format", "svg", "--only", "regret")
+    faults = [fault for svg in figures.glob("*.svg") for fault in _svg_faults(svg)]
+    outside = [*work.rglob("outside*"), *work.parent.glob("outside*")]
+    faults += [f"a file outside the folder: {path}" for path in outside]
+    yield FILES, _said(what, told, "plot", faults)
+    for command in _refused(text, work):
+        yield GIVEN, _said(what, call(*command), " ".join(map(str, command[:2])))
 
 
-def _said(what: str, told: Called, command: object, faults: list[str] | None = None) -> str:
+def _said(what: str, told: Called, command: object, faults: Sequence[str] = ()) -> str:
     """Return in words what is wrong with what was told, and other faults; empty: nothing."""
-    wrong = ", ".join([*_faults(told), *(faults or [])])
+    wrong = ", ".join([*_faults(told), *faults])
     return wrong and f"{what}: {command}: {wrong}"
 
 
@@ -206,66 +206,16 @@ def _data_faults(run: Path, text: str) -> Iterator[str]:
     """Yield, per format, what differs from the text that was planted; empty if nothing does."""
     name = f"{_storable(text)} too"
     where = run.parent / "data"
-    for form in ("csv", "spreadsheet"):
-        for told in (
-            call("table", run, "--what", "cells", "--format", form),
-            call("export", run, "--what", "cells", "--format", form),
-        ):
-            rows = list(csv.reader(io.StringIO(told.out, newline="")))
-            cells = [cell for row in rows for cell in row]
-            if told.code or told.crash:
-                yield f"{form}: exit code {told.code} {told.crash[-200:]}"
-            elif form == "csv":
-                yield "" if name in cells else f"csv: {name!r} is not there"
-            else:
-                bad = [c for c in cells if c.startswith(tuple("=+-@\t\r")) and not _number(c)]
-                yield f"spreadsheet: {bad[0]!r}" if bad else ""
+    for command in ("table", "export"):
+        told = call(command, run, "--what", "cells", "--format", "csv")
+        cells = {cell for row in csv.reader(io.StringIO(told.out, newline="")) for cell in row}
+        yield "" if name in cells else f"csv: {name!r} is not there {told.crash[-200:]}"
     told = call("table", run, "--what", "cells", "--format", "json")
     yield "" if any(r["subject"] == name for r in json.loads(told.out or "[]")) else "json differs"
     told = call("export", run, "--what", "cells", "--format", "jsonl", "--out", where)
     lines = where.read_bytes().decode().split("\n") if where.exists() else []
     rows_ = [json.loads(line) for line in lines if line]
     yield "" if any(row["subject"] == name for row in rows_) else f"jsonl differs {told.errors}"
-
-
-def _number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _files(size: float, work: Path) -> Row:
-    """Write every kind of file of runs whose names are hostile, and look into each."""
-    every = ("TeX", "zero", "lone surrogates", "path", "long")  # all figures of these
-    chosen = list(dict.fromkeys([*list(PAYLOADS)[:: max(1, round(1 / size))], *every]))
-    attempts: list[str] = []
-    for number, what in enumerate(chosen if size >= 0.2 else every):
-        only = () if what in every and size >= 0.2 else ("--only", "regret", "--only", "forest")
-        run = hostile_run(work / f"files{number}", PAYLOADS[what])
-        out = work / f"out{number}"
-        page, figures = out / "report.html", out / "figures"
-        commands: list[tuple[object, ...]] = [
-            ("report", run, "--out", page, *(("--no-figures",) if only else ())),
-            ("plot", run, "--out", figures, "--format", "svg", "--format", "png", *only),
-            *(
-                ("export", run, "--format", form, "--out", out / form)
-                for form in ("csv", "spreadsheet", "parquet")
-            ),
-        ]
-        for command in commands:
-            told = call(*command)
-            faults = [f"exit code {told.code}: {told.errors[-200:]}"] if told.code else []
-            if command[0] == "report" and page.exists():
-                faults += _page_faults(page.read_text(encoding="utf-8"))
-            if command[0] == "plot":
-                faults += [f for svg in figures.glob("*.svg") for f in _svg_faults(svg)]
-            outside = [*work.rglob("outside*"), *work.parent.glob("outside*")]
-            faults += [f"a file outside the folder: {path}" for path in outside]
-            attempts.append(_said(what, told, command[0], faults))
-    kinds = "report, figures (SVG, PNG), CSV and Parquet exports of such runs"
-    return judged(kinds, attempts)
 
 
 def _page_faults(text: str) -> list[str]:
@@ -282,62 +232,35 @@ def _svg_faults(path: Path) -> list[str]:
     return [f"unsafe {bad!r} in {path.name}" for bad in (unsafe(text),) if bad]
 
 
-def _refused(size: float, work: Path) -> Row:
-    """Put every payload into files that people pass on; each is played as it is, or refused."""
-    attempts: list[str] = []
+def _refused(text: str, place: Path) -> Iterator[tuple[object, ...]]:
+    """Put a text into files that people pass on; yield commands that play or refuse them."""
     game = 'name = {0}\ntitle = {0}\nsource = "s"\npayoffs = [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]\n'
     game += "[labels]\nplain = [{0}, {1}]\n"
     partner = "title = {0}\nsource = {0}\n[states.{0}]\nplay = 0\nnext = {0}\n"
-    for number, (what, text) in enumerate(list(PAYLOADS.items())[:: max(1, round(1 / size))]):
-        quoted, other = _toml(text), _toml(f"{text} too")
-        place = work / f"strange{number}"
-        place.mkdir()
-        (place / "game.toml").write_text(game.format(quoted, other))
-        (place / "partner.toml").write_text(partner.format(quoted))
-        (place / "e.toml").write_text(f"name = {quoted}\nsubjects = [{quoted}]\nmodel = {quoted}\n")
-        steps = f"episode,step,own_action,partner_action\n0,1,{json.dumps(text)},x\n"
-        (place / "steps.csv").write_text(steps, encoding="utf-8", errors="replace")
-        who = ("subject", "condition", "participant")
-        rows = [
-            {"episode": text, "step": step, "own_action": 0, "partner_action": 1}
-            | dict.fromkeys(who, text)
-            for step in (1, 2)
-        ]
-        with (place / "names.csv").open("w", encoding="utf-8", errors="replace", newline="") as log:
-            writer = csv.DictWriter(log, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-        games = {"format": "tomeval-decrypto-games", "version": 1, "games": [{"name": text}]}
-        (place / "games.json").write_text(json.dumps(games))
-        named = place / text.replace("/", "").replace("\0", "")[:60]
-        for command in (
-            ("bounds", place / "game.toml", "tit_for_tat"),
-            ("bounds", "RPS", place / "partner.toml"),
-            ("prompt", "QA", "--game", place / "game.toml"),
-            ("plan", place / "e.toml"),
-            ("run", place / "e.toml", "--out", place / "run"),
-            ("plan", "tabular_baseline", "--set", f"name={quoted}"),
-            ("plan", "strategies_smoke", "--model", text.replace("\0", "")),
-            *(
-                ("import", log, "--game", "IPD", "--partner", "unknown", "--out", out, *more)
-                for log in (place / "steps.csv", place / "names.csv")
-                for out, more in (
-                    (place / f"most of {log.name}", ("--skip-bad",)),
-                    (place / f"from {log.name}", ()),
-                )
-            ),
-            *((verb, place / "from names.csv") for verb in ("table", "transcript")),
-            ("transcript", place / "games.json"),
-            ("import", place / "steps.csv", "--out", place / "new.json"),
-            ("list", text),
-            *((verb, named) for verb in ("table", "status", "plan", "report")),
-            ("prompt", "QA", "--prompts", named),
-        ):
-            attempts.append(_said(what, call(*command), " ".join(map(str, command[:2]))))
-    where = "game, partner, experiment, steps, recorded game"
-    return judged(f"the same texts in files and arguments: {where}", attempts)
+    quoted = _toml(text)
+    (place / "game.toml").write_text(game.format(quoted, _toml(f"{text} too")))
+    (place / "partner.toml").write_text(partner.format(quoted))
+    (place / "e.toml").write_text(f"name = {quoted}\nsubjects = [{quoted}]\nmodel = {quoted}\n")
+    steps = f"episode,step,own_action,partner_action\n0,1,{json.dumps(text)},x\n"
+    (place / "steps.csv").write_text(steps, encoding="utf-8", errors="replace")
+    named = place / text.replace("/", "").replace("\0", "")[:60]
+    yield "bounds", place / "game.toml", "tit_for_tat"
+    yield "bounds", "RPS", place / "partner.toml"
+    yield "prompt", "QA", "--game", place / "game.toml"
+    yield "plan", place / "e.toml"
+    yield "run", place / "e.toml", "--out", place / "played"
+    yield "plan", "tabular_baseline", "--set", f"name={quoted}"
+    yield "import", place / "steps.csv", "--game", "IPD", "--out", place / "imported"
+    yield "list", text
+    yield from ((verb, named) for verb in ("table", "status", "plan", "report"))
 
 
 def play(size: float, seed: int, work: Path) -> list[Row]:
     """Print, write and read hostile texts."""
-    return [*_on_terminal(size, work), _files(size, work), _refused(size, work)]
+    found: dict[str, list[str]] = {}
+    for number, (what, text) in enumerate(list(PAYLOADS.items())[:: max(1, round(1 / size))]):
+        place = work / str(number)
+        place.mkdir()
+        for kind, fault in _attempts(what, text, place):
+            found.setdefault(kind, []).append(fault)
+    return [judged(kind, attempts) for kind, attempts in found.items()]

@@ -71,29 +71,6 @@ KINDS: dict[str, Kind] = {
     "local, three shards in one folder": Kind(TABULAR, [], SHARDS),
     "served": Kind(SERVED, ["--concurrency", "8"]),
     "served, three shards in one folder": Kind(SERVED, ["--concurrency", "4"], SHARDS),
-    "served, asides and both seats": Kind(
-        {
-            **GAMES,
-            "subjects": [{"strategy": ["Belief 50% (own) + CoT", "QA"], "draws": 3}],
-            "partners": ["tit_for_tat", {"strategy": "CoT", "draws": 2}],
-            "horizon": 3,
-            "episodes": 3,
-        },
-        ["--concurrency", "8"],
-    ),
-    "Decrypto, served": Kind(
-        {
-            "domain": "decrypto",
-            "players": {"llm": {"kind": "llm"}, "dice": {"kind": "random"}},
-            "pairings": [
-                {"encoder": "dice", "decoder": "llm", "interceptor": "llm"},
-                {"encoder": "llm", "decoder": "llm", "interceptor": "dice"},
-            ],
-            "rules": {"turns": 4},
-            "episodes": 6,
-        },
-        ["--concurrency", "4"],
-    ),
 }
 
 

@@ -73,7 +73,7 @@ def play(
 
 def worth(decisions: list[tuple[int, Any, str, float]], envs: list[Any]) -> list[float]:
     """Return what each decision earned beside the batch's others in its game, in deviations."""
-    games = [envs[e].task.name.partition(",")[0] for e, *_ in decisions]
+    games = [envs[e].game.name for e, *_ in decisions]
     rewards, found = np.array([reward for *_, reward in decisions]), np.zeros(len(decisions))
     for game in TRAINED_ON:
         its = np.array([one == game for one in games])

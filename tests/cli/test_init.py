@@ -138,25 +138,6 @@ def test_an_extension_brings_a_measure_a_table_a_figure_and_a_command(tomeval, h
     assert tomeval(*more, "my_extension", "runs/e")[1].startswith("{'subject': 'random'")
 
 
-def test_a_domain_has_every_command(tomeval, here) -> None:
-    assert tomeval("init", "domain")[0] == 0
-    more = ("--plugin", "my_domain.py")
-    Path("e.toml").write_text('domain = "my_domain"\nname = "e"\nsize = [3, 5]\nepisodes = 6\n')
-    assert tomeval(*more, "plan", "e.toml")[0] == 0
-    code, _, errors = tomeval(*more, "run", "e.toml")
-    assert code == 0, errors
-    found = rows(tomeval(*more, "table", "runs/e", "--format", "csv")[1])
-    assert [row["player"] for row in found] == ["stubborn", "stubborn", "counts", "counts"]
-    assert [float(row["off_by"]) for row in found[2:]] == [0, 0]
-    assert all(float(row["off_by"]) > 0 for row in found[:2])
-    verbs = (["status"], ["transcript"], ["compare"], ["plot", "--out", "f"], ["export"])
-    for command in verbs:
-        code, _, errors = tomeval(*more, command[0], "runs/e", *command[1:])
-        assert code == 0, errors
-    code, _, errors = tomeval(*more, "report", "runs/e", "--no-figures", "-o", "r.html")
-    assert code == 0, errors
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_overwritten(tomeval, here, kind) -> None:
     assert tomeval("init", kind, "kept")[0] == 0

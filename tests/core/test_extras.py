@@ -75,12 +75,6 @@ MISSING = {
         ["run", "my.toml", "--model", "hf:org/model"],
         ["plan", "my.toml", "--tokenizer", "org/model"],
     ),
-    "hub": (
-        [
-            *("export", "runs/mine", "--format", "hub", "--out", "hub"),
-            *("--set", "repo=some/where", "--set", "upload=yes"),
-        ],
-    ),
     "parquet": (["export", "runs/mine", "--format", "parquet", "--out", "steps.parquet"],),
     "inspect": (["run", "my.toml", "--model", "inspect:openai/gpt-5"],),
     "wandb": (["run", "my.toml", "--model", "scripted:replies.json", "--log", "wandb"],),

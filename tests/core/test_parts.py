@@ -70,15 +70,15 @@ def counted(runs, options):
     row = {"by": options["by"], "cells": len(runs[0].cells)}
     return [row], ["above it"], ["below it"]
 
-def write(run, out, mood=""):
+def write(run, out):
     out.mkdir()
-    (out / "mood.txt").write_text(mood + str(len(run.cells)))
+    (out / "mood.txt").write_text(str(len(run.cells)))
     return [out / "mood.txt"]
 
 register("commands", "greet", greet)
 register("commands", "play chess", CHESS)
 register("lists", "words", words)
-register("exporters", "mood", Exporter(write, "a mood", ("mood",)))
+register("exporters", "mood", Exporter(write, "a mood"))
 register("comparisons", "counted", Compared(counted, ("--by",)))
 '''
 
@@ -102,9 +102,9 @@ def test_a_stranger_brings_commands_lists_and_formats(clean, tmp_path, tomeval) 
     folder = tmp_path / "run"
     run({"games": "RPS", "subjects": "random", "episodes": 1, "horizon": 2}, folder).close()
     out = tmp_path / "out"
-    code, _, _ = call("export", folder, "--format", "mood", "--set", "mood=glad", "--out", out)
-    assert (code, (out / "mood.txt").read_text()) == (0, "glad1")
-    code, _, errors = call("export", folder, "--format", "mood", "--set", "mod=x", "--out", out)
+    code, _, _ = call("export", folder, "--format", "mood", "--out", out)
+    assert (code, (out / "mood.txt").read_text()) == (0, "1")
+    code, _, errors = call("export", folder, "--format", "mod", "--out", out)
     assert code == 2
     assert "did you mean 'mood'" in errors
     code, shown, _ = call("compare", folder, "--what", "counted")

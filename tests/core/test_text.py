@@ -16,7 +16,7 @@ from tomeval.core import printing
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import wrap
 from tomeval.core.resources import read_toml
-from tomeval.core.text import check_text, in_line, markdown, spreadsheet, visible
+from tomeval.core.text import check_text, in_line, markdown, visible
 from tomeval.strategies.templates import Prompts
 
 # Signs of Arabic, Syriac, Kaithi and Egyptian writing that Unicode counts as format, and are seen.
@@ -54,18 +54,6 @@ def test_what_people_write_stays():
 )
 def test_what_is_hidden_leaves_a_trace(char, shown):
     assert visible(f"a{char}b") == f"a{shown}b"
-
-
-@pytest.mark.parametrize(
-    "text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "＝1"]
-)
-def test_no_text_is_taken_for_a_formula(text):
-    assert spreadsheet(text) == f"'{text}"
-
-
-@pytest.mark.parametrize("value", ["-1.5", "+2", "-1e-05", "", "J", "a=b", "3-4", -1.5, None, 0])
-def test_numbers_and_plain_texts_stay(value):
-    assert spreadsheet(value) is value
 
 
 def test_names_with_control_characters_are_refused_with_their_place():

@@ -79,54 +79,15 @@ def test_what_caches_save_is_what_episodes_share(tmp_path, strategy):
     assert notes or row["longest"] == pytest.approx(longest, rel=0.03)
 
 
-@pytest.mark.parametrize(
-    "name", ["S2A", "Reflexion 3", "Plans + Insights", "S2A + Social LM + CoT"]
-)
-def test_upper_bounds_hold_for_notes_of_full_length(tmp_path, name):
-    most = 400
-    known = Known(IPD, IPD.label_set("neutral"))
-
-    def script(request):
-        said = known(request)
-        if not isinstance(said, str) or ("Final answer" in said and "Plans:" not in said):
-            return said
-        long = "xyz " * (most - 10)
-        return said.replace("-", f"{long}-", 1) if "Plans:" in said else f"{said} {long}"
-
-    with scripts(rule=script):
-        loaded = experiment(
-            {"strategy": name, "max_tokens": most, "max_attempts": 1},
-            model="scripted:rule",
-            episodes=1,
-            horizon=9,
-        )
-        [row] = plan_rows(loaded)
-        run_experiment(loaded, tmp_path / "run")
-    read = sum(len(m.content) for r in known.requests for m in r.prompt.messages) / 4
-    assert row["prompt_tokens"] < read <= row["prompt_tokens_most"]
-    assert row["prompt_tokens_most"] < 1.25 * read
-
-
-def test_usual_notes_are_no_longer_than_the_model_may_write():
-    short = experiment({"strategy": "Plans + Insights", "max_tokens": NOTE // 5, "max_attempts": 1})
-    [row] = plan_rows(short)
-    assert row["prompt_tokens"] <= row["prompt_tokens_most"]
-
-
-def test_tokens_written_and_retries_by_hand():
+def test_tokens_written_by_hand():
     """S2A writes two summaries before every round, and answers two questions in it."""
     subject = {"strategy": "S2A", "model": "scripted:decrypto", "max_attempts": 4}
     [row] = plan_rows(experiment({**subject, "max_tokens": 100}))
     notes, answers = 10 * 2, 10 * 2  # two episodes
     assert row["calls"] == notes + answers
     assert row["completion_tokens"] == 100 * notes + TYPICAL["qa"] * answers  # no more than allowed
-    assert row["calls_most"] == notes + 4 * answers
-    assert row["completion_tokens_most"] == 100 * (notes + 4 * answers)
-    assert row["prompt_tokens"] < row["prompt_tokens_most"] < 4 * row["prompt_tokens"]
-    [greedy] = plan_rows(experiment({**subject, "temperature": 0}))
-    assert greedy["calls_most"] == greedy["calls"]  # asking again would give the same
-    assert greedy["prompt_tokens_most"] > greedy["prompt_tokens"]  # summaries may be longer
-    assert greedy["completion_tokens"] == NOTE * notes + TYPICAL["qa"] * answers
+    [longer] = plan_rows(experiment(subject))
+    assert longer["completion_tokens"] == NOTE * notes + TYPICAL["qa"] * answers
 
 
 def priced(**cached):
@@ -139,8 +100,6 @@ def test_money():
     row, tabular = plan_rows(experiment(*subjects, model=model, horizon=100))
     by_hand = (2 * row["prompt_tokens"] + 8 * row["completion_tokens"]) / 1e6
     assert row["cost"] == pytest.approx(by_hand)
-    most = (2 * row["prompt_tokens_most"] + 8 * row["completion_tokens_most"]) / 1e6
-    assert row["cost_most"] == pytest.approx(most)
     assert tabular["cost"] == 0
     cheaper = plan_rows(experiment(*subjects, model=priced(cached=0.5), horizon=100))[0]
     saved = 1.5 * cheaper["prompt_tokens"] * cheaper["cached_percent"] / 100 / 1e6

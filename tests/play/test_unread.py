@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tomeval.cli.app import app
 from tomeval.models.base import Reply
-from tomeval.play.replies import FIRST, UnreadError
+from tomeval.play.closing import FIRST, UnreadError
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run

@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 
 import matplotlib
-import numpy as np
 import pytest
-import toy_domain  # noqa: F401 (registers the domain)
-from layout import head
 from support import ROOT
 
 import tomeval
@@ -64,22 +61,6 @@ def test_captions_say_what_every_file_shows(opened, tmp_path) -> None:
         assert "3 complete episodes each" in section
     assert "half \\| \\<b\\> \\*x\\*" in text
     assert "<b>" not in text
-
-
-def test_a_task_is_a_panel_and_a_player_a_row(tmp_path) -> None:
-    """Of a kind of game that the package does not know."""
-    data = {"domain": "toy", "guessers": ["one", "next"], "size": [3, 5], "episodes": 6}
-    with tomeval.run(data, tmp_path / "run") as run:
-        drawing, rows = draw(run, ["forest"])[0], [row["loss_per_step"] for row in run.rows()]
-    assert drawing.stem == "forest_loss"
-    assert drawing.title == "loss/step by guesser: size 3 and 5"
-    assert head(drawing.figure) == drawing.title
-    assert [axes.get_title() for axes in drawing.figure.axes] == ["size 3", "size 5"]
-    means = [
-        [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"]
-        for axes in drawing.figure.axes
-    ]
-    assert np.allclose(means, [rows[:2], rows[2:]])
 
 
 @in_style

@@ -64,7 +64,7 @@ def test_the_address_stays_in_the_run_folder(tmp_path):
             export_run(run, what, "csv", out / f"{what}.csv")
         write_report(run, out / "report.html", ReportOptions())
         (out / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
-        export(run, "hub", out=out, settings={"repo": "someone/run"})
+        export(run, "hub", out=out)
     assert b"openai:toy" in everything(out)
     assert address not in everything(out)
 
@@ -83,7 +83,7 @@ def test_a_partner_s_model_is_called_without_its_address(tmp_path):
         assert [row["partners"] for row in run.rows()] == ["it (openai:toy)"]
         assert set(run.store.revisions()) == {"openai:toy", "openai:toy (2)"}
         (tmp_path / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
-        export(run, "hub", out=staged, settings={"repo": "someone/run"})
+        export(run, "hub", out=staged)
     for kept in (everything(staged), (tmp_path / "transcript.txt").read_bytes()):
         assert b"it (openai:toy)" in kept
         assert not any(address in kept for address in addresses)

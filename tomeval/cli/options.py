@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tomeval.report.tables import Grid
     from tomeval.runs.measures import Measure
 
-Format = Literal["text", "csv", "json", "markdown", "latex", "spreadsheet"]
+Format = Literal["text", "csv", "json", "markdown", "latex"]
 Interval = Literal["auto", "normal", "t", "sequence"]
 
 
@@ -34,10 +34,7 @@ ExperimentFile = Annotated[
     str,
     typer.Argument(help="TOML file, or name of a shipped experiment."),
 ]
-TableFormat = Annotated[
-    Format,
-    typer.Option("--format", help="spreadsheet: csv in which no text is read as a formula."),
-]
+TableFormat = Annotated[Format, typer.Option("--format")]
 IntervalOption = Annotated[
     Interval,
     typer.Option(

@@ -158,8 +158,8 @@ def play_into(
         With code 1 if an episode failed, a cell has no complete episode, or one was stopped, or
         none of the first replies of a model could be read.
     """
+    from tomeval.play.closing import UnreadError
     from tomeval.play.live import Live
-    from tomeval.play.replies import UnreadError
     from tomeval.play.runner import run_experiment
 
     live, unread = Live(), None

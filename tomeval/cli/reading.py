@@ -135,8 +135,6 @@ def prompt(
         if not strategy:
             raise TomevalError("name a strategy, or an experiment with --experiment")
         kind = get_domain(domain, "--domain")
-        if kind.example is None:
-            raise TomevalError(f"domain {kind.name!r} has no example of its own: add --experiment")
         own = {"game": game, "prompts": prompts, "form": form}
         settings: dict[str, Any] = {key: value for key, value in own.items() if value}
         for override in overrides or ():

@@ -12,7 +12,6 @@ from tomeval.cli.options import (
     RunFolder,
     RunFolders,
     WhereOption,
-    pairs,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import show, tell
@@ -134,28 +133,18 @@ def export(
         str,
         typer.Option(
             "--format",
-            help="csv, jsonl, parquet; spreadsheet: csv in which no text is read as a formula; or "
-            "a format of the whole run, such as hub.",
+            help="csv, jsonl, parquet; or a format of the whole run, such as hub.",
         ),
     ] = "csv",
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="File to write (default: standard output), or a folder."),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Setting of a format of the whole run, such as repo=OWNER/NAME. Repeatable.",
-        ),
-    ] = None,
 ) -> None:
     """Export a table of a run, or the whole run."""
     from tomeval.report.exporting import export as export_any
     from tomeval.runs.results import Run
 
-    given = pairs("--set", settings, "KEY=VALUE")
     with Run(folder) as opened:
-        for path in export_any(opened, form, what, out, given):
+        for path in export_any(opened, form, what, out):
             show(path)

@@ -44,7 +44,7 @@ def init(
         str,
         typer.Argument(
             help="experiment, game, partner, template or strategy; or, as Python files, subject, "
-            "model, measure, domain or extension.",
+            "model, measure or extension.",
         ),
     ],
     name: Annotated[str, typer.Argument(help="Its name. Default: my_KIND.", metavar="[NAME]")] = "",
@@ -87,7 +87,6 @@ KINDS = {
     "subject": ".py",
     "model": ".py",
     "measure": ".py",
-    "domain": ".py",
     "extension": ".py",
 }
 """What can be written, and how its name ends; ``/``: a folder."""

@@ -60,8 +60,8 @@ def table(
         Format | None,
         typer.Option(
             "--format",
-            help="How to print the table. csv and json have all columns; spreadsheet: csv in which "
-            "no text is read as a formula. Default: text, or by the ending of -o.",
+            help="How to print the table; csv and json have all columns. Default: text, or by the "
+            "ending of -o.",
         ),
     ] = None,
     out: Annotated[
@@ -145,7 +145,7 @@ def _format(form: Format | None, out: Path | None) -> Format:
     """Return the format, which the ending of a file may say."""
     if out is None:
         return form or "text"
-    said = "csv" if form == "spreadsheet" else form or ""
+    said = form or ""
     check_ending(out, said, {**SUFFIXES, "txt": said or "text"})
     return form or SUFFIXES.get(out.suffix[1:].lower(), "text")
 

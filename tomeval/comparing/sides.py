@@ -348,7 +348,7 @@ def _check_same_content(sides: Sequence[Side]) -> None:
 
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Name tasks by what decides their chance and by what else differs between them."""
-    always = domain.named or domain.panel or domain.task[:1]
+    always = domain.shares_draws
     columns = tasks[0] if tasks else {}
     varies = {key for key in columns if len({str(task[key]) for task in tasks}) > 1}
     result = []

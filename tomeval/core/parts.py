@@ -37,7 +37,6 @@ KINDS = {
     "game_sets": "keys of tables that make sets of matrix games: `GameSets`",
     "games": "games of the arena: `Kind`",
     "strategies": "subclasses of `Advice`, by `register_advice`",
-    "domains": "kinds of game: `tomeval.runs.domain.Domain`",
     "prompts": "`Path` of folders with a set of templates for each domain that they word",
     "experiments": "each the `Path` of a TOML file",
     "runs": "functions of a path that make a run folder there",
@@ -45,7 +44,6 @@ KINDS = {
 """The kinds of part, and what each is."""
 
 OWN = {
-    "domains": "tomeval.runs.domain:DOMAINS",
     "models": "tomeval.models:BACKENDS",
     "subjects": "tomeval.games.matrix.subjects:SUBJECTS",
 }
@@ -101,13 +99,11 @@ class CommandPart(NamedTuple):
 class Exporter(NamedTuple):
     """A format of ``tomeval export`` that is of the whole run.
 
-    `write` is called with a run, a folder, and those of `options` that were given as
-    ``--set KEY=VALUE``, as text; it returns the files that it wrote.
+    `write` is called with a run and a folder; it returns the files that it wrote.
     """
 
     write: Any
     about: str
-    options: tuple[str, ...] = ()
 
 
 class Compared(NamedTuple):

@@ -30,8 +30,6 @@ _REFUSED = re.compile(
 _UNSAFE = re.compile(f"[{UNSEEN}]")
 _UNSAFE_IN_LINE = re.compile(f"[\\t\\n{UNSEEN}]")
 _MARKUP = re.compile(r"[\\`*\[\]<>&|~$]|(?<![^\W_])_|_(?![^\W_])")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 def visible(text: str) -> str:
@@ -84,27 +82,6 @@ def markdown(text: str) -> str:
     tit_for_tat \| \<b\> !\[x\](http://a) \*y\*
     """
     return in_line(_MARKUP.sub(r"\\\g<0>", text))
-
-
-def spreadsheet(value: Any) -> Any:
-    """Return a value for a CSV that a spreadsheet opens: a text is never taken for a formula.
-
-    A text that begins like one (``=``, ``+``, ``-``, ``@``, also the wide ones, tab, return) and is
-    not a number gets a single quote in front, as OWASP advises against CSV injection. Other values
-    stay.
-
-    Examples
-    --------
-    >>> spreadsheet("=1+1"), spreadsheet("-2.5"), spreadsheet("-x"), spreadsheet(-1)
-    ("'=1+1", '-2.5', "'-x", -1)
-    """
-    if (
-        not isinstance(value, str)
-        or not value.lstrip(" ").startswith(_FORMULA)
-        or _NUMBER.fullmatch(value)
-    ):
-        return value
-    return f"'{value}"
 
 
 def check_text(value: Any, where: str) -> None:

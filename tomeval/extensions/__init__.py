@@ -24,11 +24,6 @@ _ADAPTATION = Analysis(
     present=f"{_DATA}:has_changes",
 )
 _INTERNAL = Analysis(
-    measures=f"{_HERE}.internal:MEASURES",
-    present=f"{_DATA}:has_states",
-    read=f"{_HERE}.internal:kept",
-)
-_STATES = Analysis(
     tables=f"{_HERE}.internal:TABLES", present="tomeval.runs.tallies:has_local_models"
 )
 _PLANTED = Analysis(
@@ -43,7 +38,7 @@ _PROBABILISTIC = Analysis(
     present=f"{_DATA}:has_probabilities",
     read=f"{_HERE}.probabilistic:read_stated",
 )
-_HUB = Exporter(f"{_HERE}.hub:export_hub", "a dataset for the Hugging Face Hub", ("repo", "upload"))
+_HUB = Exporter(f"{_HERE}.hub:export_hub", "a dataset for the Hugging Face Hub")
 _KNOWN = ("models", "reactive", "columns", "pairs", "people")
 
 EXTENSIONS = {
@@ -68,7 +63,7 @@ EXTENSIONS = {
         "claims against better knowledge, promises broken, and who believes them",
         analyses={"arena deception": Analysis(tables=f"{_HERE}.deception:TABLES")},
     ),
-    "environments": Extension("games as environments to train in"),
+    "environments": Extension("matrix games as environments to train in"),
     "fresh": Extension(
         "drawn games, disguised twins, the memory effect",
         game_sets={
@@ -87,7 +82,7 @@ EXTENSIONS = {
     ),
     "internal": Extension(
         "what activations hold of the partner when the model acts, and whether that is used",
-        analyses={"matrix internal": _INTERNAL, "matrix states": _STATES},
+        analyses={"matrix internal": _INTERNAL},
     ),
     "known": Extension(
         "published games of GPT-4, older models and people (Akata et al. 2025) as runs",

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.embedding_players import (
@@ -154,12 +155,6 @@ def _logsumexp(values: Floats) -> Floats:
     """Return log(sum(exp(values))) along the first axis; scipy's checks more and is far slower."""
     most = values.max(axis=0)
     return np.asarray(np.log(np.exp(values - most).sum(axis=0)) + most)
-
-
-def softmax(values: Floats) -> Floats:
-    """Return probabilities in proportion to the exponentials of values, shape (n,)."""
-    powers = np.exp(values - values.max())
-    return np.asarray(powers / powers.sum())
 
 
 class RSASpec(NamedTuple):

@@ -294,11 +294,7 @@ def _columns(cell: MatrixRunCell) -> dict[str, Any]:
     return {"subject": subject, **task, "as": wording, "rated": rated, "seed": cell.seed}
 
 
-NOTE = (
-    "pays from: the least accuracy from which always following earns as much as the best single "
-    "action against a uniformly random partner; rated no: the subject is not told how often "
-    "statements are right, so where it follows them does not reflect its judgement"
-)
+NOTE = "pays from: the accuracy from which following pays; rated no: the player is not told it"
 
 TABLES: Mapping[str, Table] = {
     "planted": Table(

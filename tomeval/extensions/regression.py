@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy import log as log  # for formulas
 
-from tomeval.comparing.sides import Runs, opened, read_sides
+from tomeval.comparing.sides import Runs, Side, opened, read_sides
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.numbers import decimals, fixed, interval, p_text
 from tomeval.core.parts import Compared
@@ -47,9 +47,7 @@ class Regression(NamedTuple):
     notes: list[str]
 
 
-def regress(
-    runs: Runs, formula: str, baseline: str | None = None, where: Sequence[str] = ()
-) -> Regression:
+def regress(runs: Runs, formula: str, where: Sequence[str] = ()) -> Regression:
     """Regress a column of the step table on others, by logit if it is 0 or 1.
 
     Parameters
@@ -61,8 +59,6 @@ def regress(
         as categories, between ``+``, ``:`` and ``*``. Clusters are the sampling units of
         comparisons: episodes that met the same chance are one, whoever played; of recorded games a
         person's.
-    baseline : str, optional
-        The level of a text that others are compared with. Default: the first in the runs.
     where : sequence of str
         Conditions on cells, for runs that are not open yet.
 
@@ -90,7 +86,13 @@ def regress(
     y = frame[names[0]]
     if y.dtype.kind not in "iuf" or np.ptp(y) <= 1e-10 * y.abs().max():
         raise TomevalError(f"--formula: {y.name} is a text, or the same in every step")
-    bases = _order_levels(frame, names, baseline)
+    bases = []
+    for name in frame[names].select_dtypes(exclude="number"):  # levels in the order of the runs
+        levels = frame[name].replace("", "none")
+        frame[name] = pd.Categorical(levels, levels.unique())
+        if len(frame[name].cat.categories) > _MOST:
+            raise TomevalError(f"--formula: {name} has more than {_MOST} values")
+        bases.append(str(levels.iloc[0]))
     binary = (kind == "INTEGER" or y.name == "correct") and set(y) == {0, 1}
     size = 1.0 if binary else float(y.abs().max())  # so that convergence is that of any unit
     fit = fit_steps(formula, frame.assign(**{names[0]: y / size}), binary)
@@ -107,12 +109,8 @@ def regress(
         notes.append(f"no intervals: at least {FEWEST} clusters are needed, there are {clusters}")
     table["p_holm"] = [table["p"].iloc[0], *holm(table["p"].iloc[1:])]
     table.index = table.index.str.replace("[T.", "[", regex=False)
-    heading = [
-        f"{formula.strip()}: {len(frame):,} steps in {clusters:,} clusters",
-        f"estimating equations, {'logit, in log-odds' if binary else 'linear'}; "
-        "errors of Mancl and DeRouen, Student's t",
-        *([f"against {', '.join(bases)}"] if bases else []),
-    ]
+    heading = [f"{formula.strip()}: {len(frame):,} steps in {clusters:,} clusters"]
+    heading += [f"{'logit, in log-odds' if binary else 'linear'}, against {', '.join(bases) or 0}"]
     return Regression(table, heading, notes)
 
 
@@ -120,19 +118,18 @@ def _steps(runs: Sequence[Run], names: Sequence[str]) -> tuple[pd.DataFrame, int
     """Return columns of the steps that have them all, with their ``cluster``, and how many lack."""
     import pandas as pd
 
-    read_sides(runs, None, [])  # refuses what cannot stand in one table
+    units = _units(read_sides(runs, None, []))  # which refuses what cannot stand in one table
     picked = []
-    for number, run in enumerate(runs):
+    for run in runs:
         columns, rows = iterate_export(run, "steps")
         columns = [*columns, "run"]
         for name in names:
             if name not in columns:
                 raise unknown("column", name, columns, "--formula")
         at = [columns.index(name) for name in (*names, "cell", "episode")]
-        units = _units(run, number)
         for row in ((*row, run.folder.name) for row in rows):
             *values, cell, episode = (row[i] for i in at)
-            picked.append((*values, units.get((cell, episode))))
+            picked.append((*values, units.get((str(run.folder), cell, episode))))
     read = pd.DataFrame(picked, columns=[*names, "cluster"])
     frame = read.dropna().infer_objects()
     if frame.empty:
@@ -141,38 +138,21 @@ def _steps(runs: Sequence[Run], names: Sequence[str]) -> tuple[pd.DataFrame, int
     return frame.sort_values("cluster", kind="stable"), len(read) - len(frame)
 
 
-def _units(run: Run, number: int) -> dict[tuple[int, int], tuple[Any, ...]]:
-    """Return by cell and number every complete episode's sampling unit."""
-    units: dict[tuple[int, int], tuple[Any, ...]] = {}
-    for cell in run.cells:
-        draws = [cell.facts[name] for name in cell.domain.shares_draws]
-        same, labels = [*draws, cell.seed], cell.clusters
+def _units(sides: Sequence[Side]) -> dict[tuple[str, int, int], tuple[Any, ...]]:
+    """Return by run, cell and number every complete episode's sampling unit."""
+    units: dict[tuple[str, int, int], tuple[Any, ...]] = {}
+    for side in sides:
+        cell, same = side.cell, (*side.draws, side.seed)
+        labels = cell.clusters
         if cell.people is not None:
-            same, labels = ["person"], cell.people
+            same, labels = ("person",), cell.people
         elif cell.chances is not None:
-            same, labels = [*draws, "chance"], cell.chances
+            same, labels = (*side.draws, "chance"), cell.chances
         elif cell.recorded:
-            same = [number, cell.number]
+            same = (side.run, cell.number)
         for episode, label in zip(cell.episodes.tolist(), labels.tolist(), strict=True):
-            units[cell.number, episode] = (*same, label)
+            units[side.run, cell.number, episode] = (*same, label)
     return units
-
-
-def _order_levels(frame: pd.DataFrame, names: list[str], baseline: str | None) -> list[str]:
-    """Order the levels of texts as they come, `baseline` first; return those that come first."""
-    levels: list[str] = []
-    first = []
-    for name in frame[names].select_dtypes(exclude="number"):
-        frame[name] = frame[name].replace("", "none")
-        own = sorted(frame[name].unique(), key=lambda level: level != baseline)
-        if not 1 < len(own) <= _MOST:
-            raise TomevalError(f"--formula: {name} has {len(own):,} values, not 2 to {_MOST}")
-        frame[name] = frame[name].astype("category").cat.set_categories(own)
-        levels += own
-        first.append(own[0])
-    if baseline is not None and baseline not in levels:
-        raise unknown("level", baseline, levels, "--baseline")
-    return first
 
 
 def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
@@ -183,6 +163,7 @@ def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
     TomevalError
         Its numbers would mean nothing, see `regress`.
     """
+    from patsy import PatsyError
     from statsmodels.genmod import cov_struct, families
     from statsmodels.genmod.generalized_estimating_equations import GEE
 
@@ -200,17 +181,14 @@ def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
                 fit = model.fit(cov_type="bias_reduced")
                 if fit.converged and -1 / max(largest - 1, 1) < (structure.dep_params or 0) < 1:
                     break
-    except TomevalError:
-        raise
-    except Exception as error:  # noqa: BLE001 (whatever patsy and numpy raise)
+    except (PatsyError, ValueError, np.linalg.LinAlgError) as error:
         said = " ".join(str(error).split())[:200]
         raise TomevalError(f"--formula: cannot be fitted: {said}") from None
     separate = binary and np.abs(model.exog @ fit.params).max() > 15  # as good as infinite log-odds
     exact = np.abs(fit.resid).max() <= 1e-10
     if separate or exact or not (fit.converged and np.isfinite(fit.bse).all()):
         raise TomevalError(
-            "--formula: the response is without error in some steps, or the equations do not "
-            "converge: use fewer terms, or leave steps out with --where"
+            "--formula: no error is left, or no convergence: use fewer terms or steps"
         )
     return fit
 
@@ -220,12 +198,9 @@ def _check_design(model: Any) -> None:
     if not np.isfinite(model.exog).all():
         raise TomevalError("--formula: a logarithm of values that are not above 0")
     x = model.exog / np.maximum(np.linalg.norm(model.exog, axis=0), 1e-300)
-    if np.linalg.matrix_rank(x, tol=1e-9) < x.shape[1]:
-        raise TomevalError("--formula: terms are collinear, or constant: leave one out")
-    gram, least = x.T @ x, 1e-9 * np.linalg.eigvalsh(x.T @ x)[0]
-    for mine in (x[rows] for rows in model.group_indices.values()):
-        if np.linalg.eigvalsh(gram - mine.T @ mine)[0] < least:
-            raise TomevalError("--formula: a term hangs on a single cluster: play more episodes")
+    for mine in (np.empty((0, x.shape[1])), *(x[at] for at in model.group_indices.values())):
+        if np.linalg.eigvalsh(x.T @ x - mine.T @ mine)[0] < 1e-12:
+            raise TomevalError("--formula: terms are collinear, or hang on a single cluster")
 
 
 def regression_table(
@@ -234,7 +209,7 @@ def regression_table(
     """Return a row per term, the lines above them, and notes."""
     if not options["formula"]:
         raise TomevalError(f"--what regression needs a --formula: {FORM}")
-    fit = regress(runs, options["formula"], options["baseline"])
+    fit = regress(runs, options["formula"])
     table = fit.table.rename_axis("term").reset_index()
     rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
     if options["form"] in READ:
@@ -254,4 +229,4 @@ def _shown(row: dict[str, Any]) -> dict[str, str]:
     }
 
 
-REGRESSION = Compared(regression_table, ("--formula", "--baseline"))
+REGRESSION = Compared(regression_table, ("--formula",))

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tomeval.games.scores import ScoredCell
-from tomeval.runs.capabilities import Verdict
 from tomeval.runs.columns import INVALID, SETTINGS, flat
-from tomeval.runs.domain import Rows
+from tomeval.runs.domain import Rows, Verdict
 from tomeval.runs.measures import SCORES
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run

@@ -17,7 +17,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.play import Table, play_game
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import RECORD
-from tomeval.games.seats import Beliefs, Chair, Door, Seat, chance_of_previews
+from tomeval.games.seats import Chair, Door, Seat
 from tomeval.models.base import Model, Stopped
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.record import Record
@@ -61,10 +61,6 @@ class GameCell(Cell):
     @abstractmethod
     def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
         """Return what else a `Table` has in an episode, by its fields."""
-
-    def beliefs(self, episode: int) -> Beliefs:
-        """Return the chance of what is planted in an episode."""
-        return chance_of_previews
 
     @property
     def attempts(self) -> int:
@@ -124,7 +120,7 @@ class GameCell(Cell):
         self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
     ) -> Table:
         """Seat all players for one game."""
-        door = Door(self.beliefs(episode))
+        door = Door()
         players = [
             None
             if player is None

@@ -16,9 +16,8 @@ from pydantic import Field
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.models import model_name
 from tomeval.models.naming import NO_MODEL, without_address
-from tomeval.runs.capabilities import Worded
 from tomeval.runs.columns import as_text
-from tomeval.runs.domain import Player
+from tomeval.runs.domain import Player, Worded
 from tomeval.runs.experiment import Experiment, combinations, located
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.options import WITH_MEMORY, split_wording

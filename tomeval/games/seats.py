@@ -15,22 +15,12 @@ from tomeval.games.game import Action, Ask, Broken, Probe, View
 from tomeval.games.solver import Memory, Policy, Values
 from tomeval.models.base import Model
 
-Beliefs = Callable[..., tuple[float, float]]
-"""Returns the two uniform numbers of what is stated in a step, from 1, of a question if there are
-several."""
-
-
-def chance_of_previews(step: int, question: str = "") -> tuple[float, float]:
-    """Return the fixed numbers that previews use in place of chance."""
-    return 0.5, 0.5
-
 
 class Door:
     """What an oracle may learn beyond its view; the turn loop puts it there, and sees its use."""
 
-    def __init__(self, beliefs: Beliefs = chance_of_previews) -> None:
+    def __init__(self) -> None:
         self._look: Callable[..., Awaitable[Any]] | None = None
-        self.beliefs = beliefs
         self.used = False
 
     def set(self, look: Callable[..., Awaitable[Any]]) -> None:

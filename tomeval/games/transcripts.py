@@ -10,7 +10,7 @@ from tomeval.games.game import COUNTED, ArenaGame, Event, Probe
 from tomeval.games.played import frozen
 from tomeval.games.records import BOUNDS, STEPS, struck_seats
 from tomeval.games.solver import Bound
-from tomeval.runs.capabilities import Line
+from tomeval.runs.domain import Line
 from tomeval.runs.record import Record
 
 _VERDICTS = {

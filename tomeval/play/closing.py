@@ -1,15 +1,19 @@
-"""What a run holds and lacks, in closing lines: episodes, cells without any, calls and tokens."""
+"""What a run says of itself: replies that could not be read, and what it holds and lacks.
+
+A run of which no reply can be read stops after its first questions, before it spends more.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from tomeval.core.outcomes import COMPLETE, FAILED, VOID
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import COMPLETE, EMPTY, FAILED, REFUSAL, VALID, VOID
 from tomeval.core.printing import wrapped
-from tomeval.core.text import both_ends
-from tomeval.play.replies import last_unread
+from tomeval.core.text import both_ends, excerpt, in_line, without_thinking
+from tomeval.play.schedule import Job
 from tomeval.runs import tallies
 from tomeval.runs.notes import (
     copies_notes,
@@ -20,6 +24,7 @@ from tomeval.runs.notes import (
 )
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
+from tomeval.strategies.asking import ALLOWANCES
 
 NAMED = 5
 """How many cells are named before "and n more"."""
@@ -57,7 +62,7 @@ def closing(run: Run) -> Closing:
     total, left = sum(counts.values(), Counter[str]()), sum(lacks.values())
     lines = [
         f"episodes: {_counted(total, left)}",
-        *_reasons(store, total),
+        *(_why_failed(store) if total[FAILED] else ()),
         f"cells: {len(lacks) - len(without):,} with complete episodes, {len(without):,} without",
     ]
     if people:
@@ -102,16 +107,15 @@ def _counted(count: Mapping[str, int], left: int) -> str:
     return said + f"; {left:,} not played" * bool(left)
 
 
-def _reasons(store: Store, total: Mapping[str, int]) -> Iterator[str]:
-    """Yield the commonest reason why episodes are void, and why they failed."""
-    reasons = {VOID: tallies.void_reasons, FAILED: tallies.failures}
-    for status, of in reasons.items():
-        if total.get(status) and +(counts := of(store)):
-            ((what, number),) = counts.most_common(1)
-            what = both_ends(what) if status == FAILED else f"{what.replace('_', ' ')} answers"
-            again = "; run the same command again to play them" * (status == FAILED)
-            share = f"({number:,} of {counts.total():,})"
-            yield wrapped(f"most common reason for {status}: {what} {share}{again}", 2)
+def _why_failed(store: Store) -> Iterator[str]:
+    """Yield the commonest reason why episodes failed."""
+    if counts := tallies.failures(store):
+        ((what, number),) = counts.most_common(1)
+        yield wrapped(
+            f"most common reason for failed: {both_ends(what)} ({number:,} of {counts.total():,}); "
+            "run the same command again to play them",
+            2,
+        )
 
 
 def _to_do(store: Store, cells: Sequence[int]) -> Iterator[str]:
@@ -138,3 +142,170 @@ def _used(store: Store) -> Iterator[str]:
     )
     if begun := sum(tallies.unfinished(store).values()):
         yield f"  including those of {begun:,} unfinished episodes"
+
+
+SHOWN = 3
+"""How many replies are shown, and how many lines each has at most."""
+
+FIRST = 8
+"""How many questions to a model stop a run if none of them could be read."""
+
+
+class UnreadError(TomevalError):
+    """None of the first questions to a model could be read; what came is kept."""
+
+
+class Unread(NamedTuple):
+    """A reply that could not be read: why, and the model call as the log has it, if there is one.
+
+    Examples
+    --------
+    >>> call = {"kind": "cot", "sampling": {"max_tokens": 768}, "reply": {"text": "Let me see..."}}
+    >>> print(Unread("truncated", call))
+    truncated (cot, at most 768 tokens): "Let me see..."
+    """
+
+    outcome: str
+    call: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        limit = self._limit
+        parts = [str(self.call.get("kind", ""))]
+        if self.outcome == "truncated" and self._ended_by_itself:
+            parts.append("ended by itself")
+        elif limit:
+            parts.append(f"at most {limit:,} tokens")
+        about = ", ".join(filter(None, parts))
+        fault = self.call.get("fault", "")
+        why = f"; {in_line(fault)}" if fault and self.outcome in ("unparsable", "illegal") else ""
+        return f"{self.outcome}{f' ({about})' if about else ''}{why}: {said(self.call)}"
+
+    @property
+    def _limit(self) -> int:
+        """The longest reply that the call asked for; 0 if the log does not say."""
+        return int(self.call.get("sampling", {}).get("max_tokens", 0))
+
+    @property
+    def _ended_by_itself(self) -> bool:
+        """Whether it was not cut off at its limit; some servers say "stop" whatever ended it."""
+        reply = self.call.get("reply", {})
+        room = self._limit + int(reply.get("details", {}).get("thinking_budget") or 0)
+        used = int(reply.get("usage", {}).get("completion") or 0)
+        return bool(reply.get("finish") == "stop" and used < room)
+
+    @property
+    def advice(self) -> str:
+        """What may help to read such replies."""
+        kind, now = self.call.get("kind", ""), f" (now {self._limit:,})" * bool(self._limit)
+        # Other kinds have no allowance of their own.
+        more = f"raise max_tokens{f' of {kind!r} calls' * (kind in ALLOWANCES)}{now}"
+        off = "switch thinking off (model option thinking = false)"
+        look = "look at question and reply (tomeval transcript)"
+        held = f'{look}, reword the question (prompts){{}}, or set structured = "auto"'
+        reply = self.call.get("reply", {})
+        text = reply.get("text", "")
+        thinks = reply.get("reasoning") or without_thinking(text) != text
+        if self.outcome == "truncated" and self._ended_by_itself:
+            return f"the reply ended within its thinking, below the limit: {off}, or {look}"
+        if self.outcome in ("truncated", EMPTY) and thinks:
+            return f"the reply holds only thinking: {more} or its thinking_budget, or {off}"
+        return {
+            "truncated": f"the reply was cut off: {more}",
+            "unparsable": "there is no answer in the form asked for: "
+            + held.format(", raise max_attempts"),
+            "illegal": "the answer is not one of the options: " + held.format(""),
+            "unlisted": "a label is not among the most likely tokens: raise top_logprobs, or "
+            "have answers written (QA)",
+            EMPTY: "the reply is empty: look at the question (tomeval transcript), the model's "
+            "chat template and stop texts",
+            REFUSAL: "the model or its provider declined: reword the question (prompts), or take "
+            "another model",
+        }.get(self.outcome, "see tomeval transcript")
+
+
+def said(call: Mapping[str, Any]) -> str:
+    r"""Return a call's reply in quotes, cut, without line breaks or control characters.
+
+    Examples
+    --------
+    >>> print(said({"reply": {"text": "Well.\n\x1b[2J"}}))
+    "Well.\n\x1b[2J"
+    >>> said({"reply": {"text": "", "reasoning": "Either J or F."}})
+    'no text, after 14 characters of thinking'
+    """
+    reply = call.get("reply", {})
+    text, reasoning = reply.get("text", ""), reply.get("reasoning") or ""
+    if not reply:
+        return f"({both_ends(call.get('error') or 'no reply in the log')})"
+    if not text and reasoning:
+        return f"no text, after {len(reasoning):,} characters of thinking"
+    return f'"{both_ends(text)}"'
+
+
+def last_unread(store: Store, cell: int, episode: int) -> Unread | None:
+    """Return the last reply of a stored episode that is not known to be valid.
+
+    None: the episode is complete, so that no answer ended it.
+    """
+    if store.status(cell, episode) in (None, COMPLETE):
+        return None
+    calls = [
+        record
+        for *_, record in store.calls(cell, episode)
+        if ("reply" in record or "outcome" in record) and record.get("outcome") != VALID
+    ]
+    call = calls[-1] if calls else {}
+    return Unread(call.get("outcome") or store.last_unread(cell, episode) or "invalid", call)
+
+
+def explained(head: str, unread: Sequence[tuple[str, Unread]], known: set[str]) -> str:
+    """Return why play stops, what its replies look like, and what may help.
+
+    Parameters
+    ----------
+    head : str
+        What stops, and why.
+    unread : sequence of (str, Unread)
+        Where replies are, and the replies; equal ones are shown once.
+    known : set of str
+        Advice given before, which is not repeated; grows.
+
+    Returns
+    -------
+    str
+        Empty where all advice was given before: the closing lines count such cells.
+    """
+    remedies = dict.fromkeys(one.advice for _, one in unread)
+    if unread and known.issuperset(remedies):
+        return ""
+    replies: dict[str, list[str]] = {}
+    for where, one in unread:
+        replies.setdefault(str(one), []).append(where)
+    lines = [wrapped(head)]
+    for text, (where, *others) in list(replies.items())[:SHOWN]:
+        more = f" and {len(others)} more" if others else ""
+        lines.append(wrapped(f"{where}{more}: {text}", 2, SHOWN))
+    lines += [wrapped(f"-> {one}", 2) for one in remedies if one not in known]
+    known.update(remedies)
+    return "\n".join(lines)
+
+
+def stopped_at_first(
+    model: str, unread: Sequence[tuple[Job, Unread]], name: Callable[[int], str]
+) -> UnreadError:
+    """Return the error of a run none of whose first questions to a model could be read.
+
+    The replies are those of the first episodes, in the order of play, whatever came first.
+    """
+
+    def place(one: tuple[Job, Unread]) -> tuple[Any, ...]:
+        (cell, episode), (_, call) = one
+        return episode, cell, call.get("step", 0), str(call.get("purpose", ""))
+
+    first = sorted(unread, key=place)[:FIRST]
+    head = f"none of the first {FIRST} answers could be read: the run stops"
+    told = [(f"{excerpt(name(cell), 60)}, episode {e}", one) for (cell, e), one in first]
+    return UnreadError(
+        f"{explained(head, told, set())}\n  model: {in_line(excerpt(model, 60))}\n"
+        "  -> --go-on continues anyway; everything is kept in the run folder"
+    )

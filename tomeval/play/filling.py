@@ -14,10 +14,10 @@ from tomeval.core.text import both_ends
 from tomeval.models import is_served, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.served import Budget
+from tomeval.play.closing import FIRST, Unread, explained, last_unread, stopped_at_first
 from tomeval.play.engine import play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
 from tomeval.play.live import Live, Stopping
-from tomeval.play.replies import FIRST, Unread, explained, last_unread, stopped_at_first
 from tomeval.play.schedule import Job, Schedule, without
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names
@@ -190,7 +190,6 @@ class Filler:
     def on_step(self, number: int, episode: int) -> None:
         """Count a step of a language model: these take long enough to be shown."""
         self.live.steps += 1
-        self.schedules[number].stepped(number)
         self.live.tell_steps()
 
     def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -58,19 +57,17 @@ class Needs(NamedTuple):
 
     Attributes
     ----------
-    usual, most : mapping of str to int
-        ``calls``, and tokens of ``prompt``, ``cached`` and ``completion``. Usual: every answer is
-        readable at once, and replies are typical; cached is what stands at the beginning of an
+    usual : mapping of str to int
+        ``calls``, and tokens of ``prompt``, ``cached`` and ``completion``, if every answer is
+        readable at once and replies are typical; cached is what stands at the beginning of an
         earlier prompt of the episode, too, as far as caches keep it; where made-up episodes differ
-        in what they ask, their mean. At most: every question takes all its attempts and every reply
-        its whole allowance, and nothing is cached.
+        in what they ask, their mean.
     by_step : sequence of int
         Tokens of the longest prompt of each step with the longest reply to it, on the cautious
         side.
     """
 
     usual: Mapping[str, int]
-    most: Mapping[str, int]
     by_step: Sequence[int]
 
 
@@ -79,8 +76,8 @@ def needs(
 ) -> Needs:
     """Return what a seat needs for one episode, of which every prompt is rendered.
 
-    Summaries, lessons and plans in them are `NOTE` tokens long; for upper bounds, as long as they
-    may be.
+    Summaries, lessons and plans in them are `NOTE` tokens long; for the longest prompts, as long as
+    they may be.
     """
     episodes = longer = domain.questions(cell, seat, _NOTE)
     noted = [one for episode in episodes for one in episode if one.is_text or one.notes]
@@ -93,18 +90,13 @@ def needs(
             episodes = longer
     each = [_usual(episode, ahead, count) for episode in episodes]
     usual = {name: round(float(np.mean([one[name] for one in each]))) for name in each[0]}
-    bounds: Counter[str] = Counter()
     everything = [one for episode in longer for one in episode]
-    for form in {one.form for one in everything}:
-        of_form = [[one for one in episode if one.form == form] for episode in longer]
-        sums = [_most(questions, ahead, count) for questions in of_form]
-        bounds.update({name: max(one[name] for one in sums) for name in sums[0]})
     by_step = [0] * max((one.step for one in everything), default=1)
     for one in everything:
         room = 0 if one.labels else one.longest + ahead.thinking
         whole = round(count_at_most(one.prompt) + room)
         by_step[one.step - 1] = max(by_step[one.step - 1], whole)
-    return Needs(usual, bounds, by_step)
+    return Needs(usual, by_step)
 
 
 def _usual(episode: list[Overheard], ahead: Ahead, count: Count) -> dict[str, float]:
@@ -123,17 +115,6 @@ def _usual(episode: list[Overheard], ahead: Ahead, count: Count) -> dict[str, fl
             total["completion"] += min(usual, question.longest)
         before.append((question.step, text))
     return {"calls": len(episode), **total}
-
-
-def _most(questions: list[Overheard], ahead: Ahead, count: Count) -> Counter[str]:
-    """Return the most calls and tokens that questions can take."""
-    most: Counter[str] = Counter()
-    for question in questions:
-        written = 0 if question.labels else question.longest + ahead.thinking
-        for name, one in ("calls", 1), ("prompt", math.ceil(count(question.prompt))):
-            most[name] += question.attempts * one
-        most["completion"] += question.attempts * written
-    return most
 
 
 Row = Mapping[str, Any]
@@ -158,9 +139,8 @@ def plan_rows(
         ``episodes`` will be played, and ``steps`` is the most that they can have. With language
         models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
         ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
-        none); the same with ``_most``, upper bounds, see `Needs`; ``longest``,
-        the tokens of the longest prompt and its reply, ``context``, and ``context_ends``, the
-        first step with a prompt that may not fit (None: all fit).
+        none); ``longest``, the tokens of the longest prompt and its reply, ``context``, and
+        ``context_ends``, the first step with a prompt that may not fit (None: all fit).
 
     Raises
     ------
@@ -187,19 +167,17 @@ def plan_rows(
                 if key not in same:
                     same[key] = needs(domain, cell, seat, ahead, *counts)
                 each.append((ahead, same[key]))
-            row |= _tokens(each, episodes) | (_money(each, episodes) if priced else {})
+            row |= _tokens(each, episodes)
+            row |= {"cost": _money(each, episodes)} if priced else {}
             row |= _fit(context, [need.by_step for _, need in each])
         rows.append(row)
     return rows
 
 
 def for_reading(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return rows that fit a screen; upper bounds and steps stand in `plan_totals`."""
+    """Return rows that fit a screen; steps stand in `plan_totals`."""
     hidden = ("longest", "context", "context_ends", "steps")
-    shown = (
-        {k: v for k, v in row.items() if k not in hidden and not k.endswith("_most")}
-        for row in rows
-    )
+    shown = ({k: v for k, v in row.items() if k not in hidden} for row in rows)
     return [row | ({"cost": round(row["cost"], 2)} if "cost" in row else {}) for row in shown]
 
 
@@ -217,18 +195,15 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
     lines = [
         f"{text}; {total('calls'):,} model calls that read about {prompt:,} tokens ({cached:.0f} "
         f"% from caches) and write about {total('completion_tokens'):,}",
-        f"at most {total('calls_most'):,} calls that read {total('prompt_tokens_most'):,} tokens "
-        f"and write {total('completion_tokens_most'):,}, if every question takes all its attempts "
-        "and every reply its full length",
     ]
     if "cost" in rows[0]:
         lines.append(_total_cost(rows))
     said = "QA {qa}, CoT {cot}".format_map(TYPICAL)
     return [
         *lines,
-        f"Assumed reply lengths: {said}, notes {NOTE} tokens, plus thinking. Local models reuse "
-        f"the shared start of prompts; servers charge it as cached from {SERVER_CACHE:,} tokens "
-        "on.",
+        f"Assumed: answers read at once; replies of {said}, notes {NOTE} tokens, plus thinking. "
+        "Local models reuse the shared start of prompts; servers charge it as cached from "
+        f"{SERVER_CACHE:,} tokens on.",
     ]
 
 
@@ -253,15 +228,13 @@ def _nameless(definition: Any) -> Any:
 
 def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, Any]:
     """Return calls and tokens of all seats over all episodes."""
-    usual = {name: sum(need.usual[name] for _, need in found) for name in _COUNTED}
-    most = {name: sum(need.most[name] for _, need in found) for name in _COUNTED}
-    row: dict[str, Any] = {}
-    for name, column in _COUNTED.items():
-        row[column] = episodes * usual[name]
-        if name == "prompt":
-            cached = sum(need.usual["cached"] for _, need in found)
-            row["cached_percent"] = round(100 * cached / usual[name]) if usual[name] else 0
-    return row | {f"{column}_most": episodes * most[name] for name, column in _COUNTED.items()}
+    one = {name: sum(need.usual[name] for _, need in found) for name in _COUNTED}
+    return {
+        "calls": episodes * one["calls"],
+        "prompt_tokens": episodes * one["prompt"],
+        "cached_percent": round(100 * one["cached"] / one["prompt"]) if one["prompt"] else 0,
+        "completion_tokens": episodes * one["completion"],
+    }
 
 
 def _fit(context: int | None, seats: Sequence[Sequence[int]]) -> Row:
@@ -272,24 +245,22 @@ def _fit(context: int | None, seats: Sequence[Sequence[int]]) -> Row:
     return {"longest": longest, "context": context, "context_ends": next(full, None)}
 
 
-_COUNTED = {"calls": "calls", "prompt": "prompt_tokens", "completion": "completion_tokens"}
+_COUNTED = ("calls", "prompt", "cached", "completion")
 
 
-def _money(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, float]:
+def _money(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> float:
     """Return what all seats cost over all episodes; models of this machine cost nothing."""
-    sums = dict.fromkeys(("cost", "cost_most"), 0.0)
+    cost = 0.0
     for ahead, need in found:
-        for name, counts in zip(sums, (need.usual, need.most), strict=True):
-            usage = Usage(counts["prompt"], counts["completion"], counts.get("cached", 0))
-            unknown = math.nan if ahead.served else 0.0
-            sums[name] += episodes * ahead.price.cost(usage) if ahead.price else unknown
-    return sums
+        usage = Usage(need.usual["prompt"], need.usual["completion"], need.usual["cached"])
+        unknown = math.nan if ahead.served else 0.0
+        cost += episodes * ahead.price.cost(usage) if ahead.price else unknown
+    return cost
 
 
 def _total_cost(rows: Sequence[Row]) -> str:
-    known = [row for row in rows if not math.isnan(row["cost"])]
-    cost, most = (sum(row[key] for row in known) for key in ("cost", "cost_most"))
-    text = f"cost, in the currency of the prices: about {cost:,.2f}, at most {most:,.2f}"
+    known = [row["cost"] for row in rows if not math.isnan(row["cost"])]
+    text = f"cost, in the currency of the prices: about {sum(known):,.2f}"
     if missing := len(rows) - len(known):
         text += f", not counting cells without a price: {missing}"
     return text

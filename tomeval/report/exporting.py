@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from tomeval.core.errors import TomevalError, need, unknown
 from tomeval.core.files import check_ending, replacing
 from tomeval.core.parts import named, part, resolved
 from tomeval.core.printing import Sink, data_stream
-from tomeval.core.text import spreadsheet
 from tomeval.runs.cell import JUDGED
 from tomeval.runs.columns import RATES, is_attainable, is_interval
 from tomeval.runs.results import Run, iterate_export
@@ -22,10 +21,10 @@ from tomeval.runs.results import Run, iterate_export
 if TYPE_CHECKING:
     import pandas
 
-TABLES = ("csv", "spreadsheet", "jsonl", "parquet")
+TABLES = ("csv", "jsonl", "parquet")
 """The formats of one table; those of the whole run are what extensions bring."""
 
-_ENDINGS = {form: form for form in TABLES if form != "spreadsheet"}
+_ENDINGS = {form: form for form in TABLES}
 
 WHATS = ("steps", "episodes", "answers", "cells")
 """The tables that can be exported."""
@@ -36,7 +35,6 @@ def export(
     form: str,
     what: str | None = None,
     out: Path | None = None,
-    settings: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Export a run in any format and return the files, none for standard output.
 
@@ -50,33 +48,25 @@ def export(
         Which table; default: steps.
     out : Path, optional
         A file, or a folder for the whole run.
-    settings : mapping of str to str, optional
-        What an exporter is told besides, such as the dataset that holds the run.
 
     Raises
     ------
     TomevalError
         Options that do not fit together, or a format that is not known; see also `export_run`.
     """
-    settings = settings or {}
     if what is not None and what not in WHATS:
         raise unknown("table", what, WHATS, "--what")
     if form in TABLES:
-        if settings:
-            raise TomevalError(f"--format {form}: --set is for formats of the whole run")
         export_run(run, what or "steps", form, out)
         return [] if out is None else [out]
     exporter = part("exporters", form)
     if exporter is None:
         raise unknown("format", form, format_names(), "--format")
-    for key in settings:
-        if key not in exporter.options:
-            raise unknown("setting", key, exporter.options, f"--format {form} --set")
     if what is not None:
         raise TomevalError(f"--format {form} exports the whole run: omit --what")
     if out is None:
         raise TomevalError(f"--format {form} needs a folder: give --out FOLDER")
-    written: list[Path] = resolved(exporter.write)(run, out, **settings)
+    written: list[Path] = resolved(exporter.write)(run, out)
     return written
 
 
@@ -90,9 +80,8 @@ def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
 
     That is ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
 
-    `form` is ``csv``, ``spreadsheet`` (CSV in which no text can be taken for a formula), ``jsonl``
-    or ``parquet``; NaN and missing values are empty in CSV and null in the others. `out` is
-    replaced in one step when it is complete; default: standard output.
+    `form` is ``csv``, ``jsonl`` or ``parquet``; NaN and missing values are empty in CSV and null
+    in the others. `out` is replaced in one step when it is complete; default: standard output.
 
     Raises
     ------
@@ -101,7 +90,7 @@ def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
         is another format's, or nearly one's.
     """
     if out is not None:
-        check_ending(out, "csv" if form == "spreadsheet" else form, _ENDINGS)
+        check_ending(out, form, _ENDINGS)
     if form == "parquet":
         if out is None:
             raise TomevalError("parquet needs a file: give --out FILE.parquet")
@@ -109,12 +98,10 @@ def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
         return
     columns, rows = iterate_export(run, what)
     with _target(out) as file:
-        if form in ("csv", "spreadsheet"):
+        if form == "csv":
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
-            cleaned = map(_clean, rows)
-            safe = ([spreadsheet(value) for value in row] for row in cleaned)
-            writer.writerows(safe if form == "spreadsheet" else cleaned)
+            writer.writerows(map(_clean, rows))
         else:
             for row in rows:
                 line = dict(zip(columns, _clean(row), strict=True))

@@ -9,7 +9,7 @@ from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.plots.drawing import CUT, INTERVAL_WORDS
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
-from tomeval.runs.columns import INVALID, LENIENT, RATES, REASK, heading
+from tomeval.runs.columns import RATES, heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import AUTO, SEQUENCE
@@ -50,10 +50,9 @@ def revisions(run: Run) -> dict[str, str]:
     return {name: said for name, said in run.store.revisions().items() if name in playing}
 
 
-def meanings(run: Run, measures: Iterable[Measure]) -> list[dict[str, str]]:
-    """Return what a run's rates and its measures mean, a row for each."""
-    names = (INVALID.name, REASK.name, LENIENT.name, *run.domain.rates(run))
-    pairs = [(RATES[name].heading, RATES[name].meaning) for name in names]
+def meanings(measures: Iterable[Measure]) -> list[dict[str, str]]:
+    """Return what rates and measures mean, a row for each."""
+    pairs = [(rate.heading, rate.meaning) for rate in RATES.values()]
     pairs += [(measure.heading, measure.meaning) for measure in measures]
     return [{"measure": what, "meaning": meaning} for what, meaning in pairs]
 
@@ -83,7 +82,7 @@ def headline(run: Run) -> list[str]:
 def verdicts(run: Run) -> list[str]:
     """Describe whether each player uses what it knows, for a few players."""
     verdict = run.domain.verdict
-    said = verdict.lines(run) if verdict and len(run.cells) <= MOST_CELLS else []
+    said = verdict.lines(run) if len(run.cells) <= MOST_CELLS else []
     more = [f"{len(said) - SAID} more players"] if len(said) > SAID else []
     return [*said[:SAID], *more]
 

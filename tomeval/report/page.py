@@ -129,7 +129,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),
         "facts": whole.domain.facts(whole),
-        "meanings": facts.meanings(whole, measures),
+        "meanings": facts.meanings(measures),
     }
 
 
@@ -235,7 +235,6 @@ def notices(run: Run, left_out: str = "") -> list[Notice]:
     """Return the warnings of a run, serious ones first; `left_out` says what the page lacks."""
     serious = [left_out] * bool(left_out) + [*_serious(run), *random_notes(run), *mass_notes(run)]
     notes = [note for note in cells_notes(run, ()) if note not in serious]
-    notes += run.domain.notes(run)
     notes += [
         f"the revision of a model was not recorded: {name}"
         for name, revision in facts.revisions(run).items()

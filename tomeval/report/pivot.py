@@ -130,7 +130,7 @@ def pivoted(
 def answered(told: Rows, pivot: Pivot, short: Mapping[str, str], words: Words) -> Grid:
     """Return a row per player: a word for each task, or how many tasks have each answer.
 
-    `told` are the rows of a domain's verdict (`tomeval.runs.capabilities.Verdict`), and of `pivot`.
+    `told` are the rows of a domain's verdict (`tomeval.runs.domain.Verdict`), and of `pivot`.
     """
     answers = [answer for answer in short if any(row[ANSWER] == answer for row in told)]
     above = [f"{short[answer]}: {answer}" for answer in answers]

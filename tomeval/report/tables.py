@@ -1,4 +1,4 @@
-"""Tables as text, CSV (also for spreadsheets), JSON, Markdown and LaTeX."""
+"""Tables as text, CSV, JSON, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import MISSING
 from tomeval.core.printing import longest_part, wrap
-from tomeval.core.text import in_line, markdown, spreadsheet, visible
+from tomeval.core.text import in_line, markdown, visible
 from tomeval.runs.measures import Measure
 
 
@@ -91,8 +91,8 @@ class Grid:
         )
 
 
-FORMATS = ("text", "csv", "json", "markdown", "latex", "spreadsheet")
-DATA = ("csv", "json", "spreadsheet")
+FORMATS = ("text", "csv", "json", "markdown", "latex")
+DATA = ("csv", "json")
 """The formats for programs, which carry every column at full precision."""
 
 WORDS: dict[str, Callable[[str], str]] = {"text": in_line, "markdown": markdown, "latex": visible}
@@ -111,11 +111,10 @@ def render(
     ----------
     rows : sequence of mapping
         Numbers may be NaN: shown as a dash, an empty CSV field, JSON null.
-    form : {"text", "csv", "json", "markdown", "latex", "spreadsheet"}
-        CSV and JSON carry every column at full precision, and texts as they are; spreadsheet is CSV
-        in which no text can be taken for a formula. The others are for reading: a measure and
-        its interval share a column, and columns in which all rows agree are shown once, above the
-        table (text and Markdown) or in the caption (LaTeX).
+    form : {"text", "csv", "json", "markdown", "latex"}
+        CSV and JSON carry every column at full precision, and texts as they are. The others are
+        for reading: a measure and its interval share a column, and columns in which all rows
+        agree are shown once, above the table (text and Markdown) or in the caption (LaTeX).
     measures : mapping of str to Measure, optional
         Headings, decimals and better sides of the columns that are measures: `Run.measures`.
     width : int, optional
@@ -140,20 +139,19 @@ def render(
 
 
 def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
-    """Return rows as JSON, as CSV, or as CSV for spreadsheets; NaN is null, or an empty field."""
+    """Return rows as JSON or as CSV; NaN is null, or an empty field."""
     plain = [
         {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
         for row in rows
     ]
     if form == "json":
         return json.dumps(plain, indent=1)
-    safe = spreadsheet if form == "spreadsheet" else lambda value: value
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     for number, row in enumerate(plain):
         if number == 0:
-            writer.writerow(map(safe, row))
-        writer.writerow([safe(row[name]) for name in plain[0]])
+            writer.writerow(row)
+        writer.writerow([row[name] for name in plain[0]])
     return buffer.getvalue().rstrip("\n")
 
 

@@ -13,8 +13,8 @@ from tomeval.core.numbers import number
 from tomeval.core.outcomes import LENIENT
 from tomeval.core.text import in_line, lines_of
 from tomeval.runs import tallies
-from tomeval.runs.capabilities import Line
 from tomeval.runs.cell import RunCell
+from tomeval.runs.domain import Line
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.strategies.asking import replaced

@@ -235,7 +235,7 @@ def measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
 def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View | None:
     """Return the first screen of runs that tell whether their players use what they know."""
     verdict = run.domain.verdict
-    if verdict is None or not (asked.is_plain and asked.verdict):
+    if not (asked.is_plain and asked.verdict):
         return None
     names = [one.folder.name for one in runs for _ in one.cells] if len(runs) > 1 else []
     if len(run.cells) > MOST_ROWS and run.scores:  # only answers are shown

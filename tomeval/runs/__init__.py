@@ -5,10 +5,9 @@ here. A store (`store.py`, `tallies.py`) is read as a `results.Run` of cells (`c
 measures; `tomeval.play` fills it.
 """
 
-from tomeval.runs.capabilities import Line
-from tomeval.runs.domain import Cell, Domain, Player, get_domain, register_domain
+from tomeval.runs.domain import Cell, Domain, Line, Player, get_domain
 from tomeval.runs.measures import Measure, Totals
 from tomeval.runs.record import Record, Schema
 
 __all__ = ["Cell", "Domain", "Line", "Measure", "Player", "Record", "Schema", "Totals"]
-__all__ += ["get_domain", "register_domain"]
+__all__ += ["get_domain"]

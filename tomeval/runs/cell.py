@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -18,7 +17,6 @@ from tomeval.runs.columns import PROMPTED, as_text
 from tomeval.runs.measures import (
     FloatArray,
     Measure,
-    MeasureFault,
     Totals,
     checked,
     is_score,
@@ -33,8 +31,6 @@ from tomeval.strategies.parts import KINDS
 if TYPE_CHECKING:
     from tomeval.runs.domain import Domain
 
-logger = logging.getLogger(__name__)
-
 IntArray = NDArray[np.int64]
 
 Ends = tuple[float, ...]
@@ -46,7 +42,7 @@ JUDGED = {"correct": "REAL", "regret": "REAL", "best_action": "INTEGER", "tom_re
 
 
 class RunCell:
-    """One cell of a run; a domain whose measures read more than numbers by step has a subclass.
+    """One cell of a run; every domain has a subclass.
 
     Attributes
     ----------
@@ -58,8 +54,6 @@ class RunCell:
         Bounds what the cells of a run hold in memory of their episodes.
     sequential : bool
         Whether it is of a run that is `Run.sequential`.
-    faults : set of str
-        The measures that failed in a cell of the run, each told once.
     recorded : bool
         Whether it was played elsewhere: numbers of episodes are their order in a record, which does
         not say how often anything was asked. Else those of one seed and number met the same chance.
@@ -76,7 +70,6 @@ class RunCell:
         self.title = self.player
         self.holding = Holding()
         self.sequential = False
-        self.faults: set[str] = set()
         self._totals: dict[tuple[str, str], Totals] = {}
         self._estimates: dict[tuple[str, str], dict[str, Ends]] = {}
 
@@ -89,19 +82,8 @@ class RunCell:
 
     @held
     def played(self) -> Any:
-        """The complete episodes, as the domain's measures read them.
-
-        Default: the domain's columns of steps by name, each of shape (E, T), with T the steps of
-        the longest episode: numbers with NaN, words with None after an episode's end.
-        """
-        records = list(self.store.records(self.number, complete=True))
-        shape = len(records), max((record.steps for record in records), default=0)
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, kind in self.domain.schema.steps.items():
-            arrays[name] = np.full(shape, None if kind.startswith("TEXT") else np.nan)
-            for row, record in enumerate(records):
-                arrays[name][row, : record.steps] = record.column(name)
-        return arrays
+        """The complete episodes, as the domain's measures read them."""
+        raise NotImplementedError
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return what each step of the complete episodes is worth, in the order of the step table.
@@ -111,7 +93,7 @@ class RunCell:
         that a player who follows the predictions would have. NaN or None: not known. Means over an
         episode's steps are the domain's measures.
         """
-        return {}
+        raise NotImplementedError
 
     @property
     def player(self) -> str:
@@ -183,8 +165,8 @@ class RunCell:
 
     @property
     def models(self) -> dict[str, str]:
-        """Names of the playing language models by seat; default: that in the column `model`."""
-        return {"": self.own_model} if self.own_model else {}
+        """Names of the playing language models by seat."""
+        raise NotImplementedError
 
     @property
     def own_model(self) -> str:
@@ -292,19 +274,15 @@ class RunCell:
         return SEQUENCE if interval == AUTO and self.sequential else interval
 
     def totals(self, name: str, reference: str | None = None) -> Totals:
-        """Return a measure by complete episode; NaN if it fails or the run has no data for it."""
+        """Return a measure by complete episode; NaN if the run has no data for it."""
         key = (name, reference or self.reference)
         if key not in self._totals:
             count = len(self.episodes)
-            self._totals[key] = Totals(np.full(count, np.nan))
-            try:
-                if name in self.measures:
-                    totals = self.measures[name].of(self.played, key[1])
-                    self._totals[key] = checked(name, totals, count)
-            except MeasureFault as fault:
-                if name not in self.faults:
-                    logger.warning("%s; it has no value in %s", fault, self.name)
-                self.faults.add(name)
+            if name in self.measures:
+                totals = self.measures[name].of(self.played, key[1])
+                self._totals[key] = checked(name, totals, count)
+            else:
+                self._totals[key] = Totals(np.full(count, np.nan))
         return self._totals[key]
 
     def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:

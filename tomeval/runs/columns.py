@@ -56,13 +56,7 @@ LENIENT = Rate(
     "in the exact form asked for: with marks, a reason or text below it, or after another answer; "
     "in the arena of the measured player's answers.",
 )
-REACTION_INVALID = Rate(
-    "reaction_invalid_rate",
-    "reactions invalid %",
-    "The same as invalid %, of the conditional probe only: what the partner would do next.",
-)
-
-RATES = {rate.name: rate for rate in (INVALID, REASK, LENIENT, REACTION_INVALID)}
+RATES = {rate.name: rate for rate in (INVALID, REASK, LENIENT)}
 """All rates, by name."""
 
 

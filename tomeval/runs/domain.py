@@ -1,4 +1,4 @@
-"""The contract of a domain, that is of a kind of game, and the registry of domains.
+"""The contract of a domain, that is of a kind of game, and the three that there are.
 
 A *seat* is a place at a game's table; *episode* and *step* are its rows; a *cell* is one
 combination of players and task. Runs, tables, figures, comparisons, reports and exports ask a
@@ -9,24 +9,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.parts import HINT, NotInstalled, is_there, load_plugins, named, part, register
+from tomeval.core.errors import unknown
+from tomeval.core.parts import NotInstalled, is_there, load_plugins
 from tomeval.models import is_served, model_name
 from tomeval.models.scripted import SOURCES, Script
-from tomeval.runs import capabilities as usual
 from tomeval.runs.analyses import LOADED
-from tomeval.runs.capabilities import Rows as Rows
-from tomeval.runs.measures import Measure, guarded
+from tomeval.runs.measures import Measure
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tomeval.models.base import Model
-    from tomeval.runs.capabilities import Facts, Line, Verdict, Worded
     from tomeval.runs.cell import RunCell
     from tomeval.runs.columns import Table
     from tomeval.runs.experiment import Experiment
@@ -41,6 +38,80 @@ DOMAINS: dict[str, str] = {
     "arena": "tomeval.games.arena.domain:ARENA",
 }
 """Where each domain is: ``module:object``, loaded when it is first named."""
+
+Rows = list[dict[str, Any]]
+
+
+class Line(NamedTuple):
+    """One line of an episode for readers.
+
+    `step` is 0 before the first and -1 after the last. A `heading` stands above its step and those
+    that follow, such as ``Day 2``.
+    """
+
+    step: int
+    text: str
+    heading: bool = False
+
+
+class Facts(NamedTuple):
+    """What a report says of players and tasks: tables under one title, as (caption, rows)."""
+
+    title: str
+    tables: list[tuple[str, Rows]]
+
+
+class Worded(NamedTuple):
+    """How the measured player of a cell is asked.
+
+    `player` is who is asked, apart from wording and model, such as the strategy; `options` are what
+    is wording only, by name: the set of templates, labels, the order of options; `usual` are their
+    defaults.
+    """
+
+    player: str
+    model: str
+    options: Mapping[str, str]
+    usual: Mapping[str, str]
+
+    @property
+    def words(self) -> str:
+        """The options that are not as usual."""
+        said = (f"{k} {v}" for k, v in self.options.items() if v != self.usual.get(k))
+        return ", ".join(said) or "as usual"
+
+
+class Verdict(NamedTuple):
+    """Whether players use what they know, in words.
+
+    Attributes
+    ----------
+    rows : function of run, interval, reference
+        A row per cell for the first screen: columns, the functional measure with its interval, the
+        literal one beside it, and ``answer``. Empty: the run does not tell.
+    lines : function of run
+        A line per player.
+    rule : str
+        How answers come about, in a sentence or two.
+    short : mapping of str to str
+        A word for every answer, in their order, for tables with a task per column.
+    answer : function of cell, interval
+        The answer of a cell.
+    spare : tuple of str
+        Columns that a narrow terminal leaves out, the first one first.
+    """
+
+    rows: Callable[[Run, str, str | None], Rows]
+    lines: Callable[[Run], list[str]]
+    rule: str
+    short: Mapping[str, str]
+    answer: Callable[[Any, str], str]
+    spare: tuple[str, ...] = ()
+
+
+def later(where: str) -> Callable[..., Any]:
+    """Return a function that loads another one, ``module:function``, when it is called."""
+    return lambda *given, **named: resolve_name(where)(*given, **named)
 
 
 @dataclass(frozen=True)
@@ -87,23 +158,19 @@ class Cell(ABC):
         """The player in each seat; None for a seat that answers from a record."""
 
     @property
+    @abstractmethod
     def definition(self) -> dict[str, Any]:
-        """The cell as JSON-ready data with ``seed``, complete enough to be played again.
-
-        Default: the fields of a dataclass.
-        """
-        cell: Any = self
-        return asdict(cell)
+        """The cell as JSON-ready data with ``seed``, complete enough to be played again."""
 
     @property
+    @abstractmethod
     def key(self) -> tuple[str, ...]:
-        """The words that tell this cell from the others of its experiment; default: all of it."""
-        return tuple(map(str, self.definition.values()))
+        """The words that tell this cell from the others of its experiment."""
 
     @property
+    @abstractmethod
     def length(self) -> int:
-        """The most steps an episode can have; default: ``steps`` of the definition."""
-        return int(self.definition["steps"])
+        """The most steps an episode can have."""
 
     @property
     def models(self) -> dict[str, str | dict[str, Any]]:
@@ -111,9 +178,9 @@ class Cell(ABC):
         return {seat: who.model for seat, who in self.seats.items() if who and who.model}
 
     @property
+    @abstractmethod
     def scores(self) -> bool:
         """Whether any model scores labels."""
-        return False
 
     def wanted(self, planned: int) -> int:
         """Return how many episodes the cell has if the experiment has `planned` of each.
@@ -121,6 +188,10 @@ class Cell(ABC):
         A cell in which nothing is drawn has as many as it has partners, whatever is planned.
         """
         return planned
+
+
+def _task_but(cell: RunCell, by: str) -> dict[str, Any]:
+    return {name: value for name, value in cell.task.items() if name != by}
 
 
 @dataclass(eq=False)
@@ -151,7 +222,7 @@ class Domain:
     together, play_many : function of cell; of cell, first, count
         How many consecutive episodes can be played at once (0: none), and what plays them.
     columns : function of a definition
-        What tells a cell from others in tables; default: its parameters.
+        What tells a cell from others in tables.
     run_cell : function of store, number, definition
         A cell of a run, which reads its episodes when they are first used.
     step_records : function of store, cells
@@ -171,36 +242,29 @@ class Domain:
         What draws its figures, ``module:function``, by name.
     curves : tuple of str
         Those of them that are lines over steps, which ``--by`` and ``--window`` choose.
-    rates : function of run
-        Which rates besides those of all answers tables print, in order: by name, see
-        `tomeval.runs.columns`, what tells of a seat and a question whether they count.
     own_seat : str
         The seat that is measured, whose answers rates are of; empty: all.
     facts : function of run
         What is known of players and tasks beyond the cells' columns.
-    notes : function of run
-        Sentences that readers of a report must know besides those of `table_notes`.
     table_notes : function of run, names
         Sentences that stand below a table of cells that shows these measures, and in a report.
     beside : function of run, path, model, interval, reference
         A run's rows beside published results, and notes, for ``table --against``.
     published : function of run, rows
         A run's rows named and ordered as in published tables, the measures of these, and notes.
-    verdict : Verdict, optional
-        What the first screen of a run says; None: it shows the headline alone.
+    verdict : Verdict
+        What the first screen of a run says.
     panel : tuple of str
         Columns of `task` that tell the panels of a figure apart; default: its first one.
     unit : str
         What the sampling unit of a paired comparison is: an episode, or the deal of several.
     shares_draws : tuple of str
         Columns of `task` in which cells must agree for episodes of one seed and number to have met
-        the same chance, so that they are one sampling unit.
-    named : tuple of str
-        What tasks are named by, besides what differs between them; default: `panel`.
+        the same chance, so that they are one sampling unit. Tasks are named by them.
     task_words : function of a task
         A task, or some of its columns, in words; empty without columns.
     level : function of cell, by
-        A cell's level in a comparison; default: its column.
+        A cell's level in a comparison.
     side : function of measure, by
         A measure with the better side that it has for the levels of a comparison.
     task_of : function of cell, by
@@ -235,47 +299,41 @@ class Domain:
     play: Callable[[Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Record]]
     by: tuple[str, ...]
     task: tuple[str, ...]
+    columns: Callable[[Mapping[str, Any]], dict[str, str | int]]
+    run_cell: Callable[[Store, int, dict[str, Any]], RunCell]
+    step_records: Callable[[Store, Sequence[int]], Iterator[dict[str, Any]]]
+    headline: tuple[str, ...]
+    lines: Callable[[Run, Any, int], Iterator[Line]]
+    facts: Callable[[Run], list[Facts]]
+    table_notes: Callable[[Run, Collection[str]], list[str]]
+    verdict: Verdict
+    shares_draws: tuple[str, ...]
+    task_words: Callable[[Mapping[str, Any]], str]
+    level: Callable[[RunCell, str], str]
+    worded: Callable[[RunCell], Worded | None]
+    questions: Callable[[Any, str, str], list[list[Overheard]]]
+    example: Callable[[str, str, Mapping[str, Any]], Any]
+    lists: Mapping[str, str | Callable[[], Rows]]
+    figures: Mapping[str, str]
     together: Callable[[Any], int] = lambda cell: 0
     play_many: Callable[[Any, int, int], list[Record]] | None = None
-    columns: Callable[[Mapping[str, Any]], dict[str, str | int]] = usual.parameters
-    run_cell: Callable[[Store, int, dict[str, Any]], RunCell] = usual.usual_cell
-    step_records: Callable[[Store, Sequence[int]], Iterator[dict[str, Any]]] = usual.steps_of
     measured: Callable[[Run], Mapping[str, Measure]] | None = None
     references: tuple[str, ...] = ("",)
-    headline: tuple[str, ...] = ()
-    lines: Callable[[Run, Any, int], Iterator[Line]] = usual.steps_as_lines
     tables: Mapping[str, Table] = field(default_factory=dict)
-    figures: Mapping[str, str] = field(default_factory=dict)
     curves: tuple[str, ...] = ()
-    rates: Callable[[Run], Mapping[str, Callable[[str, str], bool]]] = usual.nothing
     own_seat: str = ""
-    facts: Callable[[Run], list[Facts]] = usual.no_rows
-    notes: Callable[[Run], list[str]] = usual.no_rows
-    table_notes: Callable[[Run, Collection[str]], list[str]] = usual.no_rows
     beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
-    verdict: Verdict | None = None
     panel: tuple[str, ...] = ()
     unit: str = "episode"
-    shares_draws: tuple[str, ...] = ()
-    named: tuple[str, ...] = ()
-    task_words: Callable[[Mapping[str, Any]], str] = usual.words_of
-    level: Callable[[RunCell, str], str] = usual.level_of
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure
-    task_of: Callable[[RunCell, str], dict[str, Any]] = usual.task_but
-    held: Callable[[RunCell, str], str] = usual.others_held
+    task_of: Callable[[RunCell, str], dict[str, Any]] = _task_but
+    held: Callable[[RunCell, str], str] = lambda cell, by: ""
     held_name: Callable[[str], str] = lambda by: "player"
-    worded: Callable[[RunCell], Worded | None] = usual.none
-    content: Callable[[RunCell], dict[tuple[str, ...], str]] = usual.nothing
-    questions: Callable[[Any, str, str], list[list[Overheard]]] = usual.no_rows
-    example: Callable[[str, str, Mapping[str, Any]], Any] | None = None
+    content: Callable[[RunCell], dict[tuple[str, ...], str]] = lambda cell: {}
     bounds: Callable[[Sequence[Any]], Rows] | None = None
-    cannot_tell: Callable[[Sequence[Any]], list[str]] = usual.no_rows
-    lists: Mapping[str, str | Callable[[], Rows]] = field(default_factory=dict)
+    cannot_tell: Callable[[Sequence[Any]], list[str]] = lambda cells: []
     scripts: Mapping[str, Script] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.headline = self.headline or tuple(self.measures)[:1]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes load it by its name."""
@@ -313,39 +371,13 @@ def get_domain(name: str, where: str = "") -> Domain:
         except ImportError as error:
             why = f"the domain {name!r} cannot be loaded: {error}; reinstall tomeval"
             raise NotInstalled(why) from error
-    if isinstance(name, str) and (brought := part("domains", name)):
-        LOADED[name] = brought
-        return LOADED[name]
-    raise TomevalError(f"{unknown('domain', name, sorted({*DOMAINS, *LOADED}), where)}; {HINT}")
-
-
-def register_domain(domain: Domain) -> Domain:
-    """Add a domain of your own, and return it.
-
-    One of the same name is replaced if it was registered before; the names of those that ship are
-    taken.
-
-    Raises
-    ------
-    TomevalError
-        It is not a domain, or its name is taken.
-    """
-    if not isinstance(domain, Domain):
-        raise TomevalError(f"a domain is an object of the class Domain, not {domain!r:.60}")
-    domain.measures = {
-        name: one if hasattr(one.of, "__wrapped__") else replace(one, of=guarded(one.of, name))
-        for name, one in domain.measures.items()
-    }
-    register("domains", domain.name, domain, domain.experiment)
-    LOADED[domain.name] = domain
-    return domain
+    raise unknown("domain", name, DOMAINS, where)
 
 
 def domain_names() -> list[str]:
     """Return the names of all domains, without those that ship but are not there."""
     load_plugins()
-    here = (name for name, where in DOMAINS.items() if is_there(where.rpartition(".")[0]))
-    return list(dict.fromkeys([*here, *named("domains")]))
+    return [name for name, where in DOMAINS.items() if is_there(where.rpartition(".")[0])]
 
 
 def _scripts() -> Iterator[tuple[str, Script]]:

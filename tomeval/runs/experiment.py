@@ -9,7 +9,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -82,9 +81,6 @@ class Experiment(BaseModel):
     POLICIES: ClassVar[Sequence[str]] = ON_INVALID
     """What `on_invalid` may say."""
 
-    CELL: ClassVar[type[Cell] | None] = None
-    """What `expand` makes by default."""
-
     _base: Path | None = None
     _where: str = "experiment"
     _one_model: bool = False
@@ -152,15 +148,8 @@ class Experiment(BaseModel):
         return list(kept.values())
 
     def expand(self) -> Sequence[Cell]:
-        """Return the cells of the grid.
-
-        Default: a `CELL`, a dataclass, for every combination of the keys that it has; lists are
-        axes.
-        """
-        kind: Any = self.CELL
-        keys = (getattr(self, one.name) for one in fields(kind))
-        axes = (value if isinstance(value, list) else [value] for value in keys)
-        return [kind(*values) for values in itertools.product(*axes)]
+        """Return the cells of the grid; every kind of game has its own."""
+        raise NotImplementedError
 
     @property
     def per_cell(self) -> int:

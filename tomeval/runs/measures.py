@@ -184,15 +184,11 @@ class Measure:
         return re.sub(rf"_({'|'.join(UNITS)})$", "", self.name)
 
 
-class MeasureFault(TomevalError):
-    """A measure that cannot be computed; only its own column is lost, see `RunCell.totals`."""
-
-
 def checked(name: str, totals: Totals, episodes: int) -> Totals:
-    """Return a measure of so many episodes; raise `MeasureFault` unless its shape is (E,)."""
+    """Return a measure of so many episodes; raise `TomevalError` unless its shape is (E,)."""
     for part in (totals.top, totals.bottom):
         if part is not None and np.shape(part) != (episodes,):
-            raise MeasureFault(
+            raise TomevalError(
                 f"measure {name!r}: must give one value per episode, here shape ({episodes},), but "
                 f"gave shape {np.shape(part)}"
             )
@@ -202,7 +198,7 @@ def checked(name: str, totals: Totals, episodes: int) -> Totals:
 def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], Totals]:
     """Return a function from outside that computes a measure as `Totals`.
 
-    It returns `Totals`, or the array of its values. What it raises becomes one `MeasureFault`.
+    It returns `Totals`, or the array of its values. What it raises becomes one `TomevalError`.
     """
 
     @wraps(of)
@@ -214,7 +210,7 @@ def guarded(of: Callable[[Any, str], Any], name: str) -> Callable[[Any, str], To
             return Totals(np.asarray(measured, np.float64))
         except Exception as error:
             why = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
-            raise MeasureFault(f"measure {name!r} cannot be computed: {why}") from error
+            raise TomevalError(f"measure {name!r} cannot be computed: {why}") from error
 
     return computed
 

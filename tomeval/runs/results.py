@@ -22,7 +22,6 @@ from tomeval.runs.analyses import analyses_of, known_measures, known_tables
 from tomeval.runs.cell import JUDGED, RunCell
 from tomeval.runs.columns import (
     ANSWER,
-    INVALID,
     OF_CELLS,
     PROMPTED,
     REASK,
@@ -110,11 +109,10 @@ class Run:
                 for number, definition in self.store.cells()
             ]
             cells = select(cells, self._where) if self._where else cells
-            holding, faults = Holding(), set[str]()
+            holding = Holding()
             for cell, title in zip(cells, _titles(cells), strict=True):
                 cell.title, cell.measures, cell.holding = title, self.measures, holding
                 cell.sequential = self.sequential
-                cell.faults = faults
             return cells
         except (AttributeError, KeyError, TypeError) as error:
             raise self.store.damaged(f"a cell's definition: {error!r}") from None
@@ -250,22 +248,18 @@ class Run:
             share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
             episodes included), ``reask_rate`` (the share for which the question was asked more
             than once), ``lenient_rate`` (the share that was read although it was not in the
-            exact form asked for), the rates of `Domain.rates`, and the measures, each followed by
-            half the width of its 95 % interval (``_ci95``) and both ends (``_ci95_low``,
-            ``_ci95_high``).
+            exact form asked for), and the measures, each followed by half the width of its 95 %
+            interval (``_ci95``) and both ends (``_ci95_low``, ``_ci95_high``).
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
             if chance limits what can be attained in any cell, `RunCell.attainable`. With all
-            measures `OF_CELLS`, of a run with strategies, and ``answer``, if the domain has one
-            (`Verdict.answer`). ``reference``
-            (if there are several), ``interval`` (the kind, see `RunCell.interval_kind`), ``seed``,
-            ``on_invalid`` and, of a run with a condition, ``stopped`` (why there are no more
-            episodes) come last.
+            measures `OF_CELLS`, of a run with strategies, and ``answer`` (`Verdict.answer`).
+            ``reference`` (if there are several), ``interval`` (the kind, see
+            `RunCell.interval_kind`), ``seed``, ``on_invalid`` and, of a run with a condition,
+            ``stopped`` (why there are no more episodes) come last.
         """
         self.check_reference(reference)
-        own = self.domain.rates(self)
         shown = [n for n in self.metric_names if names is None or n in names]
-        verdict = self.domain.verdict
-        answer = verdict.answer if verdict else None
+        answer = self.domain.verdict.answer
         more = prompted_columns(self.cells)
         result, ends, limits = [], [], []
         for cell in self.cells:  # each once: a large run holds few cells at a time
@@ -273,13 +267,11 @@ class Run:
             row["episodes"] = len(cell.episodes)
             estimates = flat(shown, cell.estimate(shown, interval, reference))
             row |= tallies.rates_of(self.store, [cell.number])
-            for name, where in own.items():
-                row[name] = tallies.rates_of(self.store, [cell.number], where)[INVALID.name]
             row |= estimates
             end: dict[str, Any] = {}
             if names is None:
                 end |= {OF_CELLS[name]: cell.prompted[name] for name in more}
-                end |= {ANSWER: answer(cell, interval)} if answer and self.scores else {}
+                end |= {ANSWER: answer(cell, interval)} if self.scores else {}
             if len(self.domain.references) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)

@@ -16,7 +16,6 @@ from tomeval.core.outcomes import (
     INVALID_REASONS,
     LENIENT,
     VALID,
-    VOID,
 )
 from tomeval.models import BACKENDS
 from tomeval.runs.analyses import once_settled
@@ -67,22 +66,6 @@ def invalid_answers(store: Store) -> dict[int, dict[str, int]]:
             if outcome in count:
                 count[outcome] += number
     return counts
-
-
-def void_reasons(store: Store) -> Counter[str]:
-    """Return how many answers were invalid in each way in the last steps of void episodes.
-
-    Earlier ones ended nothing: questions asked aside, for example.
-    """
-    reasons: Counter[str] = Counter()
-    for cell in store.played_cells():
-        for episode in store.episodes(cell, VOID):
-            asked = list(store.read("asked", ("step", "outcome"), cell, episode))
-            last = max((step for step, _ in asked), default=0)
-            reasons.update(
-                why for step, why in asked if step == last and why != VALID and _is_answer(why)
-            )
-    return reasons
 
 
 def unanswered(store: Store) -> Counter[str]:

@@ -234,7 +234,7 @@ def test_the_command_prints_them_and_what_it_lacks(tmp_path, tomeval) -> None:
     assert code == 0
     assert "LM predicts best (table 2)" in out
     assert HOLDS in out
-    assert "these runs lack" in errors + out
+    assert "these runs cannot tell" in errors + out
     assert "told the partner's move" in errors + out
 
 

@@ -27,7 +27,7 @@ from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.folder import versions
 
 
-def play(folder, engine=None, replicas=2, *, script=None, domain="toy", options=None, **more):
+def play(folder, engine=None, replicas=2, *, script=None, domain="matrix", options=None, **more):
     SCRIPTS["rule"] = script or good(domain)
     if engine is not None:
         engine.replicas = replicas
@@ -44,7 +44,7 @@ def same_when_played_on(folder, **more) -> None:
 
 def dawdling(request):
     time.sleep(0.02)  # so that all replicas have something to do
-    return good("toy")(request)
+    return good("matrix")(request)
 
 
 def deadly(engine, episodes):
@@ -55,7 +55,7 @@ def deadly(engine, episodes):
             time.sleep(0.1)  # what ended before is heard
             here = threading.current_thread()
             next(one for one in engine.started if one.thread is here).stop()
-        return good("toy")(request)
+        return good("matrix")(request)
 
     return script
 
@@ -103,7 +103,7 @@ def bad_input(who, method, answer):
     ],
 )
 def test_replicas_that_differ_or_cannot_play_stop_the_run(tmp_path, change, said) -> None:
-    more = {"episodes": 20, "guessers": ["llm"]}
+    more = {"episodes": 20, "subjects": [{"strategy": "QA"}]}
     with pytest.raises(TomevalError, match=said):
         play(tmp_path / "run", FakeEngine(change=change), script=dawdling, **more)
 
@@ -119,7 +119,7 @@ def test_an_error_of_the_program_stops_the_run_with_its_traceback(tmp_path) -> N
     def script(request):
         if episode_of(request) == 2:
             raise ZeroDivisionError("what a script")
-        return good("toy")(request)
+        return good("matrix")(request)
 
     engine = FakeEngine()
     with pytest.raises(
@@ -178,7 +178,7 @@ def test_served_models_play_in_the_driver(tmp_path, monkeypatch) -> None:
 
     def script(request):
         seen.append(threading.current_thread())
-        return good("toy")(request)
+        return good("matrix")(request)
 
     monkeypatch.setitem(BACKENDS, "scripted", BACKENDS["scripted"]._replace(served=True))
     engine = FakeEngine()

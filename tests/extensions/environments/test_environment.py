@@ -13,7 +13,7 @@ from support import brute_force_values
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.environments.games import advantages
+from tomeval.extensions.environments import advantages
 from tomeval.games.matrix.optima import known_best_response
 
 T = 6
@@ -23,7 +23,7 @@ ALL = dict.fromkeys(("payoff", "regret", "advantage", "literal", "format"), 1.0)
 def play(env, seed, replies):
     """Play one episode; return the sum of every reward by name, and that of the mix."""
     env.reset(seed)
-    sums, total, replies, done = dict.fromkeys(env.task.weights, 0.0), 0.0, iter(replies), False
+    sums, total, replies, done = dict.fromkeys(env.weights, 0.0), 0.0, iter(replies), False
     while not done:
         observation, reward, done, _, info = env.step(next(replies))
         assert done == (observation == "")
@@ -164,9 +164,7 @@ def test_the_policy_for_what_cannot_be_read_is_the_games_own() -> None:
         ({"reward": {"regret": float("nan")}}, "must be finite, not nan"),
         ({"horizon": 0}, "horizon: must be from 1"),
         ({"strategy": "LM"}, "scores labels"),
-        ({"rules": {"preset": "small"}}, "rules: not for IPD, which has horizon and labels"),
-        ({"game": "blotto", "partner": "uniform", "reward": "advantage"}, "unknown reward"),
-        ({"game": "codenames", "partner": "random"}, "no values are known in codenames"),
+        ({"game": "blotto", "partner": "uniform"}, "unknown game 'blotto'"),
     ],
 )
 def test_bad_input_is_one_line(keys, said) -> None:
@@ -184,53 +182,3 @@ def test_bad_seeds_and_actions(seed) -> None:
     env.reset(0)
     with pytest.raises(TomevalError, match="an action is a text, got int"):
         env.step(1)
-
-
-ALLOCATIONS = ([20, 0, 0], [7, 7, 6], [1, 2, 17], [10, 10, 0], [5, 5, 10])
-
-
-def test_a_game_of_the_arena_pays_what_its_run_measures(tmp_path) -> None:
-    said = [f'Final answer: {{"allocation": {json.dumps(one)}}}' for one in ALLOCATIONS]
-    path = tmp_path / "replies.json"
-    path.write_text(json.dumps(said))
-    experiment = {
-        "domain": "arena",
-        "games": {"blotto": {"game": "blotto", "preset": "small"}},
-        "players": {
-            "player": {"model": f"scripted:{path}", "strategy": "QA"},
-            "uniform": {"kind": "uniform"},
-        },
-        "lineups": [{"game": "blotto", "subject": "player", "others": "uniform"}],
-        "episodes": 4,
-        "seed": 2,
-        "probes": False,
-        "on_invalid": "random",
-    }
-    rules = {"preset": "small"}
-    env = tomeval.environment(
-        "blotto", "uniform", reward={"regret": 1, "payoff": 0}, rules=rules, seed=2
-    )
-    sums = [play(env, k, said)[0] for k in range(4)]
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        (cell,) = run.cells
-        regrets = [0.0] * 4
-        for episode, regret in cell.store.read("steps", ("episode", "regret_low"), cell.number):
-            regrets[episode] += regret or 0.0
-        rewards = cell.store.read("episodes", ("seats", "rewards"), cell.number)
-        paid = [r[s[0]] for s, r in rewards]
-    assert [one["regret"] for one in sums] == pytest.approx([-x for x in regrets], abs=1e-9)
-    assert [one["payoff"] for one in sums] == pytest.approx(paid)
-    assert any(one["regret"] < -0.01 for one in sums)
-    # what is drawn for a reply that cannot be read is a decision like any other
-    assert play(env, 0, ["no"] * len(said))[0]["regret"] < -0.01
-
-
-def test_who_is_asked_nothing_ends_with_the_first_step() -> None:
-    env = tomeval.environment("mafia", "random", reward="payoff")
-    silent = next(k for k in range(60) if not env.reset(k)[0])
-    env.reset(silent)
-    observation, reward, done, *_ = env.step("")
-    assert (observation, done) == ("", True)
-    assert reward != 0
-    with pytest.raises(TomevalError, match="call reset first"):
-        env.step("")

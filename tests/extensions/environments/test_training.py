@@ -38,7 +38,7 @@ def test_the_loss_is_minus_worth_times_log_probability(model) -> None:
 
 def test_worth_is_in_deviations_of_the_own_game() -> None:
     envs = environments()
-    games = [env.task.name.partition(",")[0] for env in envs]
+    games = [env.game.name for env in envs]
     first, last = games.index("IPD"), games.index("IBS")
     decisions = [
         (e, None, "", reward) for e, reward in [(first, 0), (first, -2), (last, 5), (last, 9)]

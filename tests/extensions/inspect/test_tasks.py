@@ -213,9 +213,9 @@ def refused(path):
 
 
 DAMAGE = {
-    "cell -1 is not a cell of the experiment": {"cell": -1},
+    "cell -1, episode 0: is none of a run": {"cell": -1},
     "other than those named": {"digest": ""},
-    "is none of a run": {"rows": {"episode": 10**30}},
+    "000: is none of a run": {"rows": {"episode": 10**30}},
     "damaged: TypeError": {"rows": {"surplus": 1}},
 }
 

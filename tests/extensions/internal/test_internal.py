@@ -14,9 +14,9 @@ from transformers import (
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.internal import reading, share_of, why_not
-from tomeval.extensions.internal.reading import RANDOM, TWIN, found_of
-from tomeval.extensions.internal.states import Watched
+from tomeval.extensions import internal
+from tomeval.extensions.internal import found_of, kept, path_of, probe, share_of, states, why_not
+from tomeval.extensions.internal.states import RANDOM, TWIN, Watched
 from tomeval.models import BACKENDS, open_model
 from tomeval.models.base import Message, Prompt, ScoreRequest
 from tomeval.models.local.llama import Llama
@@ -24,7 +24,6 @@ from tomeval.models.local.load import pocket_folder
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.results import Run
 
-SHIPPED = {name: getattr(reading, name) for name in ("FOLDS", "PAIRS")}
 KINDS = ("uses", "idle", "elsewhere", "blind")
 EXPERIMENT = {
     "games": ["RPS"],
@@ -44,8 +43,8 @@ EXPERIMENT = {
 def compiled():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(BACKENDS, "compiled", BACKEND)
-        patch.setattr(reading, "FOLDS", 3)
-        patch.setattr(reading, "PAIRS", 8)
+        patch.setattr(probe, "FOLDS", 3)
+        patch.setattr(states, "PAIRS", 8)
         yield
 
 
@@ -87,8 +86,8 @@ def test_exchanges_follow_where_the_next_block_reads(made) -> None:
 
 @pytest.mark.slow
 def test_the_embedded_models_are_ordered(tmp_path, monkeypatch) -> None:
-    for name, value in SHIPPED.items():  # as users have them
-        monkeypatch.setattr(reading, name, value)
+    monkeypatch.setattr(probe, "FOLDS", 5)  # as users have them
+    monkeypatch.setattr(states, "PAIRS", 20)
     tomeval.run(load_experiment("internal_quickstart"), tmp_path).close()
     with Run(tmp_path) as run:
         main, rational = (found_of(cell) for cell in run.cells)
@@ -117,27 +116,24 @@ def test_states_are_a_file_with_what_was_played(folder, made) -> None:
 
 
 def test_what_was_found_is_kept(folder, made, monkeypatch) -> None:
-    monkeypatch.setattr(reading, "states_of", None)  # it is not read again
+    monkeypatch.setattr(internal, "read", None)  # it is not read again
     with Run(folder) as run:
-        row = run.rows()[0]
-        assert row["internal_percent"] == 100
-        assert row["internal_use_percent"] == 100
         shown = run.tables["internal"].rows(run, [])
         assert [one["pairs"] for one in shown] == [8, 0, 8, 0]
-        cell, path = run.cells[0], folder / "internal" / "cell_0.json"
+        assert [shown[0][name] for name in ("holds_percent", "used_percent")] == [100, 100]
+        path = path_of(run.cells[0], "json")
         before = path.read_text()
         for other in (before.replace('"version":5', '"version":4'), "[", '{"p": 1}'):
             path.write_text(other)
-            assert reading.kept(cell.store, cell.number, cell.definition) is None
+            assert kept(run.cells[0]) is None
         path.write_text(before)
 
 
 def test_a_run_that_is_not_reproduced_is_one_line(folder, monkeypatch) -> None:
     with Run(folder) as run:
-        cell = run.cells[0]
-        monkeypatch.setattr(reading, "CLOSE", -1)
+        monkeypatch.setattr(states, "CLOSE", -1)
         with pytest.raises(TomevalError, match="the run is not reproduced here"):
-            reading.states_of(cell, Watched(open_model("compiled:uses", scores=True)), [0])
+            states.read(run.cells[0], Watched(open_model("compiled:uses", scores=True)))
 
 
 @pytest.mark.parametrize(
@@ -195,10 +191,10 @@ def test_states_are_those_of_transformers(watched) -> None:
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     with torch.no_grad():
         told = model(ids, output_hidden_states=True).hidden_states
-    states = watched.run(question).states
-    assert len(states) == len(told)
+    seen = watched.run(question).states
+    assert len(seen) == len(told)
     for layer in range(len(told) - 1):  # the last one has the final norm there
-        assert states[layer] == pytest.approx(told[layer][0, -1].float().numpy(), abs=1e-4)
+        assert seen[layer] == pytest.approx(told[layer][0, -1].float().numpy(), abs=1e-4)
 
 
 def test_at_the_top_an_exchange_gives_the_other_answer_and_changes_no_model(watched) -> None:

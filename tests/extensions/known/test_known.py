@@ -15,7 +15,7 @@ import tomeval
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import named
-from tomeval.games.matrix.shown import experiment_bounds
+from tomeval.games.matrix.bounds import experiment_bounds
 
 PAGE = (ROOT / "docs" / "known_models.md").read_text()
 POLICIES = ("models", "reactive", "columns")

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import softmax
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.levels import (
@@ -17,7 +18,6 @@ from tomeval.extensions.levels import (
     SHARPNESS,
     Scores,
     guesses,
-    softmax,
     spec_of,
     worths_of,
 )

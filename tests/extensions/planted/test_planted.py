@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from asking import query
-from planted_coverage import expected_slope
 from support import ALL_GAMES, edit, episodes_of, make_game, scripts, setup_of
 
 import tomeval
@@ -19,6 +18,7 @@ from tomeval.extensions.planted import (
     Statements,
     accuracy_rows,
     compliance,
+    contrast,
     rational_regret,
     regrets,
     slope_ceiling,
@@ -178,6 +178,15 @@ def slopes_of(cell: Setup, first: int, count: int) -> list[float]:
         one = episodes_of(cell.game, steps.column("own_action"), steps.column("partner_action"))
         found.append(float(use_slopes(one, told).mean()))
     return found
+
+
+def expected_slope(game: MatrixGame, responses: np.ndarray, use: float) -> float:
+    """Return the use slope of one who answers statements by `responses` with probability `use`.
+
+    Tied ones equally likely; else it acts by what the statement does not change, which adds 0.
+    """
+    policy = responses / responses.sum(axis=0)
+    return use * float((policy * contrast(game)).sum(axis=0).mean())
 
 
 @pytest.mark.parametrize(

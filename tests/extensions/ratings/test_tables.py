@@ -82,7 +82,7 @@ def test_errors_of_the_measured_seat_are_those_of_all_games():
 def test_the_validity_rule():
     notes = error_notes(RECORDS)  # depths 1, 1, 0.2, 0.4, 0.2
     assert "80 % of the games have an error" in notes[0]
-    assert "0.40 of the usual rounds: a ranking of all games measures who survives" in notes[0]
+    assert "0.40 of the usual rounds: all games rank who survives" in notes[0]
     # Either condition alone does not do it, and 30 % is not above 30 %.
     deep = [game(k, (1, 0, 0), [FORFEIT]) for k in range(5)]
     short = [game(k, (1, 0, 0), rounds=1) for k in range(7)]
@@ -140,7 +140,7 @@ def test_what_cannot_be_rated_is_said_and_the_rest_is_rated():
     rows, notes = rating_rows(records)
     assert {row["game"] for row in rows} == {"ipd3", "blotto"}
     assert any("all games" in note and "no chain of games" in note for note in notes)
-    assert any("blotto (all)" in note and "rating of X, Y" in note for note in notes)
+    assert any("blotto (all)" in note and "by a prior: X, Y" in note for note in notes)
     with pytest.raises(TomevalError, match="nobody to rate"):
         rating_rows(records[:9], dict.fromkeys("ABC", 0.0))
     with pytest.raises(TomevalError, match="no game to rate"):
@@ -177,7 +177,7 @@ def test_the_command(tomeval, tmp_path):
     code, out, errors = tomeval("table", folder, "--what", "ratings")
     assert code == 0
     assert all(name in out for name in ARENA["players"])
-    assert "not a random sample" in errors
+    assert "of the games have an error" in errors
     rows = json.loads(tomeval("table", folder, "--what", "ratings", "--format", "json")[1])
     assert {(row["games"], row["deals"]) for row in rows if row["subset"] == "all"} == {(36, 12)}
     rows = json.loads(tomeval("table", folder, "--what", "errors", "--format", "json")[1])

@@ -291,7 +291,7 @@ BLOTTO = blotto.KIND.make(blotto.KIND.rules())
         ("Oracle", BLOTTO, "only for the subject"),
         ("QA -History", BLOTTO, "'-history' has no meaning here"),
         ("Oracle + Max -Payoffs", BLOTTO, "'-payoffs' has no meaning here"),
-        ("Belief 50% (own) + CoT", BLOTTO, "beliefs can be planted only in matrix games and"),
+        ("Belief 50% (own) + CoT", BLOTTO, "beliefs can be planted only in matrix games"),
     ],
 )
 def test_strategies_that_a_seat_cannot_take(strategy, game, message):

@@ -49,7 +49,7 @@ def small(tmp_path_factory):
     return folder / "run"
 
 
-@pytest.mark.parametrize("what", [name for name in TABLES if name not in ("replay", "planted")])
+@pytest.mark.parametrize("what", [name for name in TABLES if name != "replay"])
 @pytest.mark.parametrize("by", [(), ("encoder",), ("interceptor", "encoder")])
 def test_tables(small, tomeval, what, by) -> None:
     args = ["table", small, "--what", what, "--format", "csv"]

@@ -19,7 +19,7 @@ from tomeval.games.decrypto.measures import (
     turn_items,
     turns_a_wrong,
 )
-from tomeval.games.decrypto.played import Planted, Played
+from tomeval.games.decrypto.played import Played
 from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, comparable
 from tomeval.games.decrypto.tables import pooled
 from tomeval.statistics.estimates import Share, clustered_share, wilson
@@ -52,7 +52,6 @@ def played(games, **more) -> Played:
         "best": best.astype(float),
         "random": best / 4.0,
         "brier": dict.fromkeys(("eve", "eve_reminded", "bob"), np.full(n, np.nan)),
-        "planted": Planted(np.full(n, np.nan), *np.zeros((4, n), bool)),
     }
     return Played(**(data | more))
 

@@ -1,85 +1,33 @@
-"""What is attainable against partners that draw: by enumeration, by play, in tables."""
+"""What is attainable against partners that draw: by hand, by play, in tables."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support import ALL_GAMES, random_partner
 
 import tomeval
-from tomeval.games.matrix.bounds import CEILINGS, attainable_as_played, most_attainable
+from tomeval.games.matrix.bounds import attainable_as_played, bounds_rows, by_state
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.results import matrix_cells
-from tomeval.games.matrix.shown import bounds_rows
 
 IPD, RPS = GAMES["IPD"], GAMES["RPS"]
 
 
-def by_hand(game, predicted: int, actual: int, name: str) -> float:
-    """Return a prediction's worth from the payoffs alone; tied best actions count by their mean."""
-    if name == "tom_percent_attainable":
-        return 100.0 * (predicted == actual)
-    if predicted == actual:
-        return 0.0
-    best = max(game.own[a][actual] for a in range(game.n))
-    options = list(range(game.n))
-    if "misprediction" in name:
-        options = [a for a in options if game.own[a][actual] < best]
-    if not options:
-        return 0.0
-    top = max(game.own[a][predicted] for a in options)
-    lost = [best - game.own[a][actual] for a in options if game.own[a][predicted] == top]
-    return sum(lost) / len(lost)
-
-
-def enumerated(game, partner, horizon: int, name: str) -> float:
-    """Return the best expected sum over all predictions and moves, history by history."""
-    pick = max if CEILINGS[name] > 0 else min
-
-    def walk(state: int, left: int) -> float:
-        if left == 0:
-            return 0.0
-        row = partner.emissions[state]
-        now = pick(
-            sum(p * by_hand(game, c, b, name) for b, p in enumerate(row)) for c in range(game.m)
-        )
-        later = pick(
-            sum(p * walk(int(partner.next_state[state, a, b]), left - 1) for b, p in enumerate(row))
-            for a in range(game.n)
-        )
-        return now + later
-
-    return walk(partner.start, horizon) / horizon
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.sampled_from(ALL_GAMES),
-    st.integers(0, 10**6),
-    st.sampled_from(["stochastic", "mixed", "deterministic"]),
-)
-def test_attainable_is_what_all_histories_give(game, seed, kind) -> None:
-    partner = random_partner(game, np.random.default_rng(seed), 3, kind)
-    found = most_attainable(game, partner, 3)
-    assert list(found) == list(CEILINGS)
-    for name, value in found.items():
-        assert value == pytest.approx(enumerated(game, partner, 3, name), abs=1e-9)
-    if kind == "deterministic":
-        assert list(found.values()) == [100.0, 0.0, 0.0]
-
-
-def test_attainable_by_hand() -> None:
+def test_ceilings_of_states_by_hand() -> None:
     # Half Rock: predict Rock, and be right half of the time. To act on "Rock" is to play Paper,
     # which loses 1 against Paper (0 instead of 1) and 2 against Scissors (-1 instead of 1):
     # 0.3 x 1 + 0.2 x 2. Acting on "Paper" costs 0.5 x 2 + 0.2 x 1, on "Scissors" 0.5 x 1 + 0.3 x 2.
     half = get_partner("mixture(0.5, 0.3, 0.2)", RPS)
-    assert list(most_attainable(RPS, half, 7).values()) == pytest.approx([50, 0.7, 0.7])
-    # Generous tit for tat draws only after a defection: cooperating, all can be foreseen.
-    generous = get_partner("generous_tit_for_tat(0.3)", IPD)
-    assert list(most_attainable(IPD, generous, 9).values()) == [100, 0, 0]
+    found = [float(values[0]) for values in by_state(RPS, half).values()]
+    assert found == pytest.approx([50, 0.7, 0.7])
+    # Generous tit for tat draws only after a defection.
+    generous = by_state(IPD, get_partner("generous_tit_for_tat(0.3)", IPD))
+    assert [values.tolist() for values in generous.values()] == [
+        [100, 100, 70],
+        [0, 0, 0],
+        pytest.approx([0, 0, 0.6]),  # "defects" costs 2 where it cooperates
+    ]
 
 
 def play(folder, game: str, partners: str, episodes: int = 60):
@@ -131,6 +79,4 @@ def test_tables_show_it_where_chance_limits_it(tmp_path) -> None:
 
 def test_bounds_of_a_set_are_means_over_its_weights() -> None:
     rows, _ = bounds_rows("RPS", "mixture(0.5, 0.3, 0.2) + always(0)", 10, "horizon")
-    assert [row["tom_percent_attainable"] for row in rows] == pytest.approx([50, 100, 75])
-    least = [row["delta_tom_best_response_attainable"] for row in rows]
-    assert least == pytest.approx([0.7, 0, 0.35])
+    assert [row["best"] for row in rows] == pytest.approx([0.3, 1, 0.65])

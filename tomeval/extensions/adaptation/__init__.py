@@ -213,12 +213,7 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
     return row
 
 
-NOTE = (
-    'Steps count from the change of the partner\'s policy. A lag above "most steps", the most that '
-    "every episode can show, counts as that many, and so does an episode that never turns to "
-    "mostly right answers (undetected, unadapted). No number: no step tells the policies apart, or "
-    "the change comes too late."
-)
+NOTE = "steps count from the change; longer lags, and episodes without a turn, count as most steps"
 
 TABLES = {
     "adaptation": Table(

@@ -70,17 +70,14 @@ def _change_points(at: Any) -> tuple[list[int], str]:
     if span:
         check_keys("partner set: at", at, ("from", "to"), ("from", "to"))
     steps = [at["from"], at["to"]] if span else at if isinstance(at, list) else [at]
-    for step in steps:
-        if type(step) is not int or not 2 <= step <= MAX_STATES:
-            raise TomevalError(
-                f"partner set: at: a step is a whole number from 2 to {MAX_STATES}, not {step!r}"
-            )
+    known = all(type(step) is int and 2 <= step <= MAX_STATES for step in steps)
+    if not steps or not known or steps != sorted(set(steps)):
+        raise TomevalError(
+            f"partner set: at: steps are whole numbers from 2 to {MAX_STATES} in rising order, not "
+            f"{at!r}"
+        )
     if span:
-        if steps[1] < steps[0]:
-            raise TomevalError(f"partner set: at.to must be at least {steps[0]}, is {steps[1]}")
         return list(range(steps[0], steps[1] + 1)), f"{steps[0]}-{steps[1]}"
-    if not steps or len(set(steps)) < len(steps):
-        raise TomevalError(f"partner set: at is empty or names a step twice: {steps}")
     return steps, ", ".join(map(str, steps))
 
 
@@ -120,16 +117,11 @@ def _pairs(
         if first.fingerprint() == second.fingerprint():
             raise TomevalError(f"partner set: switch names one policy twice: {told}")
         return [(1.0, first, second)], f"{first.name} > {second.name}"
-    if not isinstance(told, str | dict):
+    drawn = get_partner_set(told, game, base) if isinstance(told, str | dict) else None
+    if drawn is None or len(drawn.partners) < 2:
         raise TomevalError(
-            "partner set: switch must be two partners, or a set from which two are drawn, is "
-            f"{told!r}"
-        )
-    drawn = get_partner_set(told, game, base)
-    if len(drawn.partners) < 2:
-        raise TomevalError(
-            f"partner set: switch needs two policies, {drawn.name!r} has only one; write switch = "
-            '["FIRST", "SECOND"]'
+            "partner set: switch must be two partners, or a set of at least two, of which two are "
+            f"drawn, is {told!r}"
         )
     each = list(zip(drawn.partners, drawn.weights, strict=True))
     pairs = [(p * q / (1 - p), a, b) for a, p in each for b, q in each if a is not b]

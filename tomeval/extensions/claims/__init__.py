@@ -198,16 +198,9 @@ def claims_table(runs: Sequence[Run], options: Row) -> tuple[list[Row], list[str
     checked = [list(check(claim, runs, options["reference"])) for claim in claims]
     rows = [row for of_claim in checked for row in of_claim]
     above = [f"{len(rows)} checks of {sum(map(bool, checked))} of {len(claims)} claims"]
-    notes = []
-    if rows:
-        notes.append(
-            "each interval is of one claim alone: of claims in which nothing differs 1 in 40 holds "
-            "by chance"
-        )
+    notes = ["where nothing differs 1 claim in 40 holds by chance"] if rows else []
     if absent := [claim.claim for claim, found in zip(claims, checked, strict=True) if not found]:
-        some = "; ".join(dict.fromkeys(absent))
-        lack = "these runs lack a side or a measure, or hold it in several cells"
-        notes.append(f"not checked, as {lack}: {some}")
+        notes.append(f"these runs cannot tell: {'; '.join(dict.fromkeys(absent))}")
     headings = {name: measure.heading for name, measure in runs[0].measures.items()}
     shown = [_shown(row, headings) for row in rows] if options["form"] in READ else rows
     return shown, above, notes

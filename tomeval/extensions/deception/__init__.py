@@ -12,7 +12,6 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,14 +42,12 @@ class Decided(NamedTuple):
     action: Any
 
 
-@dataclass
 class Tally:
     """What was counted of one player in one game: hits and items by column, and differences."""
 
-    shares: dict[str, list[tuple[float, float, str]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-    moves: dict[str, list[tuple[float, str]]] = field(default_factory=lambda: defaultdict(list))
+    def __init__(self) -> None:
+        self.shares: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
+        self.moves: dict[str, list[tuple[float, str]]] = defaultdict(list)
 
     def share(self, name: str, hits: float, items: float, deal: str) -> None:
         """Count so many hits among so many items."""
@@ -176,10 +173,10 @@ def _count_dilemma(
     rows = decisions(record)
     moves = {(row.round, row.seat): row.action for row in rows if row.kind == "moves"}
     measured = record.own["seats"][0]
-    expected = {
-        (rows[step - 1].round, question): value
+    expected = {  # of whom, by round
+        (rows[step - 1].round, int(question[-1])): value["said"]
         for step, _, question, outcome, _, value, _ in record.answers
-        if outcome == VALID
+        if outcome == VALID and value["probe"] == "move"
     }
     for row in rows:
         if row.kind != "talk" or not row.action:
@@ -193,26 +190,11 @@ def _count_dilemma(
             broken = did[place] != ("cooperate" if act == "promise" else "defect")
             kind = "promises" if act == "promise" else "threats"
             tallies[names[row.seat]].share(f"{kind}_broken_percent", broken, 1, deal)
-            if about == measured and act == "promise":
-                _count_trust(tallies[names[measured]], expected, row, did[place], deal)
-
-
-def _count_trust(
-    tally: Tally, expected: Mapping[tuple[int, str], Any], row: Decided, did: str, deal: str
-) -> None:
-    """Count whether the measured player expected a promise to be kept, and was deceived."""
-    value = next(
-        (
-            v
-            for (at, question), v in expected.items()
-            if at == row.round and v["probe"] == "move" and question.endswith(str(row.seat))
-        ),
-        None,
-    )
-    if value is not None:
-        trusted = value["said"] == "cooperate"
-        tally.share("trusts_promises_percent", trusted, 1, deal)
-        tally.share("deceived_percent", trusted and did == "defect", 1, deal)
+            said = expected.get((row.round, row.seat))
+            if about == measured and act == "promise" and said is not None:
+                tally, trusted = tallies[names[measured]], said == "cooperate"
+                tally.share("trusts_promises_percent", trusted, 1, deal)
+                tally.share("deceived_percent", trusted and did[place] == "defect", 1, deal)
 
 
 COUNTED = {"mafia": _count_mafia, "ipd3": _count_dilemma}

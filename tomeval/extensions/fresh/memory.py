@@ -176,14 +176,8 @@ def shown(rows: Rows, read: bool) -> Rows:
     return made
 
 
-ABOVE = (
-    "memory effect: twin minus famous game, paired by partner, seed and episode; regret per step "
-    "in the famous game's payoffs, its affine change undone; literal in points of ToM %"
-)
-NOTE = (
-    "regret above 0 or ToM % below 0: the player does worse where the game is disguised. 95 % "
-    "intervals and p: Student's t over episodes, for these games; Holm over all rows of one measure"
-)
+ABOVE = "memory effect: twin minus famous game by episode, in the famous game's payoffs and ToM %"
+NOTE = "regret above 0 or ToM % below 0: worse where disguised; Student's t, Holm in a measure"
 
 
 def _compared(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Rows, list[str], list[str]]:

@@ -130,31 +130,25 @@ class InspectModel(Model):
             raise TomevalError(f"{self.name} cannot be opened: {said(error)}") from None
 
     async def _ask(self, request: GenerateRequest, room: int) -> Reply:
-        """Ask with `room` tokens for thinking."""
-        prompt = self._shown(request.prompt)
+        """Ask with `room` tokens for thinking, within the caps."""
+        prompt, api, started = request.prompt, self._api, time.perf_counter()
+        if prompt.prefill and not prompt.instead:
+            raise TomevalError(
+                f"{self.name}: the prompt ends in a prefill, which providers of inspect_ai do "
+                "not continue, and has no replacement for it"
+            )
+        shown = without_prefill(prompt)
         fields = sampling_config(self.name, request.sampling, request.seed, self.options.omit)
         fields["max_tokens"] = request.sampling.max_tokens + room
         if room or self.options.thinking_budget is not None:
             fields["reasoning_tokens"] = room
-        output, latency = await self._call(prompt, fields)
-        reply = read_output(output, latency)
-        sent = {**fields, "reasoning_effort": self.options.reasoning_effort}
-        reply.details["sent"] = {key: value for key, value in sent.items() if value is not None}
-        if room:
-            reply.details["thinking_budget"] = room
-        reply.details.update(omission(request.prompt, prompt))
-        return reply
-
-    async def _call(self, prompt: Prompt, fields: dict[str, Any]) -> tuple[Any, float]:
-        """Return inspect_ai's output and the seconds it took, within the caps."""
-        api, started = self._api, time.perf_counter()
         roles = {
             "system": api.ChatMessageSystem,
             "user": api.ChatMessageUser,
             "assistant": api.ChatMessageAssistant,
         }
-        messages = [roles[role](content=content) for role, content in prompt.messages]
-        most = estimate_tokens(plain_text(prompt)) + fields["max_tokens"]
+        messages = [roles[role](content=content) for role, content in shown.messages]
+        most = estimate_tokens(plain_text(shown)) + fields["max_tokens"]
         async with self._budget.call(most) as call:
             try:
                 # In a task of its own, whose context the record that inspect_ai keeps goes with.
@@ -166,12 +160,16 @@ class InspectModel(Model):
             call.usage = usage_of(output) if output.usage else None
         if output.error or not output.choices:
             raise self._explained(BackendError(str(output.error or "a reply without choices")))
-        if output.stop_reason == "model_length" and not (
-            output.usage and usage_of(output).completion
-        ):
+        if output.stop_reason == "model_length" and not usage_of(output).completion:
             # Providers put the refusal of a prompt that is too long into the text.
             raise ContextExceeded(f"{self.name}: {output.completion[:EXCERPT]}")
-        return output, time.perf_counter() - started
+        reply = read_output(output, time.perf_counter() - started)
+        sent = {**fields, "reasoning_effort": self.options.reasoning_effort}
+        reply.details["sent"] = {key: value for key, value in sent.items() if value is not None}
+        if room:
+            reply.details["thinking_budget"] = room
+        reply.details.update(omission(prompt, shown))
+        return reply
 
     def _explained(self, error: Exception) -> Exception:
         """Return the error to raise for one of a provider's."""
@@ -181,14 +179,6 @@ class InspectModel(Model):
         if type(error).__name__ == "PrerequisiteError":  # a missing key or package
             return TomevalError(text)
         return ContextExceeded(text) if is_too_long(text) else BackendError(text)
-
-    def _shown(self, prompt: Prompt) -> Prompt:
-        if prompt.prefill and not prompt.instead:
-            raise TomevalError(
-                f"{self.name}: the prompt ends in a prefill, which providers of inspect_ai do "
-                "not continue, and has no replacement for it"
-            )
-        return without_prefill(prompt)
 
 
 class EvalModel(InspectModel):

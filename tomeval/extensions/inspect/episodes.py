@@ -127,21 +127,16 @@ def estimates(experiment: Experiment, played: Mapping[tuple[int, int], Record]) 
     values: dict[str, float] = {}
     with run_of(experiment, played) as run:
         ended = tallies.episodes(run.store)
-        for cell, name in zip(run.cells, names, strict=True):
-            before = f"{name}: " if len(run.cells) > 1 else ""
-            if not (counts := ended.get(cell.number, {})):
-                continue
-            if len(cell.episodes):
-                measures = list(dict.fromkeys([*run.headline, *run.measures]))
-                table = cell.estimate(measures)
-                for end, column in {"": table.mean, " low": table.low, " high": table.high}.items():
-                    for measure_, value in zip(measures, column.tolist(), strict=True):
-                        if math.isfinite(value):
-                            values[f"{before}{measure_}{end}"] = value
-            values[f"{before}episodes"] = float(sum(counts.values()))
-            values[f"{before}{VOID}"] = float(sum(counts.values()) - counts.get(COMPLETE, 0))
-            invalid = tallies.rates_of(run.store, [cell.number])["invalid_rate"]
-            values[f"{before}{INVALID}"] = 100 * invalid
+        for cell, row, name in zip(run.cells, run.rows(), names, strict=True):
+            if counts := ended.get(cell.number):
+                before, count = f"{name}: " * (len(names) > 1), sum(counts.values())
+                for end, ending in {"": "", " low": "_ci95_low", " high": "_ci95_high"}.items():
+                    for measured in run.measures:
+                        if math.isfinite(value := row.get(measured + ending, math.nan)):
+                            values[f"{before}{measured}{end}"] = value
+                values[f"{before}episodes"] = float(count)
+                values[f"{before}{VOID}"] = float(count - counts.get(COMPLETE, 0))
+                values[f"{before}{INVALID}"] = 100 * row["invalid_rate"]
     return values
 
 
@@ -177,7 +172,7 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
     """
     log = _read(path)
     about = (log.eval.metadata or {}).get(KEPT)
-    if not isinstance(about, Mapping) or not isinstance(about.get("experiment"), Mapping):
+    if not isinstance(about, Mapping):
         raise TomevalError(f"{path}: is a log of the task {log.eval.task!r}, not of tomeval's own")
     if about.get("version") != __version__:
         raise TomevalError(
@@ -185,28 +180,21 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
             "import it with that version"
         )
     model = f"inspect:{log.eval.model}"
-    try:
-        experiment = experiment_of(about["experiment"], model)
-    except (TomevalError, TypeError, KeyError, AttributeError) as error:
-        raise TomevalError(f"{path}: its experiment cannot be read: {error}") from None
     played: dict[tuple[int, int], Record] = {}
     revisions: dict[str, str] = {}
-    samples = log.samples or ()
-    for sample in samples:
-        kept = sample.store.get(KEPT)
-        if sample.error is None and kept:
-            where = f"{path}: sample {sample.id!r}"
-            try:
+    samples, where = log.samples or (), str(path)
+    try:
+        experiment = experiment_of(about["experiment"], model)
+        for sample in samples:
+            where, kept = f"{path}: sample {sample.id!r}", sample.store.get(KEPT)
+            if sample.error is None and kept:
                 number, record = _episode(experiment, kept)
-            except TomevalError as error:
-                raise TomevalError(f"{where}: {error}") from None
-            except _DAMAGE as error:
-                raise TomevalError(f"{where}: damaged: {error!r}") from None
-            which = number, record.episode
-            if which in played:
-                raise TomevalError(f"{where}: its episode is in the log twice")
-            played[which] = record
-            revisions[model] = str(kept["revision"])
+                played[number, record.episode] = record
+                revisions[model] = str(kept["revision"])
+    except TomevalError as error:
+        raise TomevalError(f"{where}: {error}") from None
+    except _DAMAGE as error:
+        raise TomevalError(f"{where}: damaged: {error!r}") from None
     if not played:
         raise TomevalError(f"{path}: holds no episode that was played to its end")
     result = recorded(experiment, played)._replace(revisions=revisions)
@@ -232,14 +220,10 @@ def _read(path: Path) -> Any:
 
 def _episode(experiment: Experiment, kept: Mapping[str, Any]) -> tuple[int, Record]:
     """Return the cell and an episode, if it can be what a run would have written."""
-    number = kept["cell"]
-    if type(number) is not int or not 0 <= number < len(experiment.cells):
-        raise TomevalError(f"cell {number!r} is not a cell of the experiment")
+    number, record = kept["cell"], unpacked(kept["rows"])
     if kept["digest"] != digest(experiment):
         raise TomevalError("was played with games, partners or prompts other than those named")
-    record = unpacked(kept["rows"])
-    episode, status = record.episode, record.status
-    if type(episode) is not int or not 0 <= episode < 2**31 or status not in (COMPLETE, VOID):
-        raise TomevalError(f"episode {episode!r}, {status!r}, is none of a run")
+    if number not in range(len(experiment.cells)) or record.episode not in range(2**31):
+        raise TomevalError(f"cell {number!r}, episode {record.episode!r}: is none of a run")
     measure(experiment, number, record)  # what cannot be stored or read is refused
     return number, record

@@ -7,10 +7,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from tomeval.games.matrix.played import FloatArray, IntArray
+from tomeval.games.matrix.responses import stepwise_regret
+from tomeval.games.matrix.results import MatrixRunCell
+
+FOLDS, SHUFFLES = 5, 19
+"""Folds of the probes, of whole episodes; how often labels are exchanged between episodes."""
 
 STRENGTHS = (0.003, 0.1)
 """Inverse strengths of the penalty that are tried, scikit-learn's C over standardised states."""
@@ -157,3 +160,44 @@ def by_chance(
         fold = folds_of(episode, strata, folds, rng)
         probs, _ = decode(states, mixed, episode, strata, fold, size)
         yield (probs.argmax(axis=1) == mixed).astype(np.float64)
+
+
+def decoded(
+    cell: MatrixRunCell,
+    rows: IntArray,
+    episode: IntArray,
+    states: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[dict[str, list[float]], float, list[int]]:
+    """Decode the partner's next move from the states of some steps.
+
+    Returns
+    -------
+    dict, float, list of int
+        By episode, in percent of its steps, ``says``, ``does``, ``holds`` and ``shuffled``, NaN:
+        nothing; how often exchanged labels are decoded as well; and of every fold its layer. The
+        list is empty if the partner makes the same move in all steps.
+    """
+    played, game = cell.played, cell.game
+    truth, none = played.partner[rows], np.full(len(rows), np.nan)
+    by_step = dict.fromkeys(("says", "holds", "shuffled"), none)
+    by_step["does"] = 100.0 * (stepwise_regret(game)[played.own[rows], truth] == 0)
+    if played.predicted is not None:
+        by_step["says"] = 100.0 * (played.predicted[rows] == truth)
+    p, chosen = float("nan"), []
+    if len(np.unique(truth)) > 1:
+        above, stratum = states[:, 1:], played.which[episode]
+        fold = folds_of(episode, stratum, FOLDS, rng)
+        probs, places = decode(above, truth, episode, stratum, fold, game.m)
+        mixed = by_chance(above, truth, episode, stratum, FOLDS, game.m, rng)
+        chance = list(itertools.islice(mixed, SHUFFLES))
+        right = (probs.argmax(axis=1) == truth).astype(np.float64)
+        by_step |= {"holds": 100 * right, "shuffled": 100 * np.mean(chance, axis=0)}
+        # This run is counted among the exchanged ones.
+        better = sum(one.mean() >= right.mean() - 1e-12 for one in chance)
+        p, chosen = (1 + better) / (1 + SHUFFLES), [1 + place for place in places]
+    means = {
+        name: (np.bincount(episode, values) / np.bincount(episode)).tolist()
+        for name, values in by_step.items()
+    }
+    return means, p, chosen

@@ -6,6 +6,7 @@ Layer 0 is what the first block reads, layer l what block l adds up to; the fina
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.play import generator_of
 from tomeval.games.matrix.played import IntArray, Played
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.games.matrix.rules import Joint, Observation
+from tomeval.games.matrix.rules import SEAT, Joint, Observation
 from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.engine import Engine
@@ -26,9 +27,20 @@ from tomeval.models.local.tasks import exclusive
 from tomeval.strategies.recording import Recording, overhearing
 
 FloatArray = NDArray[np.float32]
+States = NDArray[np.float64]
 
 ACT = "act"
 _ONE_BATCH = 10**9
+
+PAIRS, TRIED = 20, 6
+"""The most pairs of prompts between which states are exchanged; pairs that are drawn, at most, for
+each whose answers are to be apart."""
+
+TWIN, RANDOM = "twin", "random"
+"""What is put in: the state under the other partner's moves; one as far away at random."""
+
+CLOSE, ROUGH = 2e-3, 0.1
+"""How near log-probabilities must be, in nats; of 16-bit models, which other batches round."""
 
 
 def rendered(
@@ -158,3 +170,95 @@ def _blocks(model: Any) -> Any:
         if isinstance(one, require("torch").nn.ModuleList) and len(one) == count:
             return one
     raise TomevalError(f"internal: {type(model).__name__} has no list of its {count} blocks")
+
+
+def read(cell: MatrixRunCell, watched: Watched) -> tuple[IntArray, IntArray, States]:
+    """Return rows of the played steps from the second on, their episodes, and their states.
+
+    Of shape (N,), (N,), from 0 among the complete ones, and (N, layers, D).
+
+    Raises
+    ------
+    TomevalError
+        The model's log-probabilities are not those that were recorded.
+    """
+    rows, episode, states, off = [], [], [], 0.0
+    first = np.cumsum(cell.played.lengths) - cell.played.lengths
+    for place, number in enumerate(cell.episodes.tolist()):
+        theirs = moves_of(cell.played, place)[1]
+        scores = {
+            step: call["scores"]["logprobs"]
+            for step, seat, _, call in cell.store.calls(cell.number, number)
+            if seat == SEAT and call.get("purpose") == ACT and "scores" in call
+        }
+        for step, asked in rendered(cell, place, theirs, range(2, len(theirs) + 1)).items():
+            ran = watched.run(asked)
+            rows.append(int(first[place]) + step - 1)
+            episode.append(place)
+            states.append(ran.states)
+            off = max(off, float(np.abs(np.subtract(ran.logprobs, scores[step])).max()))
+    if off > (CLOSE if watched.local.model.dtype.itemsize > 2 else ROUGH):
+        raise TomevalError(
+            f"internal: cell {cell.number}: the run is not reproduced here: a label's "
+            f"log-probability is {off:.3g} nats off; are model and templates those of the run, and "
+            "is this the folder that it was started in?"
+        )
+    return np.array(rows), np.array(episode), np.array(states, dtype=np.float64)
+
+
+def packed(cell: MatrixRunCell, rows: IntArray, episode: IntArray, states: States) -> bytes:
+    """Return states and what was played as npz: float16, larger numbers become the largest."""
+    played, largest = cell.played, np.finfo(np.float16).max
+    starts = np.cumsum(played.lengths) - played.lengths
+    arrays: dict[str, Any] = {
+        "states": np.clip(states, -largest, largest).astype(np.float16),
+        "layer": np.arange(states.shape[1]),
+        "episode": cell.episodes[episode],
+        "step": rows - starts[episode] + 1,
+        "own_action": played.own[rows],
+        "partner_action": played.partner[rows],
+    }
+    if played.predicted is not None:
+        arrays["predicted_action"] = played.predicted[rows]
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+class Swap(NamedTuple):
+    """An exchange: its episode, the layer, what was put in, and whether the answer followed."""
+
+    place: int  # among the complete episodes
+    layer: int
+    condition: str
+    follows: bool
+
+
+def exchanged(cell: MatrixRunCell, watched: Watched, rng: np.random.Generator) -> list[Swap]:
+    """Exchange states between at most `PAIRS` pairs of prompts whose answers are apart.
+
+    The prompts of a pair differ in the partner's moves alone: an episode's own, or those of another
+    episode whose partner goes on differently. An answer follows if it becomes the other prompt's.
+    Interchange of states: Geiger, Lu, Icard and Potts 2021.
+    """
+    swaps: list[Swap] = []
+    for _ in range(TRIED * PAIRS):
+        one, other = rng.choice(cell.played.episodes, 2, replace=False).tolist()
+        moves = [moves_of(cell.played, place)[1] for place in (one, other)]
+        step = int(rng.integers(2, max(3, 1 + min(map(len, moves)))))
+        if min(map(len, moves)) < step or moves[0][step - 1] == moves[1][step - 1]:
+            continue
+        here, there = (rendered(cell, one, theirs, [step])[step] for theirs in moves)
+        mine, target = watched.run(here), watched.run(there)
+        if mine.choice == target.choice:
+            continue
+        for layer in range(len(mine.states)):
+            before, after = mine.states[layer], target.states[layer]
+            drawn = rng.standard_normal(after.shape)
+            away = before + drawn * (np.linalg.norm(after - before) / np.linalg.norm(drawn))
+            for condition, state in ((TWIN, after), (RANDOM, away.astype(np.float32))):
+                ran = watched.run(here, (layer, state))
+                swaps.append(Swap(one, layer, condition, ran.choice == target.choice))
+        if len(swaps) == 2 * PAIRS * len(mine.states):
+            break
+    return swaps

@@ -120,11 +120,8 @@ def _notes(pairs: Pairs, fitted: Ratings) -> list[str]:
     none, base = np.isnan(fitted.low), fitted.base
     notes = []
     if none.any():
-        notes.append(
-            f"no interval for the rating of {', '.join(np.array(pairs.names)[none])}: it is given, "
-            f"rests on fewer than {FEWEST} deals, or has no limit in these games and is kept "
-            "finite by a weak prior"
-        )
+        some = ", ".join(np.array(pairs.names)[none])
+        notes.append(f"no interval: given, fewer than {FEWEST} deals, or held by a prior: {some}")
     if base.any() and not base.all():
         notes.append(f"0 is the mean rating of {', '.join(np.array(pairs.names)[base])}")
     return notes
@@ -187,16 +184,9 @@ def error_notes(records: Records) -> list[str]:
         if rate:
             text = f"{game}: {100 * rate:.0f} % of the games have an error"
             if rate > ERROR_RATE and depth < DEPTH:
-                text += (
-                    f" and the median game lasts {depth:.2f} of the usual rounds: a ranking of all "
-                    "games measures who survives the errors of others"
-                )
+                text += f" and the median lasts {depth:.2f} of the usual rounds: all games rank"
+                text += " who survives the errors of others"
             notes.append(text)
-    if notes:
-        notes.append(
-            "clean games (without an error) are not a random sample: players who err, and their "
-            "opponents, have fewer of them"
-        )
     return notes
 
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import CommandPart
-from tomeval.core.printing import show, tell
+from tomeval.core.printing import show
 from tomeval.core.resources import read_text
 from tomeval.extensions.trajectories.judging import judged
 from tomeval.games.arena.cells import slot_name
@@ -23,7 +23,6 @@ from tomeval.games.arena.named_games import Kind, textarena_kind
 from tomeval.games.arena.wording import Wording
 from tomeval.games.played import PlayedGame
 from tomeval.games.records import as_record
-from tomeval.report.facts import counted
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import read_table
 from tomeval.runs.folder import Recorded, import_games
@@ -51,21 +50,11 @@ class Line(BaseModel):
     rewards: list[FiniteFloat] | None = None
     players: list[Name] | None = None
     deal: Any = None
-    _place: tuple[Path, int]  # file and line
+    _where: str  # file and line
 
     def wrong(self, name: str, what: str) -> TomevalError:
         """Return the error for a field."""
-        return TomevalError(f"{self.where}, {name}: {what}")
-
-    @property
-    def where(self) -> str:
-        """File and line, for messages."""
-        return "{}, line {}".format(*self._place)
-
-    @property
-    def number(self) -> int:
-        """The line, from 1."""
-        return self._place[1]
+        return TomevalError(f"{self._where}, {name}: {what}")
 
 
 @dataclass(frozen=True)
@@ -120,14 +109,14 @@ def _line(path: Path, number: int, text: str) -> Line:
     if not isinstance(data, dict):
         raise TomevalError(f"{where}: not a JSON object")
     line = read_table(Line, data, where)
-    line._place = path, number
+    line._where = where
     return line
 
 
 def _match(lines: list[Line]) -> Match:
     """Return the lines of one game as a match, checked as far as that goes without its rules."""
     first, start = lines[0], lines[0].step
-    kind, wording, game, raw = textarena_kind(first.game, first.where)
+    kind, wording, game, raw = textarena_kind(first.game, first._where)
     for number, line in enumerate(lines, start):
         if line.step != number or start > 1:
             wanted = "0 or 1" if line is first else str(number)
@@ -169,9 +158,7 @@ def import_(
 ) -> None:
     """Make a run folder from games played in TextArena."""
     folder = out or Path("runs") / games.stem
-    recorded = import_games(get_domain("arena"), partial(recorded_games, games, subject), folder)
-    for note in recorded.notes:
-        tell(note)
+    import_games(get_domain("arena"), partial(recorded_games, games, subject), folder)
     show(folder)
 
 
@@ -222,15 +209,12 @@ def recorded_games(path: Path, subject: str = "") -> Recorded:
         definition["episodes"] = len(games)
         definition["matches"].append(match.name)
         definition["deals"].append(dealt)
-    steps = sum(len(game.decisions) for _, games in lineups.values() for game in games)
-    counts = (len(matches), "game"), (steps, "decision"), (len(lineups), "line-up")
-    note = f"{path.name}: {', '.join(counted(*each) for each in counts)}"
     return Recorded(
         [
             (said, [as_record(game, slot_name) for game in games])
             for said, games in lineups.values()
         ],
-        [note],
+        [],
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -53,15 +52,11 @@ class _Way:
         return _Way(state, self.at, decisions, record, len(decisions))
 
 
-def judged(
-    match: Match, game: ArenaGame[Any], fits: Callable[[Any], bool] = lambda state: True
-) -> tuple[PlayedGame, Any]:
+def judged(match: Match, game: ArenaGame[Any]) -> tuple[PlayedGame, Any]:
     """Return a match as our game, played again from its texts, and its deal.
 
     A text that our judge refuses is an attempt that broke the rules, whatever TextArena made of it;
-    the verdict says what became of the decision. The players are in the order of seats. `fits`
-    tells whether a last state may be that of the match, where more is known of it than the file
-    says.
+    the verdict says what became of the decision. The players are in the order of seats.
 
     Raises
     ------
@@ -82,7 +77,7 @@ def judged(
         way = waiting.pop()
         try:
             if not game.due(way.state):
-                return _finished(match, game, way, fits), wording.deal_of(state)
+                return _finished(match, game, way), wording.deal_of(state)
             waiting += reversed(_after(match, game, way))
         except _Misfit as misfit:
             misfits.append(misfit)
@@ -100,34 +95,29 @@ class _Misfit(Exception):
 def _after(match: Match, game: ArenaGame[Any], stage: _Way) -> list[_Way]:
     """Return what may follow a stage."""
     while True:
-        due = {ask.seat: ask for ask in game.due(stage.state)}
-        pending = {seat: ask for seat, ask in due.items() if seat not in stage.actions}
-        if not due:  # a broken rule ended the game
+        if not (due := game.due(stage.state)):  # a broken rule ended the game
             return [stage.then(stage.state)]
-        if not pending:
+        if all(ask.seat in stage.actions for ask in due):
             break
-        line = _line(match, stage.at, pending)
-        seat = line.seat
-        if seat not in pending:
-            stage.state = match.wording.speaking(stage.state, seat)
-            pending = {ask.seat: ask for ask in game.due(stage.state)}
-        if seat not in pending or seat in stage.actions:
-            kinds = sorted({ask.kind for ask in pending.values()})
-            seats = ", ".join(map(str, sorted(pending)))
-            text = f"{seat} acts, but {'/'.join(kinds)} of seat {seats} is due"
-            raise _Misfit(stage.at, line.wrong("seat", text))
-        _decide(match, game, stage, pending[seat])
+        if match.lines[stage.at :] and match.lines[stage.at].seat not in [ask.seat for ask in due]:
+            stage.state = match.wording.speaking(stage.state, match.lines[stage.at].seat)
+        pending = [ask for ask in game.due(stage.state) if ask.seat not in stage.actions]
+        seat = _line(match, stage.at, pending).seat
+        _decide(match, game, stage, next(ask for ask in pending if ask.seat == seat))
     outcomes = match.wording.outcomes(game, stage.state, stage.actions, stage.decided)
     return [stage.then(after, mark) for mark, after in enumerate(outcomes)]
 
 
-def _line(match: Match, at: int, pending: dict[int, Ask]) -> Line:
-    """Return the next line."""
-    if at < len(match.lines):
-        return match.lines[at]
-    seats = ", ".join(map(str, sorted(pending)))
-    text = f"game {match.name!r} breaks off: seat {seats} was still to act"
-    raise _Misfit(at, match.lines[-1].wrong("step", text))
+def _line(match: Match, at: int, pending: list[Ask]) -> Line:
+    """Return the next line, which must be of one of the seats that are still to decide."""
+    due = ", ".join(f"{ask.kind} of seat {ask.seat}" for ask in pending)
+    if at == len(match.lines):
+        text = f"game {match.name!r} breaks off before {due}"
+        raise _Misfit(at, match.lines[-1].wrong("step", text))
+    line = match.lines[at]
+    if line.seat not in [ask.seat for ask in pending]:
+        raise _Misfit(at, line.wrong("seat", f"{line.seat} acts where {due} is due"))
+    return line
 
 
 def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
@@ -140,11 +130,7 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
     )  # fmt: skip
     stage.decisions.append(decision)
     while True:
-        line = _line(match, stage.at, {ask.seat: ask})
-        if line.seat != ask.seat:
-            text = f"{line.seat} acts, but seat {ask.seat}, whose text was refused, is due"
-            raise _Misfit(stage.at, line.wrong("seat", text))
-        text = line.action
+        text = _line(match, stage.at, [ask]).action
         reading = wording.read(view, ask, text if match.raw else wording.wrapped(text))
         stage.at += 1
         if reading.broken is not None:
@@ -160,9 +146,7 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
     outcome = VALID if decision.verdict == "valid" else OUTCOME_OF[tries[-1].error]
     said = decision.action if decision.verdict == "valid" else None
     attempts = len(tries) + (decision.verdict == "valid")
-    decision.answer = Answer(
-        said, tuple(tries), attempts, outcome, text, details={"text": text, "line": line.number}
-    )
+    decision.answer = Answer(said, tuple(tries), attempts, outcome, text, details={"text": text})
     if decision.verdict == "fatal":
         stage.state, stage.decided = wording.struck(game, stage.state, ask, stage.actions)
         stage.record.append((ask.seat, ask.kind, wording.cost))
@@ -173,9 +157,7 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
                 earlier.stage = len(stage.record)
 
 
-def _finished(
-    match: Match, game: ArenaGame[Any], way: _Way, fits: Callable[[Any], bool]
-) -> PlayedGame:
+def _finished(match: Match, game: ArenaGame[Any], way: _Way) -> PlayedGame:
     """Return a game that is over, if the file says the same of how it ended."""
     if way.at < len(match.lines):
         line = match.lines[way.at]
@@ -187,9 +169,6 @@ def _finished(
             if abs(rewards[seat] - theirs) > CLOSE:
                 text = f"{theirs:g} for seat {seat}, but by the actions it is {rewards[seat]:g}"
                 raise _Misfit(way.at, line.wrong("rewards", text))
-    if not fits(way.state):
-        text = "the game ends in another position"
-        raise _Misfit(way.at, match.lines[-1].wrong("step", text))
     return PlayedGame(
         0,
         0,

@@ -18,10 +18,9 @@ from tomeval.games.arena.tables import result_rows, run_facts, run_notes
 from tomeval.games.cells import play_of
 from tomeval.games.players import worded
 from tomeval.games.records import as_record
-from tomeval.runs.capabilities import Worded, later
 from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, never
-from tomeval.runs.domain import Domain
+from tomeval.runs.domain import Domain, Worded, later
 
 
 def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
@@ -93,7 +92,6 @@ ARENA = Domain(
     panel=("game", "others"),
     unit="deal",
     shares_draws=("game",),
-    named=("game",),
     task_words=_words,
     level=_level,
     held=_held,

@@ -11,7 +11,7 @@ from tomeval.games.arena.wording import Wording
 from tomeval.games.game import COUNTED, Action, ArenaGame, Ask
 from tomeval.games.played import Mark, frozen
 from tomeval.games.transcripts import transcript
-from tomeval.runs.capabilities import Line
+from tomeval.runs.domain import Line
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 

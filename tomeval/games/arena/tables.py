@@ -14,9 +14,8 @@ from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.records import GameRecord, Records, Row, deals, game_records, share
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.players import player_row
-from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import as_text, flat, is_interval, unique
-from tomeval.runs.domain import Rows
+from tomeval.runs.domain import Facts, Rows
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate

@@ -34,9 +34,8 @@ from tomeval.games.play import play_game
 from tomeval.games.players import player_row
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.play.engines import run_loop
-from tomeval.runs.capabilities import Facts
 from tomeval.runs.columns import unique
-from tomeval.runs.domain import Rows
+from tomeval.runs.domain import Facts, Rows
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.strategies.readers import MARKER

@@ -11,7 +11,6 @@ from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
 from tomeval.games.decrypto.measures import (
     BRIER_MEASURES,
     MEASURES,
-    PLANTED_MEASURES,
     REPLAY_MEASURES,
     for_interceptor,
 )
@@ -19,7 +18,6 @@ from tomeval.games.decrypto.results import (
     DecryptoRunCell,
     game_lines,
     gives_probabilities,
-    has_beliefs,
 )
 from tomeval.games.decrypto.scripts import SCRIPTS
 from tomeval.games.decrypto.seats import NAMES, ROLES
@@ -27,9 +25,8 @@ from tomeval.games.decrypto.tables import TABLES, replays
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import worded
-from tomeval.runs.capabilities import Worded, later
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Domain
+from tomeval.runs.domain import Domain, Worded, later
 from tomeval.runs.measures import Measure
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
@@ -46,8 +43,6 @@ def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
 def _measured(run: Run) -> Mapping[str, Measure]:
     """Return the measures, those of replays only if a record is replayed."""
     left_out = set() if replays(run) else {f"{name}_percent" for name in REPLAY_MEASURES}
-    if not has_beliefs(run.store):
-        left_out |= {*PLANTED_MEASURES}
     if not gives_probabilities(run.store):
         left_out |= {*BRIER_MEASURES}
     return {n: m for n, m in MEASURES.items() if n not in left_out}

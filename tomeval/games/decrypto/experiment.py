@@ -17,13 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
 from tomeval.games.cells import GameCell
-from tomeval.games.decrypto.game import CODES, Deal, Game, Rules, deal, deal_stream
+from tomeval.games.decrypto.game import Deal, Game, Rules, deal, deal_stream
 from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
 from tomeval.games.decrypto.replays import RecordedGame, read_games
 from tomeval.games.decrypto.seats import ALICE, EVE, ROLES, Probes, seat_stream
 from tomeval.games.decrypto.stages import Decrypto, trail_of
 from tomeval.games.players import RECORD, GameExperiment
-from tomeval.games.seats import Beliefs, Chair, Seat
+from tomeval.games.seats import Chair, Seat
 from tomeval.games.solver import Solver
 from tomeval.lexicon.words import WordLists, read_lists
 from tomeval.runs.experiment import axis, located
@@ -98,16 +98,6 @@ class DecryptoCell(GameCell):
         """Seat a player without a model."""
         seat: Seat = self.players[slot].scripted_seat(self.experiment.lists)(chair)
         return seat
-
-    def beliefs(self, episode: int) -> Beliefs:
-        """Return the chance of a turn's belief: one for all players and accuracies."""
-
-        def of_turn(turn: int, question: str = "") -> tuple[float, float]:
-            draws = Stream.of(self.seed, "decrypto", "belief").block(episode, 1, 2 * len(CODES))
-            right, which = draws.reshape(-1, 2)[turn - 1].tolist()
-            return right, which
-
-        return of_turn
 
     def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
         """Return rules, the game as dealt or recorded, and what is measured."""

@@ -18,14 +18,12 @@ from tomeval.games.decrypto.game import (
     hint_history,
     outcome_of,
 )
-from tomeval.games.decrypto.played import plant_guess
 from tomeval.games.decrypto.seats import ALICE, BOB, EVE, NAMES, ROLES
 from tomeval.games.decrypto.stages import result_text
 from tomeval.games.game import Ask, Form, Probe
 from tomeval.games.llm.options import LLMOptions
 from tomeval.games.llm.scene import SeatScene, written_form
 from tomeval.games.llm.seat import LLMSeat, Others
-from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import Strategy
 from tomeval.strategies.options import templates_of
 from tomeval.strategies.questions import join
@@ -254,21 +252,6 @@ class Draft(Others):
             return draft
         told = await self.seat.chair.door(draft.action)
         return self._found(draft.action, told[BOB].action, told[EVE].action)
-
-    async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
-        """Ask for a draft, and state what Eve guesses for it, right as often as the belief is."""
-        told = await self.truth()
-        if isinstance(told, Invalid):
-            return told
-        eve, chance = told["eve"], self.seat.chair.door.beliefs(self.seat.scene.step)
-        stated = plant_guess(eve, self.view.code, belief.share, *chance)
-        self.details["belief"] = {
-            "eve": stated,
-            "right": None if eve is None else stated == eve,
-            "accuracy": belief.share,
-            "as": belief.wording,
-        }
-        return {"hints": told["hints"], "eve": stated}
 
     def _found(self, hints: Hints, bob: Code | None, eve: Code | None) -> dict[str, Any]:
         self.details = {"draft": hints, "draft_bob": bob, "draft_eve": eve}

@@ -107,9 +107,6 @@ def turn_items(played: Played) -> Shares:
         shares[f"predicted_{question}"] = (predicted == played.code, among)
         shares[f"actual_{question}"] = (truth == played.code, among)
     shares |= _belief_items(played)
-    hits, among = played.planted.complied(played.best)
-    for name, right in (("right", played.planted.right), ("wrong", ~played.planted.right)):
-        shares[f"compliance_{name}"] = (hits & right, among & right & played.own)
     if played.recorded:
         bob, eve = played.recorded["bob"], played.recorded["eve"]
         shares["decoded_record"] = (bob == played.code, every)
@@ -227,15 +224,6 @@ def _predictions(question: str) -> Iterator[Measure]:
     return _percents(_PAPER, meanings)
 
 
-def _slope(played: Played) -> Counted:
-    return known(played.game, np.where(played.own, played.planted.slope, np.nan))
-
-
-def _acting(played: Played) -> Counted:
-    acting = played.planted.acting(played.best)
-    return known(played.game, np.where(played.own, acting, np.nan))
-
-
 def _brier(question: str, played: Played) -> Counted:
     guessed = played.guessed["bob" if question == "bob" else "eve"]
     return known(played.game, np.where(guessed, played.brier[question], np.nan))
@@ -256,41 +244,6 @@ _BRIER = tuple(
 )
 BRIER_MEASURES = tuple(measure.name for measure in _BRIER)
 """Measures that only games with scored predictions have."""
-
-_PLANTED = (
-    mean(
-        ("use_slope", "use slope", 0),
-        _slope,
-        "Planted beliefs: how much more often Alice departs from her draft when she is told that "
-        "Eve would guess its code than when she is told the opposite. 0: the statement changes "
-        "nothing; 1: she always follows it. Not identified where statements are always right or "
-        "always wrong.",
-        f"{_OWN}; Horvitz and Thompson 1952",
-        "probability",
-        bounds=(-1.0, 1.0),
-    ),
-    *_percents(
-        _OWN,
-        {
-            ("compliance_right", "complies, right %", 0): "Planted beliefs: the share of turns "
-            "with a right statement about Eve on which Alice followed it: she gave other hints if "
-            "Eve was said to guess the code (of turns with other hints of any value), and her "
-            "draft if not (of turns on which Bob decodes it).",
-            ("compliance_wrong", "complies, wrong %", 0): "The same for turns with a "
-            "wrong statement.",
-        },
-    ),
-    mean(
-        ("delta_statement_per_turn", "ΔToM/T of the statement", 0),
-        _acting,
-        "Planted beliefs: the regret per turn of an Alice who follows the statement about Eve: she "
-        "gives the draft, or the best hints instead if Eve is said to guess the code.",
-        _OWN,
-        "value",
-    ),
-)
-PLANTED_MEASURES = tuple(measure.name for measure in _PLANTED)
-"""Measures that only games with planted beliefs have."""
 
 FLOOR = (
     "Uses and plays are lower bounds, as the best hints were not searched (best_turn = true does, "
@@ -437,7 +390,6 @@ MEASURES = registry(
             "recorded.",
         },
     ),
-    *_PLANTED,
     *_BRIER,
 )
 """All measures, in the order of tables; those that only some runs have come last."""

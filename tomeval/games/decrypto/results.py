@@ -22,7 +22,6 @@ from tomeval.games.decrypto.played import (
     Ints,
     Played,
     Texts,
-    planted_of,
 )
 from tomeval.games.decrypto.seats import (
     ENCODER_QUESTIONS,
@@ -39,11 +38,11 @@ from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists
 from tomeval.runs.analyses import readers
-from tomeval.runs.capabilities import Line
+from tomeval.runs.domain import Line
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
-from tomeval.strategies.compose import Strategy, recorded_strategy
+from tomeval.strategies.compose import recorded_strategy
 
 
 class DecryptoRunCell(ScoredCell):
@@ -115,21 +114,9 @@ class DecryptoRunCell(ScoredCell):
 def gives_probabilities(store: Store) -> bool:
     """Return whether any Alice scores the codes that she predicts."""
     players = (definition["players"]["encoder"] for _, definition in store.cells())
-    return any(getattr(_strategy(player), "scored", False) for player in players)
-
-
-@once_each
-def has_beliefs(store: Store) -> bool:
-    """Return whether the strategy of any Alice has beliefs planted, whatever came of them."""
-    found = (_strategy(definition["players"]["encoder"]) for _, definition in store.cells())
-    return any(one is not None and one.part.belief is not None for one in found)
-
-
-def _strategy(player: Mapping[str, Any]) -> Strategy | None:
-    """Return the strategy of an Alice; None without a model, or if it is not known here."""
-    if not player.get("model"):
-        return None
-    return recorded_strategy(spec_for(player["options"].get("strategy", "QA"), "encoder"))
+    specs = (one["options"].get("strategy", "QA") for one in players if one.get("model"))
+    found = (recorded_strategy(spec_for(spec, "encoder")) for spec in specs)
+    return any(strategy is not None and strategy.scored for strategy in found)
 
 
 def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
@@ -138,7 +125,6 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     try:
         of_games = [turns_of(record) for record in games]
         turns = list(itertools.chain(*of_games))
-        planted = planted_of(turns)
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise store.damaged(repr(error)) from None
     game = np.repeat(np.arange(len(games)), [len(of_game) for of_game in of_games])
@@ -185,7 +171,6 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         best=known("best"),
         random=known("random"),
         recorded={name: recorded(name) for name in LISTENERS} if replayed else {},
-        planted=planted,
     )
 
 

@@ -21,7 +21,7 @@ from tomeval.games.decrypto.measures import (
     turn_items,
     turns_a_wrong,
 )
-from tomeval.games.decrypto.results import gives_probabilities, has_beliefs
+from tomeval.games.decrypto.results import gives_probabilities
 from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, ROLES
 from tomeval.games.scores import totals_of
 from tomeval.runs import tallies
@@ -73,10 +73,6 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "functional": (
         *("games", "turns", "own_turns", "value_per_turn", "delta_functional_per_turn"),
         *("predicted_turns", "delta_tom_per_turn", "response_per_turn", "knowingly_bad_percent"),
-    ),
-    "planted": (
-        *("games", "turns", "use_slope", "compliance_right_percent", "compliance_wrong_percent"),
-        *("value_per_turn", "delta_functional_per_turn", "delta_statement_per_turn"),
     ),
     "replay": (
         *("games", "turns", "invalid_rate", "reask_rate"),
@@ -154,7 +150,7 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
         head: Row = dict(zip(roles, names, strict=True))
         if what == "turns":
             result += [head | row for row in _turn_rows(cells)]
-        elif what != "planted" or any(cell.played.planted.known.any() for cell in cells):
+        else:
             counts = _counts(run, cells, what)
             result.append(head | _row(columns, counts, cells, run.method(AUTO)))
     return result
@@ -219,13 +215,6 @@ TABLES = {
     ),
     "functional": _table(
         "functional", "what hints were worth, and what better ones would have been"
-    ),
-    "planted": _table(
-        "planted",
-        "planted beliefs: use, compliance and what hints were worth",
-        reported=True,
-        present=lambda run: has_beliefs(run.store),
-        needs='strategies with belief(...) for Alice: docs/measures/planted.md, "Planted beliefs"',
     ),
     "turns": _table("turns", "predictions and outcomes by turn"),
     "replay": _table(

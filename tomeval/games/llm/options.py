@@ -71,6 +71,11 @@ class LLMOptions(ModelOptions):
         `where` is what it is to play, `use` which strategies can.
         """
         strategy = parse_strategy(spec)
+        if strategy.part.belief is not None:
+            raise TomevalError(
+                f"strategy {strategy.name!r} cannot play {where}: beliefs can be planted only in "
+                "matrix games; Oracle gives the true actions of others"
+            )
         if strategy.context in unfit:
             raise TomevalError(
                 f"strategy {strategy.name!r} cannot play {where}: {strategy.context!r} has no "
@@ -88,14 +93,6 @@ class ArenaOptions(LLMOptions):
     """How language models play in the arena; what happened is all that there is to go by."""
 
     DOMAIN = "arena"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if (strategy := self.strategy_in()).part.belief is not None:
-            raise TomevalError(
-                f"strategy {strategy.name!r} cannot play in the arena: beliefs can be planted "
-                "only in matrix games and Decrypto; Oracle gives the true actions of others"
-            )
 
     def strategy_in(self, slot: str = "") -> Strategy:
         """Return the strategy, the same in every slot."""

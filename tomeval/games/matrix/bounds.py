@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tomeval.games.matrix.optima import (
     dynamics,
     possible_sums,
     reference_rewards,
+    relevance,
     worst_response,
 )
 from tomeval.games.matrix.partner_specs import get_partner_set
@@ -31,14 +32,10 @@ from tomeval.games.matrix.responses import (
 from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import Bounds as Ends
 
-Rows = list[dict[str, Any]]
+if TYPE_CHECKING:
+    from tomeval.games.matrix.experiment import MatrixCell
 
-CEILINGS = {
-    "tom_percent_attainable": 1,
-    "delta_tom_best_response_attainable": -1,
-    "delta_tom_misprediction_attainable": -1,
-}
-"""What a predictor can attain, and whether it is the most (1) or the least (-1)."""
+Rows = list[dict[str, Any]]
 
 REGRETS = ("delta_functional_per_step", "delta_tom_best_response_per_step")
 """The measures whose limits depend on the partners."""
@@ -61,8 +58,7 @@ def bounds(
         ``partner`` and its ``weight`` in the set; the expected reward of the ``best`` and of the
         ``worst`` T-step response; ``stationary``, the best mean reward in the long run;
         ``regret_min`` (0, or below 0 for the reference ``stationary``) and ``regret_max``, the
-        smallest and largest expected ΔFunctional/T; and of `CEILINGS` the most ToM % and the least
-        ΔToM/T of who knows the partner's table and state but not its draws.
+        smallest and largest expected ΔFunctional/T.
 
     Examples
     --------
@@ -79,7 +75,7 @@ def bounds(
         start = best if reference == "horizon" else stationary
         row = {"partner": partner.name, "weight": weight, "best": best, "worst": worst}
         row |= {"stationary": stationary, "regret_min": start - best, "regret_max": start - worst}
-        rows.append(row | most_attainable(game, partner, horizon))
+        rows.append(row)
     return rows
 
 
@@ -129,34 +125,17 @@ def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:
     return ceilings
 
 
-def most_attainable(game: MatrixGame, partner: Partner, horizon: int) -> dict[str, float]:
-    """Return the best expected value per step of `CEILINGS` that any T-step play can bring about.
-
-    Moves decide which states are met, so every number is the optimum over all policies: no
-    subject's expectation is beyond it, and a single episode can be, by luck. Percent and payoff
-    units per step.
-    """
-    result = {}
-    for name, values in by_state(game, partner).items():
-        sign = CEILINGS[name]
-        total = np.zeros(len(values))
-        for _ in range(horizon):
-            ahead = (partner.emissions[:, None, :] * total[partner.next_state]).sum(axis=2)
-            total = sign * values + ahead.max(axis=1)
-        result[name] = abs(float(total[partner.start])) / horizon
-    return result
-
-
 def attainable_as_played(played: Played) -> dict[str, FloatArray]:
     """Return what the best predictor could expect on the steps as played, per episode.
 
     Means over an episode's steps of `by_state` in the states that were met, each of shape (E,). A
     subject's expected ToM % is at most, and its expected ΔToM at least, the expectation of these.
     """
-    by_step = {name: np.zeros(len(played.own)) for name in CEILINGS}
+    by_step: dict[str, FloatArray] = {}
     for partner, _, _, steps in played.alike():
         for name, values in by_state(played.game, partner).items():
-            by_step[name][steps] = values[played.states[steps]]
+            each = by_step.setdefault(name, np.zeros(len(played.own)))
+            each[steps] = values[played.states[steps]]
     return {name: by_episode(played, each) / played.lengths for name, each in by_step.items()}
 
 
@@ -252,3 +231,45 @@ def blind_sentences(tasks: Iterable[tuple[MatrixGame, PartnerSet, int]]) -> list
         for kind in blind_spots(game, partners.partners, horizon):
             where[kind].append(f"{game.name}, {partners.name}")
     return [_BLIND[kind].format(tasks=first_names(names)) for kind, names in where.items() if names]
+
+
+def bounds_rows(
+    game: str, partner_set: str, horizon: int, reference: str
+) -> tuple[Rows, list[str]]:
+    """Return the bounds of a cell, per partner and for the whole set, and lines on what it tells.
+
+    The first line is its relevance; the others say what its measures cannot tell.
+    """
+    found, partners = opened(game, partner_set)
+    rows = _of_set(found, partners, horizon, reference)
+    what = "relevance (regret per step of the best response to the wrong partner)"
+    said = f"{relevance(found, partners, horizon):.6g}"
+    if len(partners.partners) == 1:
+        said += " (only one partner, nothing to tell apart)"
+    return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon)])]
+
+
+def _of_set(game: MatrixGame, partners: PartnerSet, horizon: int, reference: str) -> Rows:
+    """Return the bounds of each partner of a set, and last, if there are several, their mean."""
+    rows = bounds(game, partners, horizon, reference)
+    if len(rows) > 1:
+        means = {key: sum(row["weight"] * row[key] for row in rows) for key in list(rows[0])[2:]}
+        rows.append({"partner": f"{partners.name} (mean)", "weight": 1.0, **means})
+    return rows
+
+
+def experiment_bounds(cells: Sequence[MatrixCell]) -> Rows:
+    """Return what is attainable in each task of an experiment, one row for a set of partners.
+
+    Tasks with a player in the partner's seat have no row: it has no table.
+    """
+    by_task: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for cell in cells:
+        setup, partners = cell.setup, cell.setup.partners
+        task = (setup.game.name, partners.name, setup.horizon, cell.reference)
+        if task not in by_task and isinstance(partners, PartnerSet):
+            names = ("game", "partners", "horizon", "reference")
+            row = _of_set(setup.game, partners, setup.horizon, cell.reference)[-1]
+            told = {key: value for key, value in row.items() if key not in ("partner", "weight")}
+            by_task[task] = dict(zip(names, task, strict=True)) | told
+    return list(by_task.values())

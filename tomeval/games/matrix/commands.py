@@ -39,17 +39,9 @@ def bounds(
     if not partner_set:
         _bounds_of_experiment(game, form)
         return
-    from tomeval.games.matrix.bounds import CEILINGS
-    from tomeval.games.matrix.shown import bounds_rows
+    from tomeval.games.matrix.bounds import bounds_rows
 
     rows, told = bounds_rows(game, partner_set, horizon, reference)
-    if form == "text":
-        trivial = [
-            name
-            for name, sign in CEILINGS.items()
-            if all(row[name] == (100.0 if sign > 0 else 0.0) for row in rows)
-        ]
-        rows = [{key: row[key] for key in row if key not in trivial} for row in rows]
     show_table(rows, form)
     if form == "text":
         show("\n" + "\n".join(told))

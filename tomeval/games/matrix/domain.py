@@ -10,33 +10,30 @@ import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.answer import verdict
-from tomeval.games.matrix.bounds import blind_sentences
+from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.games.matrix.facts import notes, run_facts, table_notes, tom_notes
 from tomeval.games.matrix.measures import MEASURES, measured
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet, Tables
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
-from tomeval.games.matrix.rules import NONE, PARTNER, REACT, SEAT
+from tomeval.games.matrix.rules import NONE, PARTNER, SEAT
 from tomeval.games.matrix.shown import (
     LISTS,
     episode_lines,
     episodes,
     example_cell,
-    experiment_bounds,
+    run_facts,
+    table_notes,
 )
-from tomeval.games.matrix.storing import SCHEMA, has_reactions, step_records
+from tomeval.games.matrix.storing import SCHEMA, step_records
 from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
 from tomeval.models.base import Model
-from tomeval.runs.capabilities import later
 from tomeval.runs.cell import RunCell
-from tomeval.runs.columns import REACTION_INVALID
-from tomeval.runs.domain import Domain
+from tomeval.runs.domain import Domain, later
 from tomeval.runs.record import Record
-from tomeval.runs.results import Run
 
 
 def has_batch(kind: str) -> bool:
@@ -142,13 +139,6 @@ def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
     }
 
 
-def _rates(run: Run) -> Mapping[str, Callable[[str, str], bool]]:
-    """Return the rate of the conditional probe, if it was asked."""
-    if has_reactions(run.store):
-        return {REACTION_INVALID.name: lambda seat, question: question.startswith(f"{REACT} ")}
-    return {}
-
-
 def _words(task: Mapping[str, Any]) -> str:
     """Return a task in words, such as "IPD (canonical), tit_for_tat, T = 10"."""
     labels = f" ({task['labels']})" if "labels" in task else ""
@@ -233,10 +223,8 @@ MATRIX = Domain(
         "tom": "tomeval.games.matrix.curves:tom_curves",
     },
     curves=("regret", "tom"),
-    rates=_rates,
     facts=run_facts,
-    notes=notes,
-    table_notes=lambda run, names: tom_notes(run, names) + table_notes(run),
+    table_notes=table_notes,
     verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2], "plays_percent")),
     beside=later("tomeval.games.matrix.published:beside"),
     published=later("tomeval.games.matrix.published:as_published"),
@@ -244,7 +232,6 @@ MATRIX = Domain(
     task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
     panel=("game", "labels"),
     shares_draws=("game", "partners"),
-    named=("game", "partners"),
     task_words=_words,
     level=_level,
     held=_held,

@@ -90,8 +90,6 @@ def implied(played: Played, steps: IntArray) -> IntArray:
     if played.reactions is None:
         return _settled(said, context, theirs, 1 + n * m)
     stated = played.reactions[steps]
-    if played.drawn_reactions is not None:
-        stated = np.where(played.drawn_reactions[steps], UNSAID, stated)
     e, t, a = np.nonzero((stated >= 0) & (predicted >= 0)[..., None])
     move = stated[e, t, a]
     partner_of = _settled(
@@ -183,8 +181,7 @@ def reactions_right(played: Played) -> FloatArray:
     """Return ``reaction_accuracy_percent`` per episode, shape (E,).
 
     How probable the stated next actions are under the partner's table, mean over own actions, then
-    over steps but the last. Nothing that was drawn is in it: the mean is over reactions that were
-    stated, and steps with one. NaN if none was, or a step was not asked.
+    over steps but the last: over reactions that were stated, and steps with one. NaN if none was.
     """
     result = np.full(played.episodes, np.nan)
     if played.reactions is None or not played.partners:
@@ -193,12 +190,11 @@ def reactions_right(played: Played) -> FloatArray:
         before = steps[:, :-1]
         said = played.reactions[before]  # (K, T - 1, n)
         following = partner.next_state[played.states[before], :, played.partner[before]]
-        drawn = played.drawn_reactions
-        stated = np.ones(said.shape, dtype=bool) if drawn is None else ~drawn[before]
+        stated = said >= 0
         count = stated.sum(axis=2)
         chances = np.where(stated, partner.emissions[following, said], 0.0).sum(axis=2)
         asked = (count > 0).sum(axis=1)
-        some = (said >= 0).all(axis=(1, 2)) & (asked > 0)
+        some = asked > 0
         share = (chances / np.maximum(count, 1)).sum(axis=1)
         result[mine[some]] = 100.0 * share[some] / asked[some]
     return result

@@ -38,11 +38,9 @@ class Played:
     # can be -1: not asked or not readable.
     predicted: IntArray | None
     own_reward: FloatArray  # shape (N,): the subject's recorded rewards
-    # Shape (N, n): per own action the partner's next action that counts, as the subject states it
-    # or, under the policy ``random``, as it was drawn in place of an invalid answer; -1 where it
-    # was not asked (always in the last step). None if no step was asked.
+    # Shape (N, n): per own action the partner's next action as the subject states it; -1 where it
+    # did not (always in the last step). None if no step was asked.
     reactions: IntArray | None = None
-    drawn_reactions: BoolArray | None = None  # shape (N, n): which were drawn; None: none
     # What groups of measures read besides, by name, when it is first called; see `groups`.
     more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 

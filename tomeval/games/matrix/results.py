@@ -109,7 +109,7 @@ class MatrixRunCell(ScoredCell):
         """Names of the language models, by seat where a player sits in the partner's."""
         other = self.partner_player
         if other is None:
-            return super().models
+            return {"": self.own_model} if self.own_model else {}
         names = {SEAT: str(self.columns["model"]), PARTNER: str(other["model"])}
         return {seat: name for seat, name in names.items() if name}
 
@@ -203,16 +203,6 @@ class MatrixRunCell(ScoredCell):
     def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
         """Return the partner's name."""
         return [self.partner_names[typed[0]]]
-
-    @property
-    def as_planned(self) -> bool:
-        """Whether every episode is of the cell's horizon, against a partner that is known.
-
-        What is attainable in the cell, and its measures by step, then hold for all episodes. Games
-        recorded elsewhere need not be so, and a player in the partner's seat has no table.
-        """
-        lengths = self.played.lengths if self.recorded else np.empty(0)
-        return bool(self.partners) and bool((lengths == self.definition["horizon"]).all())
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return the steps' worth: `best_action` as the best response over the horizon plays it.

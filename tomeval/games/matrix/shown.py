@@ -1,9 +1,9 @@
-"""What is shown of matrix games: what can be listed, what a model would read, what was played."""
+"""What is shown of matrix games: lists, what a model would read, what was played, facts, notes."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,22 +11,23 @@ from typing import Any
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.core.parts import parts
 from tomeval.core.resources import read_toml
-from tomeval.games.matrix.bounds import blind_sentences, bounds, opened
 from tomeval.games.matrix.experiment import MatrixCell
-from tomeval.games.matrix.games import GAMES, MatrixGame
-from tomeval.games.matrix.optima import relevance
+from tomeval.games.matrix.games import GAMES
+from tomeval.games.matrix.measures import ONE_STEP
 from tomeval.games.matrix.partner_files import partner_file, partner_names
 from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
-from tomeval.games.matrix.results import MatrixRunCell
+from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.rules import ACT, DRAW, PARTNER, PREDICT, SEAT
 from tomeval.games.matrix.storing import BELIEFS, draws_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.play.engines import run_loop
 from tomeval.report.facts import counted
-from tomeval.runs.capabilities import Line
+from tomeval.runs.columns import as_text, unique
+from tomeval.runs.domain import Facts, Line
 from tomeval.runs.experiment import make_experiment
+from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 from tomeval.strategies.recording import Overheard, record
 
@@ -41,6 +42,7 @@ def games() -> Rows:
             "title": game.title,
             "actions": f"{game.n} x {game.m}",
             "wording": game.wording,
+            "labels": ", ".join(game.labels),
             "payoffs (own, partner)": "  ".join(
                 " ".join(f"{own:g},{partner:g}" for own, partner in row)
                 for row in game.payoffs.tolist()
@@ -100,62 +102,10 @@ def subjects() -> Rows:
     return rows
 
 
-def labels() -> Rows:
-    """Return every label set of every built-in game."""
-    return [
-        {"game": game.name, "labels": name, "names": ", ".join(label_set.own)}
-        for game in GAMES.values()
-        for name, label_set in game.labels.items()
-    ]
-
-
-def bounds_rows(
-    game: str, partner_set: str, horizon: int, reference: str
-) -> tuple[Rows, list[str]]:
-    """Return the bounds of a cell, per partner and for the whole set, and lines on what it tells.
-
-    The first line is its relevance; the others say what its measures cannot tell.
-    """
-    found, partners = opened(game, partner_set)
-    rows = _of_set(found, partners, horizon, reference)
-    what = "relevance (regret per step of the best response to the wrong partner)"
-    said = f"{relevance(found, partners, horizon):.6g}"
-    if len(partners.partners) == 1:
-        said += " (only one partner, nothing to tell apart)"
-    return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon)])]
-
-
-def _of_set(game: MatrixGame, partners: PartnerSet, horizon: int, reference: str) -> Rows:
-    """Return the bounds of each partner of a set, and last, if there are several, their mean."""
-    rows = bounds(game, partners, horizon, reference)
-    if len(rows) > 1:
-        means = {key: sum(row["weight"] * row[key] for row in rows) for key in list(rows[0])[2:]}
-        rows.append({"partner": f"{partners.name} (mean)", "weight": 1.0, **means})
-    return rows
-
-
-def experiment_bounds(cells: Sequence[MatrixCell]) -> Rows:
-    """Return what is attainable in each task of an experiment, one row for a set of partners.
-
-    Tasks with a player in the partner's seat have no row: it has no table.
-    """
-    by_task: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for cell in cells:
-        setup, partners = cell.setup, cell.setup.partners
-        task = (setup.game.name, partners.name, setup.horizon, cell.reference)
-        if task not in by_task and isinstance(partners, PartnerSet):
-            names = ("game", "partners", "horizon", "reference")
-            row = _of_set(setup.game, partners, setup.horizon, cell.reference)[-1]
-            told = {key: value for key, value in row.items() if key not in ("partner", "weight")}
-            by_task[task] = dict(zip(names, task, strict=True)) | told
-    return list(by_task.values())
-
-
 LISTS: dict[str, Callable[[], Rows]] = {
     "games": games,
     "partners": partners,
     "subjects": subjects,
-    "labels": labels,
 }
 """What ``tomeval list`` can list of this domain."""
 
@@ -256,3 +206,99 @@ def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:
     if action is None:
         return f"nothing ({why})"
     return labels[action] if outcome == VALID else f"{labels[action]} (drawn, {why})"
+
+
+_OWN_TABLE = ("model", "strategy")  # options that have columns of their own
+
+
+def run_facts(run: Run) -> list[Facts]:
+    """Return subjects, games and partners."""
+    cells = matrix_cells(run)
+    return [
+        Facts("Subjects", [("Subjects with their options as recorded", _subjects(cells))]),
+        Facts("Games", _games(cells)),
+        Facts("Partners", [("Partners with their share of each set", _partners(cells))]),
+    ]
+
+
+def table_notes(run: Run, names: Collection[str]) -> list[str]:
+    """Explain one-step rules, recorded games, and players in the partner's seat.
+
+    `names` are the measures that are shown.
+    """
+    cells = matrix_cells(run)
+    reacting = [one.name for cell in cells for one in cell.partners if one.reacts]
+    recorded = [cell for cell in cells if cell.recorded]
+    notes = {
+        "ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They ignore "
+        "how a move changes the later moves of a partner that reacts, so they are not regret over "
+        f"T steps against: {first_names(reacting)}. ΔToM/T (planned) is.": bool(
+            reacting and set(names) & set(ONE_STEP)
+        ),
+        "The imported file has no `seed` column, so episodes cannot be paired by chance: "
+        "comparisons treat players as independent groups, except for a participant who is in "
+        "both.": any(cell.chances is None for cell in recorded),
+        "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
+        "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional.": any(
+            not cell.partners for cell in recorded
+        ),
+        "A player in the partner's seat has no table, so ΔFunctional cannot be computed. Measures "
+        "describe the subject's seat; rates of invalid answers count both.": any(
+            cell.partner_player for cell in cells
+        ),
+    }
+    return [note for note, holds in notes.items() if holds]
+
+
+def _subjects(cells: list[MatrixRunCell]) -> Rows:
+    """Return one row per subject: kind, model, and the options."""
+    rows = []
+    for cell in cells:
+        data, options = cell.definition, _options(cell.definition["options"])
+        row = {name: data[name] for name in ("subject", "kind", "model", "strategy")}
+        rows.append(row | {"options": options, "templates": (data["templates"] or "")[:12]})
+    return unique(rows)
+
+
+def _partners(cells: list[MatrixRunCell]) -> Rows:
+    """Return one row per partner, with its title, source and fingerprint."""
+    rows: Rows = []
+    for cell in cells:
+        data, who = cell.definition["partners"], cell.partner_player
+        title = "no table is known" if who is None else "a player in the partner's seat"
+        nobody = {"name": data["name"], "title": title, "source": _who(who), "sha256": ""}
+        shares = [f"{100 * weight:.3g} %" for weight in data["weights"]] or [""]
+        for table, share in zip(data["tables"] or [nobody], shares, strict=True):
+            row = {"set": data["name"], "game": cell.game.name, "partner": table["name"]}
+            row |= {"share": share, "title": table["title"], "source": table["source"]}
+            rows.append(row | {"fingerprint": table["sha256"][:12]})
+    return unique(rows)
+
+
+def _options(given: Mapping[str, Any]) -> str:
+    """Return options in words, but those that have columns of their own."""
+    return ", ".join(f"{k} {as_text(v)}" for k, v in given.items() if k not in _OWN_TABLE)
+
+
+def _who(player: Mapping[str, Any] | None) -> str:
+    """Return who sits in the partner's seat, with all options; empty for a table."""
+    if player is None:
+        return ""
+    said = [f"{k} {player[k]}" for k in ("kind", "model", "strategy") if player[k]]
+    return ", ".join(filter(None, [*said, _options(player["options"])]))
+
+
+def _games(cells: list[MatrixRunCell]) -> list[tuple[str, Rows]]:
+    """Return every game under every label set: a matrix of (own, partner's) payoffs."""
+    tables: list[tuple[str, Rows]] = []
+    for cell in {(cell.game.name, cell.labels.name): cell for cell in cells}.values():
+        game, labels = cell.game, cell.labels
+        source = f" {game.source}." if game.source else ""
+        caption = f"{game.name}: {game.title}, labels {labels.name}.{source}"
+        rows = [
+            {"": label}
+            | {b: f"{x:g}, {y:g}" for b, (x, y) in zip(labels.partner, row, strict=True)}
+            for label, row in zip(labels.own, game.payoffs, strict=True)
+        ]
+        tables.append((f"{caption} Payoffs: subject, partner.", rows))
+    return tables

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import LENIENT, NOT_ASKED, VALID
@@ -43,8 +44,7 @@ COLUMNS = {
 }
 """The columns of steps. `own_probs` and `predicted_probs` are null where all mass lies on what was
 chosen; `told` is 1 where the subject learned what the observation does not show; `reactions` has,
-per own action, the partner's next action that counts, stated or, under the policy ``random``,
-drawn; -1 where there is none."""
+per own action, the partner's next action as stated; -1 where it was not."""
 
 _OF = f"act_details/{BELIEF}"
 BELIEFS = (f"{_OF}/action", f"{_OF}/accuracy", f"{_OF}/right", "partner_action", f"{_OF}/as")
@@ -124,7 +124,8 @@ def _columns(decision: Decision | None) -> dict[str, Any]:
         row[f"{form}_details"] = answer.details if answer else None
         row[f"{of}_probs"] = answer.probs if answer else None
     if reactions := _asked(decision, REACT):
-        row["reactions"] = [NONE if one.counted is None else one.counted for one in reactions]
+        said_next = (one.answer.action for one in reactions)
+        row["reactions"] = [NONE if action is None else action for action in said_next]
     return row
 
 
@@ -214,8 +215,8 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
     """Return the complete episodes of a cell as flat arrays, in order of episode and step.
 
     Keys: ``which`` and ``lengths`` per episode; ``own``, ``partner``, ``predicted`` (None if no
-    step has one) and ``own_reward`` per step. Some steps may have no valid prediction, -1: those of
-    recorded games, and those whose question got no reply.
+    step has one), ``own_reward`` and ``reactions`` per step. Some steps may have no valid
+    prediction, -1: those of recorded games, and those whose question got no reply.
     """
     names = ("own_action", "partner_action", "predicted_action", "own_reward")
     which, lengths, flat = [], [], []
@@ -237,37 +238,22 @@ def read_played(store: Store, cell: int) -> dict[str, Any]:
     if not np.isfinite(table).all() or len(table) != sum(lengths):
         raise store.damaged("a complete episode lacks steps")
     none = len(table) > 0 and bool((table[:, 2] == NONE).all())
-    extra = _reactions(store, cell) if has_reactions(store) else {}
-    return extra | {
+    return {
         "which": np.array(which, dtype=np.int64),
         "lengths": np.array(lengths, dtype=np.int64),
         "own": table[:, 0].astype(np.int64),
         "partner": table[:, 1].astype(np.int64),
         "predicted": None if none else table[:, 2].astype(np.int64),
         "own_reward": table[:, 3].copy(),
+        "reactions": _reactions(store, cell) if has_reactions(store) else None,
     }
 
 
-def _reactions(store: Store, cell: int) -> dict[str, Any]:
-    """Return the conditional probe's answers and the partner's states, if it was asked."""
-    names = ("reactions", "episode", "step")
-    rows = list(store.read("steps", names, cell, complete=True))
-    stated = [row[0] for row in rows]
+def _reactions(store: Store, cell: int) -> NDArray[np.int64] | None:
+    """Return the conditional probe's answers, shape (N, n); None if it was not asked."""
+    stated = [row for (row,) in store.read("steps", ("reactions",), cell, complete=True)]
     size = next((len(row) for row in stated if row is not None), 0)
-    if size == 0:
-        return {}
-    reactions = np.array([row or [NONE] * size for row in stated], dtype=np.int64)
-    drawn = np.zeros(reactions.shape, dtype=np.bool_)
-    row_of = {row[1:]: index for index, row in enumerate(rows)}
-    said = ("episode", "step", "question", "outcome", "seat")
-    for episode, step, question, outcome, seat in store.read("answers", said, cell):
-        asked = seat == SEAT and question.startswith(f"{REACT} ")
-        if asked and outcome != VALID and (episode, step) in row_of:
-            own = question.removeprefix(f"{REACT} ")
-            if not own.isdecimal() or int(own) >= size:
-                raise store.damaged(f"cell {cell}: there is no question {question!r}")
-            drawn[row_of[episode, step], int(own)] = True
-    return {"reactions": reactions, "drawn_reactions": drawn}
+    return np.array([row or [NONE] * size for row in stated], dtype=np.int64) if size else None
 
 
 _DRAWING = ("random", "equilibrium", "best_response", "rmax", "simulated")
@@ -314,11 +300,6 @@ def has_changes(store: Store) -> bool:
     )
 
 
-def has_states(store: Store) -> bool:
-    """Return whether what states of models hold is kept beside the store, see docs/measures."""
-    return any((store.path.parent / "internal").glob("cell_*.json"))
-
-
 @once_each
 def partners_known(store: Store) -> tuple[bool, ...]:
     """Return whether the partners of each cell have tables; looked up once."""
@@ -344,14 +325,4 @@ def cells_with_beliefs(store: Store) -> frozenset[int]:
         for cell in store.cells_with(f'"{BELIEF}":')
         if (first := next(store.read("steps", BELIEFS[:1], cell, complete=True), None)) is not None
         and first[0] is not None
-    )
-
-
-@once_each
-def cells_told(store: Store) -> frozenset[int]:
-    """Return the cells whose subject was told the partner's move in any step; looked up once."""
-    return frozenset(
-        cell
-        for cell in store.cells_with('"told":1') | store.cells_with('"told":[')
-        if any(1 in store.record(cell, e).column("told") for e in store.episodes(cell))
     )

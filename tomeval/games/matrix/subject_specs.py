@@ -14,8 +14,7 @@ from tomeval.games.matrix.subjects import LLMSubject, subject_class
 from tomeval.games.matrix.subjects.llm import SubjectOptions
 from tomeval.models import is_served, model_name
 from tomeval.models.naming import NO_MODEL, without_address
-from tomeval.runs.capabilities import Worded
-from tomeval.runs.domain import Player
+from tomeval.runs.domain import Player, Worded
 from tomeval.runs.experiment import combinations, located
 from tomeval.strategies import parse_strategy, recorded_strategy
 from tomeval.strategies.options import SHARED, split_wording

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -47,7 +47,7 @@ class Door(seats.Door):
     count : int
         How many actions the partner has.
     beliefs : callable
-        See `tomeval.games.seats.Door`.
+        Returns the two uniform numbers of what is stated in a step, from 1.
     """
 
     def __init__(
@@ -55,9 +55,10 @@ class Door(seats.Door):
         partner: Partner | None,
         drawn_from: PartnerSet | None,
         count: int,
-        beliefs: seats.Beliefs,
+        beliefs: Callable[[int], tuple[float, float]],
     ) -> None:
-        super().__init__(beliefs)
+        super().__init__()
+        self.beliefs = beliefs
         self._partner, self._set, self._count = partner, drawn_from, count
         self._state, self._round = -1 if partner is None else partner.start, 1
 

@@ -1,4 +1,4 @@
-"""Games as environments in gymnasium's form: a question is an observation, a reply the action.
+"""Matrix games as environments in gymnasium's form: questions are observations, replies actions.
 
 The loop is the one that plays a run. Its model, instead of answering, hands the question out; the
 environment sends the reply in.
@@ -6,16 +6,28 @@ environment sends the reply in.
 
 from __future__ import annotations
 
+import math
 import types
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
-from tomeval.core.errors import TomevalError
+import numpy as np
+from numpy.typing import NDArray
+
+from tomeval.core.errors import TomevalError, unknown
+from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.optima import Plan, known_best_response, reference_rewards
+from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.play import play_episode_async
+from tomeval.games.matrix.responses import gains
+from tomeval.games.matrix.storing import as_record
+from tomeval.games.played import PlayedGame
 from tomeval.models.base import Capabilities, GenerateRequest, Model, Reply
+from tomeval.runs.experiment import make_experiment
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.recording import overhearing
 
-MOST_SEED = 2**32 - 1
+REWARDS = ("payoff", "regret", "advantage", "literal", "format")
 _MODEL = "scripted:environment"  # stands in the experiment for who is trained; it is never opened
 
 
@@ -47,6 +59,9 @@ class TextEnvironment:
 
     Attributes
     ----------
+    game : MatrixGame
+    weights : dict
+        What each reward counts, by name.
     info : dict
         Of the last observation, JSON-ready: ``episode``; ``status``, ``playing`` or what became of
         the episode (``complete``, ``void``, ``failed``); ``question``, such as ``act`` or
@@ -55,12 +70,12 @@ class TextEnvironment:
         observation as a conversation.
     """
 
-    def __init__(self, task: Any) -> None:
-        self.task = task
+    def __init__(self, cell: Any, weights: Mapping[str, float]) -> None:
+        self.game: MatrixGame = cell.setup.game
+        self.weights = dict(weights)
         self.info: dict[str, Any] = {}
+        self._setup, self._reference = cell.setup, cell.reference
         self._playing: Any = None
-        self._silent: float | None = None  # what an episode without a question has paid
-        self._model = _Outsider()
         self._next = 0
 
     def reset(
@@ -68,22 +83,22 @@ class TextEnvironment:
     ) -> tuple[str, dict[str, Any]]:
         """Begin an episode; return its first observation, and `info`.
 
-        The observation is empty where the player is asked nothing, such as one who is out of a game
-        before its first decision; the first step, whatever its text, then ends the episode. `seed`,
-        0 to 2**32 - 1, is which episode: its chance is that of the episode with this number of a
-        run with the environment's own seed. Default: the one after the last.
+        `seed`, at least 0, is which episode: its chance is that of the episode with this number of
+        a run with the environment's own seed. Default: the one after the last.
         """
         seed = self._next if seed is None else seed
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MOST_SEED:
-            raise TomevalError(f"seed: must be a whole number from 0 to {MOST_SEED}, is {seed!r}")
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+            raise TomevalError(f"seed: must be a whole number from 0 to 2^32 - 1, is {seed!r}")
         self.close()
-        self._next = (seed + 1) % (MOST_SEED + 1)
-        self._model = _Outsider()
-        self._playing = self.task.begin(seed, self._model)
+        self._next, self._model = seed + 1, _Outsider()
+        which = int(self._setup.draw_partners(seed, 1)[0])
+        self._partner: Partner = self._setup.tables.partners[which]
+        self._played, self._finished, self._paid = PlayedGame(seed, which, (0, 1)), 0, 0
+        self._playing = play_episode_async(
+            self._setup, seed, self._model, self._finish, played=self._played
+        )
         self.info = {"episode": seed, "status": "playing", "question": "", "step": 0, "outcome": ""}
-        observation, reward, over, *_ = self._send(None)
-        self._silent = reward if over else None
-        return observation, self.info
+        return self._send(None)[0], self.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Answer the question that was observed.
@@ -96,38 +111,36 @@ class TextEnvironment:
         """
         if not isinstance(action, str):
             raise TomevalError(f"an action is a text, got {type(action).__name__}")
-        if self._silent is not None:
-            reward, self._silent = self._silent, None
-            return "", reward, True, False, self.info
         if self._playing is None:
             raise TomevalError("no episode is running: call reset first")
         return self._send(action)
 
     def close(self) -> None:
         """Break off the episode that is under way, if there is one."""
-        self._silent = None
         if self._playing is not None:
-            self._playing[0].close()
+            self._playing.close()
             self._playing = None
+
+    def _finish(self) -> None:
+        self._finished += 1
 
     def _send(self, text: str | None) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Send a reply in, play on to the next question, and pay."""
-        (coroutine, earned), weights = self._playing, self.task.weights
-        outcomes = self._model.outcomes
+        coroutine, outcomes = self._playing, self._model.outcomes
         outcomes.clear()
         request: GenerateRequest | None = None
         status, self._playing = "playing", None
         with overhearing() as heard:
             try:
                 request = coroutine.send(text)
-                self._playing = coroutine, earned
+                self._playing = coroutine
             except StopIteration as ended:
                 status = ended.value.status
-        rewards = dict.fromkeys(weights, 0.0)
-        for name, amount in earned(request is None):
-            if name in weights:
+        rewards = dict.fromkeys(self.weights, 0.0)
+        for name, amount in self._earned():
+            if name in rewards:
                 rewards[name] += amount
-        if "format" in weights:
+        if "format" in rewards:
             rewards["format"] -= sum(outcome != "valid" for outcome in outcomes)
         asked = () if request is None else request.prompt.messages
         messages = [{"role": one.role, "content": one.content} for one in asked]
@@ -136,21 +149,65 @@ class TextEnvironment:
         if heard:
             self.info |= {"question": heard[-1].purpose, "step": heard[-1].step}
         observation = "\n\n".join(message["content"] for message in messages)
-        reward = sum(weights[name] * rewards[name] for name in rewards)
+        reward = sum(self.weights[name] * rewards[name] for name in rewards)
         return observation, reward, request is None, False, self.info
+
+    def _earned(self) -> Iterator[tuple[str, float]]:
+        """Yield what the rounds that are over since the last call pay, by reward."""
+        game, partner, horizon = self.game, self._partner, self._setup.horizon
+        names = ("partner_state", "own_action", "partner_action", "predicted_action")
+        columns = list(map(as_record(self._setup, self._played).column, names))
+        for step in range(self._paid, self._finished):
+            state, own, theirs, predicted = (column[step] for column in columns)
+            payoff = float(game.own[own, theirs])
+            yield "payoff", payoff
+            if "regret" in self.weights:
+                best = reference_rewards(game, partner, horizon, self._reference)
+                yield "regret", payoff - float(best[step])
+            if "advantage" in self.weights:
+                plan = known_best_response(game, partner, horizon)
+                yield "advantage", float(advantages(game, partner, plan, step, state)[own])
+            yield "literal", float(predicted == theirs)
+        self._paid = self._finished
+
+
+def advantages(
+    game: MatrixGame, partner: Partner, plan: Plan, step: int, state: int
+) -> NDArray[np.float64]:
+    """Return Q* - V* of every own action, shape (n,), in payoff units, at most 0.
+
+    `plan` is the best response over T steps, `step` counts from 0, `state` is the partner's. The
+    sum over an episode has the expectation of what was earned, less the value of the best response.
+
+    Examples
+    --------
+    One step before the last, defecting on tit for tat wins 2 now and loses 5 then:
+
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner
+    >>> ipd = get_game("IPD")
+    >>> tft = get_partner("tit_for_tat", ipd)
+    >>> plan = known_best_response(ipd, tft, 2)
+    >>> advantages(ipd, tft, plan, 0, tft.start).tolist()
+    [0.0, -3.0]
+    """
+    chance = partner.emissions[state]
+    later = (chance * plan.relative[step + 1][partner.next_state[state]]).sum(axis=1)
+    q: NDArray[np.float64] = gains(game) @ chance + later
+    lost: NDArray[np.float64] = q - q.max()
+    return lost
 
 
 def environment(
     game: str,
-    partner: str | Mapping[str, Any] | Sequence[str],
+    partner: str | dict[str, Any],
     *,
     reward: str | Mapping[str, float] = "regret",
-    horizon: int | None = None,
+    horizon: int = 100,
     seed: int = 0,
     strategy: str = "QA",
     labels: str | None = None,
     on_invalid: str = "random",
-    rules: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> TextEnvironment:
     """Return a game against known partners as an environment to train a model in.
@@ -161,17 +218,15 @@ def environment(
     Parameters
     ----------
     game : str
-        A matrix game (a name or a TOML file), or a game of the arena.
-    partner : str, mapping or sequence of str
-        In matrix games a partner or a set of partners, as experiments name them, of which every
-        episode draws one. In the arena a scripted player, in all other seats, or one for each.
+        A matrix game: a name or a TOML file.
+    partner : str or dict
+        A partner or a set of partners, as experiments name them, of which every episode draws one.
     reward : str or mapping
         A name, or names with weights. ``payoff``; ``regret``, what is lost against the optimum, at
-        most 0 in expectation; ``advantage``, in matrix games only: Q* - V* of every decision;
-        ``literal``, 1 for a right prediction; ``format``, -1 for every reply that cannot be read.
-        In the arena ``regret`` is Q* - V* of every decision, the others are paid at the end.
+        most 0 in expectation; ``advantage``, Q* - V* of every decision; ``literal``, 1 for a right
+        prediction; ``format``, -1 for every reply that cannot be read.
     horizon, labels : int, str, optional
-        Of matrix games: steps of an episode, by default 100, and a label set.
+        Steps of an episode, and a label set.
     seed : int
         With the number given to `reset`, what all chance of an episode follows from.
     strategy : str
@@ -179,8 +234,6 @@ def environment(
     on_invalid : str
         What follows a reply that cannot be read, as in experiments. ``random``: a random legal
         action counts and earns what it earns. ``void`` would end the losses of a bad episode.
-    rules : mapping, optional
-        Of a game of the arena its parameters, and ``preset``.
     **options
         Of a language-model player. By default ``max_attempts`` is 1.
 
@@ -197,16 +250,25 @@ def environment(
     >>> [env.step("Final answer: Defect")[1:3] for _ in range(2)]
     [(-3.0, False), (0.0, True)]
     """
-    from tomeval.extensions.environments.games import task_of
-
     if parse_strategy(strategy).scored:
         raise TomevalError(
             f"strategy {strategy!r}: scores labels, but environments are played by text; use 'QA' "
             "or 'CoT'"
         )
-    player = {"model": _MODEL, "strategy": strategy, "max_attempts": 1, **options}
-    keys = {"horizon": horizon, "labels": labels, "rules": rules}
-    given = {name: value for name, value in keys.items() if value is not None}
-    data = {"seed": seed, "on_invalid": on_invalid}
     weights = {reward: 1.0} if isinstance(reward, str) else dict(reward)
-    return TextEnvironment(task_of(game, partner, weights, player, data, given))
+    for name, weight in weights.items():
+        if name not in REWARDS:
+            raise unknown("reward", name, REWARDS)
+        if type(weight) not in (int, float) or not math.isfinite(weight):
+            raise TomevalError(f"reward: weight of {name!r} must be finite, not {weight!r}")
+    player = {"model": _MODEL, "strategy": strategy, "max_attempts": 1, **options}
+    subject = {"name": "player", "kind": "llm", "literal": "literal" in weights, **player}
+    data = {"games": [game], "partners": [partner], "subjects": [subject], "horizon": horizon}
+    data |= {"seed": seed, "on_invalid": on_invalid} | ({"labels": labels} if labels else {})
+    cell: Any = make_experiment(data, where="environment").cells[0]
+    if not isinstance(cell.setup.partners, PartnerSet):
+        raise TomevalError(
+            f"partner {cell.setup.partners.name!r}: has no table, so the optimal reward is "
+            "unknown; choose a partner of `tomeval list partners`"
+        )
+    return TextEnvironment(cell, weights)
