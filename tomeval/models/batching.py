@@ -1,4 +1,4 @@
-"""One episode's line to a model: batched in lockstep with others, or remembered.
+"""One episode's line to a local model, batched in lockstep with others, and answers as kept.
 
 A batch holds the requests of all episodes and runs when nothing else goes on.
 """
@@ -11,14 +11,12 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from tomeval.models.base import (
     ContextExceeded,
     GenerateRequest,
     LocalModel,
-    Model,
     Reply,
     ScoreRequest,
     Scores,
@@ -145,40 +143,13 @@ def _run(asked: list[_Asked], function: Callable[[list[Any]], Sequence[Any]]) ->
         one.future.set_result(result)
 
 
-class RememberingModel(WrappedModel):
-    """A model for one episode that answers from what is kept, and keeps new answers.
-
-    `kept` holds replies by request hash, from an earlier, interrupted try at the same episode.
-    `keep` is called with (request hash, reply as JSON) before a new reply is used.
-    """
-
-    model: Model
-
-    def __init__(
-        self,
-        model: Model,
-        kept: dict[str, str],
-        keep: Callable[[str, str], None],
-    ) -> None:
-        super().__init__(model)
-        self._kept, self._keep = kept, keep
-
-    async def answer(self, request: Request) -> Any:
-        """Ask the model."""
-        return await super().ask(request)
-
-    async def ask(self, request: Request) -> Any:
-        """Return the kept answer, or ask."""
-        key = request_hash(self.model.name, self.model.revision, request)
-        if key not in self._kept:
-            answer = await self.answer(request)
-            self._keep(key, json.dumps(asdict(answer)))
-            return answer
-        data = json.loads(self._kept[key])
-        data["usage"] = Usage(**data["usage"])
-        if isinstance(request, GenerateRequest):
-            return Reply(**data)
-        return Scores(**data | {"logprobs": tuple(data["logprobs"])})
+def read_kept(text: str, request: Request) -> Reply | Scores:
+    """Return the answer to a request from its JSON."""
+    data = json.loads(text)
+    data["usage"] = Usage(**data["usage"])
+    if isinstance(request, GenerateRequest):
+        return Reply(**data)
+    return Scores(**data | {"logprobs": tuple(data["logprobs"])})
 
 
 def request_hash(name: str, revision: str, request: Request) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,13 @@ from tomeval.core.outcomes import InvalidAnswerError
 from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
-    GenerateRequest,
     LocalModel,
     Model,
-    ScoreRequest,
     Stopped,
     Unusable,
+    WrappedModel,
 )
-from tomeval.models.batching import Batcher, RememberingModel
+from tomeval.models.batching import Batcher, Request, read_kept, request_hash
 from tomeval.play.engines import run_loop
 from tomeval.play.schedule import Job, Schedule
 from tomeval.runs.domain import Cell, Domain
@@ -207,29 +207,37 @@ class Episode:
             self.filler.on_step(*self.job)
 
 
-class _SeatModel(RememberingModel):
+class _SeatModel(WrappedModel):
     """A seat's model in one episode, which repeats the replies kept from an earlier session.
 
-    It notes replies that cannot be used, and asks no more once the run is to stop.
+    It keeps new ones before they are used, notes those that cannot be used, and asks no more once
+    the run is to stop.
     """
 
-    def __init__(self, episode: Episode, seat: str, model: Model, key: str) -> None:
-        self._episode, self._key, filler = episode, key, episode.filler
-        kept, keep = dict[str, str](), lambda *_: None
-        if filler:
-            kept = filler.store.kept_replies(*episode.job, seat)
-            keep = partial(filler.store.keep_reply, *episode.job, seat)
-        super().__init__(model.episode(len(kept)), kept, keep)
+    model: Model
 
-    async def answer(self, request: GenerateRequest | ScoreRequest) -> Any:
-        """Ask the model."""
-        if self._episode.filler:
-            self._episode.filler.stopping.refuse()
+    def __init__(self, episode: Episode, seat: str, model: Model, key: str) -> None:
+        self._episode, self._seat, self._key = episode, seat, key
+        filler = episode.filler
+        self._kept = filler.store.kept_replies(*episode.job, seat) if filler else {}
+        super().__init__(model.episode(len(self._kept)))
+
+    async def ask(self, request: Request) -> Any:
+        """Return the kept answer, or ask the model."""
+        key, filler = request_hash(self.name, self.model.revision, request), self._episode.filler
+        if key in self._kept:
+            return read_kept(self._kept[key], request)
+        if filler:
+            filler.stopping.refuse()
         try:
-            return await super().answer(request)
+            answer = await super().ask(request)
         except Unusable as error:
             self._episode.unusable = str(error)
             raise
+        if filler:
+            text = json.dumps(asdict(answer))
+            filler.store.keep_reply(*self._episode.job, self._seat, key, text)
+        return answer
 
     def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
         """Report the outcome of a question."""
