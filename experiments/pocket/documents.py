@@ -19,7 +19,6 @@ from teacher import Asked, Teacher
 from tomeval.games.matrix.rules import Observation
 from tomeval.games.matrix.subjects.base import Door, Seat
 from tomeval.games.matrix.subjects.llm import LLMSubject
-from tomeval.games.seats import chance_of_previews
 from tomeval.strategies.compose import ADVICE, ANSWERS
 
 _T = TypeVar("_T")
@@ -169,7 +168,7 @@ class Interview:
         self.teacher = Teacher(play, strategy["context"])
         # One seed gives all strategies the same order of options.
         generator = np.random.default_rng(seed)
-        door = Door(play.partner, None, play.game.m, chance_of_previews)
+        door = Door(play.partner, None, play.game.m, lambda step: (0.5, 0.5))
         seat = Seat(play.game, play.labels, play.horizon, generator, door, self.teacher, "pocket")
         self.subject = LLMSubject(
             seat, strategy=dict(strategy), option_order=order, max_attempts=1, conditional=True
