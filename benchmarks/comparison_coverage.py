@@ -33,7 +33,7 @@ def cell(game: str, partners: str, p: float, copy: int = 0) -> Setup:
     return setup_of("simulated", {"p": p - copy * 1e-12, "q": 0.5}, game, partners)
 
 
-def compared(level: Floats, base: Floats, margin: Floats | None = None) -> Comparison:
+def compared(level: Floats, base: Floats) -> Comparison:
     """Compare L levels with their baselines in one task, each of shape (n, L, M).
 
     Repetitions of one experiment are laid out as levels with a baseline of their own, so that one
@@ -52,8 +52,7 @@ def compared(level: Floats, base: Floats, margin: Floats | None = None) -> Compa
         np.zeros((1, level.shape[1]), dtype=np.int64),
         np.array([[100.0 if name.endswith("_percent") else 10.0 for name in METRICS]]),
     )
-    wanted = np.full(len(METRICS), np.nan) if margin is None else margin
-    return compare_pairs(pairing, margin=wanted, resamples=RESAMPLES)
+    return compare_pairs(pairing, resamples=RESAMPLES)
 
 
 def cut(data: Floats, episodes: int) -> Floats:
@@ -87,21 +86,6 @@ def pairs(repetitions: int) -> Iterator[Row]:
             yield {"pairs": episodes, "what": f"{what}: {name}", **spread(shares[name])}
 
 
-def equivalence(repetitions: int) -> Iterator[Row]:
-    """Equivalence claimed where the true difference is the margin itself (5 % wanted), ToM %."""
-    m = METRICS.index("tom_percent")
-    for episodes in (10, 30, 100):
-        claims = []
-        for task in CELLS:
-            setups = [cell(*task, OTHER), cell(*task, BASE)]
-            level, base = (metrics_of(each, 0, episodes * repetitions)[0] for each in setups)
-            margin = np.full(len(METRICS), np.nan)
-            margin[m] = abs(truth_of(setups[0]) - truth_of(setups[1]))[m]
-            found = compared(cut(level, episodes), cut(base, episodes), margin)
-            claims.append(100 * float((found.p_equivalence[0, :, m] < 0.05).mean()))
-        yield {"pairs": episodes, **spread(claims)}
-
-
 def flips(repetitions: int) -> Iterator[Row]:
     """Power of the sign flip, corrected, with the number of pairs that `power` gives for 80 %."""
     rng = np.random.default_rng(8)
@@ -118,5 +102,5 @@ def flips(repetitions: int) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    parts = (pairs, equivalence, flips)
+    parts = (pairs, flips)
     count({part.__name__: part for part in parts}, 1_000)

@@ -111,7 +111,6 @@ MISTAKES = [
     ("report runs/mine -o x.pdf", "-o x.pdf: a report is one HTML file: x.html"),
     ("compare runs/mine --what power --difference 0.1", "give one --metric and the --difference"),
     ("compare runs/mine --what powr", "unknown comparison 'powr' (did you mean 'power'?)"),
-    ("compare runs/mine --margin tom_percent=x", "write METRIC=VALUE"),
     ("compare runs/mine --baseline rmx", "unknown strategy as the baseline 'rmx'"),
     ("plot runs/mine --out p --only forest --all", "--only and --all cannot be combined"),
     (

@@ -76,7 +76,7 @@ def test_compare_finds_as_often_as_power_says() -> None:
     for _ in range(300):
         values = rng.normal(size=(needed, 5))
         values[:, 0] += 1.2
-        made = compare_pairs(paired(values), margin=np.array([np.nan]), resamples=99)
+        made = compare_pairs(paired(values), resamples=99)
         assert made.family_size.max() == 5
         finds.append(made.at("a", METRICS[0])["verdict"] == "higher")
     # Holm may add to a find that power counts alone, rarely: the others differ by chance only.
@@ -99,7 +99,7 @@ def test_over_several_tasks_units_are_taken_together() -> None:
     each = math.ceil(flips.pairs(0.8 / pilot.sd) / 2)
     finds = []
     for _ in range(400):
-        made = compare_pairs(paired(*table(each, 0.8)), margin=np.array([np.nan]), resamples=999)
+        made = compare_pairs(paired(*table(each, 0.8)), resamples=999)
         finds.append(made.at("a", METRICS[0])["verdict"] == "higher")
     assert np.mean(finds) == pytest.approx(flips.of(0.8 / pilot.sd, 2 * each), abs=0.06)
 

@@ -39,10 +39,10 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
     bare = (np.isnan(found.t_low[0]) & np.isfinite(found.difference[0])).any(axis=1)
     if bare.any():
         notes.append(
-            f"no intervals ({first_names(compress(found.levels, bare))}): at least {FEWEST} pairs, "
-            f"or {FEWEST} units per group, are needed, and two in every task"
+            f"no intervals ({first_names(compress(found.levels, bare))}): at least {FEWEST} pairs "
+            "are needed, and two in every task"
         )
-    return [*notes, *_group_notes(found), *_unit_notes(found, ranges)]
+    return [*notes, *_unit_notes(found, ranges)]
 
 
 def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
@@ -63,18 +63,6 @@ def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
         )
     ]
     return missing, len(have)
-
-
-def _group_notes(found: Comparison) -> list[str]:
-    """List which levels are compared as groups, and what is one unit of them."""
-    apart = [found.levels[k] for k in np.flatnonzero(found.apart.any(axis=0))]
-    if not apart:
-        return []
-    return [
-        f"no `seed` or participant on both sides, so nothing can be paired: {', '.join(apart)} and "
-        f"{found.baseline} are compared as independent groups (Welch's interval; permutation test "
-        "between groups) of participants where the file names them, else of episodes"
-    ]
 
 
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
