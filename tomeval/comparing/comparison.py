@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tomeval.comparing.estimates import differing_pairs, estimates, permutation_p
 from tomeval.comparing.layout import Layout
-from tomeval.comparing.notes import blind_notes, comparison_notes, share_notes
 from tomeval.comparing.pairing import Pairing, pair
 from tomeval.comparing.result import Comparison as Comparison
+from tomeval.comparing.result import blind_notes, comparison_notes, share_notes
 from tomeval.comparing.sides import (
     Runs,
     Side,

@@ -116,7 +116,7 @@ def test_play(tmp_path, tomeval) -> None:
 def test_figures_of_every_domain(small, column) -> None:
     with Run(small) as run:
         drawings = draw(run, options=Options(column), every=True)
-    assert {drawing.name for drawing in drawings} == {"plane", "forest", "differences"}
+    assert {drawing.name for drawing in drawings} == {"plane", "forest"}
     for drawing in drawings:
         if drawing.name == "plane":
             check(drawing.figure)
