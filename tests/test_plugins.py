@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ from attacks.commands import call
 import tomeval
 from tomeval.core import parts
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision
 from tomeval.core.parts import ADDED, load_plugins
-from tomeval.games.matrix.subjects import subject_class
 from tomeval.models.scripted import ScriptedModel
 from tomeval.report.exporting import export_run
 from tomeval.runs.domain import get_domain
@@ -207,24 +204,6 @@ def test_the_grammar_extends(clean) -> None:
         parse_strategy("Team Tallk")
 
 
-def test_the_same_thing_again_replaces_itself(clean) -> None:
-    for guess in (0, 1):
-
-        @tomeval.register_subject("again")
-        class Again(tomeval.Subject):
-            number = guess
-
-            def act(self, observation):
-                return Decision(0)
-
-            def predict(self, observation, own_action):
-                return Decision(0)
-
-    assert subject_class("again").number == 1
-    with pytest.raises(TomevalError, match="subject 'again': the name is taken by"):
-        tomeval.register_subject("again")(type("Other", (Again,), {}))
-
-
 def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:
     def part(name, **methods):
         return tomeval.register_advice(name)(type(name, (Advice,), methods))
@@ -304,13 +283,6 @@ def test_a_measure_that_fails_costs_its_own_column_alone(clean, tmp_path, caplog
     assert len(told) == 1  # for both cells and all that was read
     assert told[0].startswith("measure 'odd'")
     assert why in told[0]
-
-
-def test_the_name_of_a_shipped_domain_is_taken() -> None:
-    matrix = get_domain("matrix")
-    with pytest.raises(TomevalError, match="the name is taken by tomeval"):
-        tomeval.register_domain(replace(matrix, title="mine"))
-    assert get_domain("matrix") is matrix
 
 
 def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_path) -> None:
