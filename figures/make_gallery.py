@@ -28,7 +28,6 @@ SHOWN = [
     ("sixteen_subjects", "regret", "screen", "IPD_canonical_tit_for_tat"),
     ("sixteen_subjects", "forest", "screen", "regret_1"),
     ("sixteen_subjects", "forest", "single", "regret_2"),
-    ("sixteen_subjects", "differences", "screen", ""),
 ]
 # Made by commands of their own, which do not run here: file, title, command.
 DECRYPTO = [

@@ -14,9 +14,7 @@ from attacks.commands import call
 import tomeval
 from tomeval.core import parts
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision
 from tomeval.core.parts import ADDED, load_plugins
-from tomeval.games.matrix.subjects import subject_class
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.domain import get_domain
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
@@ -204,24 +202,6 @@ def test_the_grammar_extends(clean) -> None:
         parse_strategy("Team Talk + Oracle")
     with pytest.raises(TomevalError, match="did you mean 'Team Talk'"):
         parse_strategy("Team Tallk")
-
-
-def test_the_same_thing_again_replaces_itself(clean) -> None:
-    for guess in (0, 1):
-
-        @tomeval.register_subject("again")
-        class Again(tomeval.Subject):
-            number = guess
-
-            def act(self, observation):
-                return Decision(0)
-
-            def predict(self, observation, own_action):
-                return Decision(0)
-
-    assert subject_class("again").number == 1
-    with pytest.raises(TomevalError, match="subject 'again': the name is taken by"):
-        tomeval.register_subject("again")(type("Other", (Again,), {}))
 
 
 def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:

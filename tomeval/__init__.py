@@ -9,7 +9,7 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from tomeval.api.opened import Run as Run
-    from tomeval.api.verbs import run as run
+    from tomeval.api.opened import run as run
     from tomeval.comparing.comparison import compare as compare
     from tomeval.core.errors import TomevalError as TomevalError
     from tomeval.core.outcomes import Decision as Decision
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from tomeval.strategies.parts import register_advice as register_advice
 
 _HOME = {
-    "api.opened": ("Run",),
-    "api.verbs": ("run",),
+    "api.opened": ("Run", "run"),
     "comparing.comparison": ("compare",),
     "core.errors": ("TomevalError",),
     "core.outcomes": ("Decision", "Invalid"),

@@ -6,7 +6,6 @@ import csv
 import io
 import re
 import sys
-import types
 
 import every_domain
 import pandas
@@ -204,38 +203,3 @@ def test_every_domain(domain, tmp_path):
             assert lengths[1] == 3 * lengths[3]
             assert len(str(run).splitlines()) > 2
             assert run.transcript()
-
-
-def test_a_run_in_a_notebook_is_watched(monkeypatch, tmp_path):
-    shown: list[str] = []
-
-    class Handle:
-        def update(self, data, raw):
-            assert raw
-            shown.append(data["text/plain"])
-
-    def display(data, raw, display_id):
-        assert display_id
-        shown.append(data["text/plain"])
-        return Handle()
-
-    module = types.ModuleType("IPython")
-    module.get_ipython = lambda: types.SimpleNamespace(kernel=object())
-    inside = types.ModuleType("IPython.display")
-    inside.display = display
-    monkeypatch.setitem(sys.modules, "IPython", module)
-    monkeypatch.setitem(sys.modules, "IPython.display", inside)
-    monkeypatch.setattr("tomeval.api.showing.EVERY", 0.0)
-    experiment = {"games": "RPS", "subjects": ["rmax", "random"], "episodes": 4, "horizon": 5}
-    tomeval.run(experiment, tmp_path / "run").close()
-    assert shown[0].startswith("0 of 0 steps")
-    assert shown[-1].startswith("40 of 40 steps; episodes: 8 complete")
-    steps = [int(text.partition(" ")[0]) for text in shown]
-    assert steps == sorted(steps)
-    seen = len(shown)
-    told: list[tuple[int, int]] = []
-    tomeval.run(
-        experiment, tmp_path / "more", progress=lambda done, total: told.append((done, total))
-    ).close()
-    assert len(shown) == seen  # who watches otherwise is not shown it twice
-    assert told[-1] == (40, 40)

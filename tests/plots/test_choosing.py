@@ -27,16 +27,14 @@ def opened(tmp_path_factory):
         yield run
 
 
-def test_metrics_choose_what_forests_and_differences_show(opened) -> None:
+def test_metrics_choose_what_forests_show(opened) -> None:
     options = Options(metrics=("reward_per_step", "self_consistency_percent"))
     assert chosen(opened, options=options) == ["forest"]
-    assert chosen(opened, options=options, every=True) == ["forest", "differences"]
-    found = draw(opened, ["forest", "differences"], options)
+    assert chosen(opened, options=options, every=True) == ["forest"]
+    found = draw(opened, ["forest"], options)
     assert [drawing.stem for drawing in found] == [
         "forest_reward",
         "forest_self_consistency",
-        "differences_by_subject_reward",
-        "differences_by_subject_self_consistency",
     ]
     means = [
         line.get_xdata()[0]

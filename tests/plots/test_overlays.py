@@ -77,24 +77,6 @@ def test_label_sets_share_a_panel_with_the_tabular_line(opened, metric, partners
     assert all(f"{name} " in drawing.description for name in LABELS)
 
 
-def test_bands_are_intervals_over_episodes(opened) -> None:
-    drawing = draw(opened, ["tom"], Options(by="labels"))[0]
-    (axes,) = drawing.figure.axes
-    found = smoothed(by_steps(opened, "tom", "mostly", "letters", "single_action"))
-    half = 2.4469119 * found.std(axis=0, ddof=1) / np.sqrt(7)  # t of six degrees of freedom
-    band = axes.collections[LABELS.index("letters")].get_paths()[0].vertices
-    for step, (mean, width) in enumerate(zip(found.mean(axis=0), half, strict=True), start=1):
-        ends = band[band[:, 0] == step, 1]
-        # No share is beyond 0 or 100: an end m solves (mean - m)² = c m (100 - m).
-        c = width**2 / (mean * (100 - mean)) if 0 < mean < 100 else None
-        if c is None:  # all alike: a share of 2.4469119² / (7 + 2.4469119²) may differ
-            unseen = 100 * 2.4469119**2 / (7 + 2.4469119**2)
-            reach = (0, unseen) if mean == 0 else (100 - unseen, 100)
-        else:
-            reach = sorted(np.roots([1 + c, -2 * mean - 100 * c, mean**2]).real)
-        assert (ends.min(), ends.max()) == pytest.approx(reach, abs=2e-2)
-
-
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     """Two models, each with two strategies, besides the tabular baseline and a random player."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from layout import drawn_texts, head
+from layout import drawn_texts
 
 import tomeval
 from tomeval.plots import Options, draw
@@ -80,14 +79,3 @@ def test_bands_stay_where_means_can_be(uneven) -> None:
         for band in axes.collections:
             y = band.get_paths()[0].vertices[:, 1]
             assert low - 1e-9 <= y.min() <= y.max() <= high + 1e-9
-
-
-def test_differences_name_the_baseline_and_the_better_side_on_one_scale(pictures) -> None:
-    (drawing,) = [drawing for drawing in pictures if drawing.name == "differences"]
-    assert head(drawing.figure).startswith("ΔFunctional/T compared with rmax: RPS and IPD")
-    axis = drawing.figure.get_supxlabel().replace("\n", " ")
-    assert axis == "difference in ΔFunctional/T (payoff units) from rmax ← better"
-    left, right = (axes.get_xlim() for axes in drawing.figure.axes)
-    assert left == right
-    drawn = [line.get_xdata() for axes in drawing.figure.axes for line in axes.lines]
-    assert left[0] < np.min(np.concatenate(drawn)) <= np.max(np.concatenate(drawn)) < left[1]

@@ -1,4 +1,4 @@
-"""The Python API: verbs, runs that are read as tables and figures, and what notebooks show of both.
+"""The Python API: runs that are played, and read as tables and figures.
 
 `import tomeval` gives all of it; every name is loaded when it is first used.
 """

@@ -1,4 +1,4 @@
-"""A run for readers who work in Python: typed tables, comparisons, figures, transcripts."""
+"""A run for those who work in Python: played, then read as tables, comparisons, figures."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from tomeval.api.showing import Compared, Figures, Text, table_text
 from tomeval.comparing.comparison import compare as compare_runs
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.text import in_line
+from tomeval.models.served import Budget
+from tomeval.play.engines import make_engine
+from tomeval.play.live import Progress
+from tomeval.play.runner import run_experiment
+from tomeval.play.schedule import parse_shard
 from tomeval.report.comparisons import shown_first
 from tomeval.report.exporting import framed
 from tomeval.report.transcripts import transcript_lines
 from tomeval.report.views import Asked, cells_view, chosen_rows, rows_of
 from tomeval.runs import results, tallies
+from tomeval.runs.experiment import Experiment, load_experiment, make_experiment
 from tomeval.runs.selection import choose_measures
 from tomeval.statistics import AUTO
 
@@ -215,3 +221,84 @@ class Run(results.Run):
             f"Run({str(self.folder)!r}: {self.name}, {self.domain.name}, {len(self.cells)} cells"
             f"{where}, {complete:,} complete episodes)"
         )
+
+
+def run(
+    experiment: Experiment | dict[str, Any] | str | Path,
+    out: str | Path,
+    *,
+    workers: int = 1,
+    engine: str | None = None,
+    replicas: int | None = None,
+    gpus_per_replica: float | None = None,
+    concurrency: int = 32,
+    budget: Budget | None = None,
+    go_on: bool = False,
+    shard: str | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Run an experiment of any domain into a folder, or resume or extend it; return the results.
+
+    Parameters
+    ----------
+    experiment : Experiment, dict or path
+        A dict has the keys of an experiment file, `domain` among them; a path names such a file.
+    out : path
+        The run folder.
+    workers : int
+        Processes, for cells that ask no model; the rows do not depend on it.
+    engine : str, optional
+        Play all but served models on replicas in place of this process: ``"ray"``, on the cluster
+        that runs here or else on this machine, or ``"ray:HOST:PORT"``. Rows do not depend on it.
+    replicas : int, optional
+        With an engine: how many play at a time; default: 1.
+    gpus_per_replica : float, optional
+        With an engine: GPUs of each, a whole number or a share of one; default: 0, they see none.
+    concurrency : int
+        Episodes with language models played at a time; with an engine, on each replica.
+    budget : Budget, optional
+        `tomeval.models.served.Budget`: caps on the calls and tokens of served models.
+    go_on : bool
+        Continue even if none of a model's first 8 answers could be read.
+    shard : str, optional
+        Play only one of several parts of the experiment, such as ``"3/16"``.
+    progress : callable, optional
+        Called with (steps done, steps in all), which count earlier sessions too. The second number
+        falls when a cell is stopped.
+
+    Raises
+    ------
+    TomevalError
+        What is wrong with the experiment or the folder, or with the first replies of a model, see
+        `tomeval.play.replies.UnreadError`.
+
+    Examples
+    --------
+    >>> import tempfile, tomeval
+    >>> experiment = {"games": "RPS", "subjects": ["best_response", "random"], "episodes": 20}
+    >>> with tempfile.TemporaryDirectory() as folder, tomeval.run(experiment, folder) as result:
+    ...     rows = result.rows()
+    >>> [row["subject"] for row in rows], rows[0]["delta_functional_per_step"]
+    (['best_response', 'random'], 0.0)
+    """
+    if isinstance(experiment, str | Path):
+        experiment = load_experiment(experiment)
+    elif isinstance(experiment, dict):
+        experiment = make_experiment(experiment)
+    run_experiment(
+        experiment,
+        Path(out),
+        workers=workers,
+        engine=make_engine(
+            engine,
+            None if workers == 1 else workers,
+            replicas=replicas,
+            gpus_per_replica=gpus_per_replica,
+        ),
+        concurrency=concurrency,
+        budget=budget,
+        go_on=go_on,
+        shard=None if shard is None else parse_shard(shard),
+        progress=progress,
+    )
+    return Run(out)

@@ -38,7 +38,7 @@ def plot(
         list[str] | None,
         typer.Option(
             "--metric",
-            help="Measure of forest and differences, such as regret or 'ToM %'. Repeatable.",
+            help="Measure of forest, such as regret or 'ToM %'. Repeatable.",
         ),
     ] = None,
     column: Annotated[
@@ -57,8 +57,7 @@ def plot(
         str | None,
         typer.Option(
             "--by",
-            help="What differences compare, or regret and tom lay over each other: strategy, "
-            "model or labels, for example.",
+            help="What regret and tom lay over each other: strategy, model or labels, for example.",
         ),
     ] = None,
     window: Annotated[

@@ -1,10 +1,11 @@
-"""The result of a comparison of levels with a baseline, and what its test can reach."""
+"""The result of a comparison of levels with a baseline, and what must be known besides."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import compress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,17 @@ from numpy.typing import NDArray
 from tomeval.core.errors import unknown
 from tomeval.core.numbers import exact
 from tomeval.runs.measures import Measure
+from tomeval.runs.notes import first_names
+from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.flips import enough_pairs
 from tomeval.statistics.paired import FloatArray, IntArray
 
+if TYPE_CHECKING:
+    from tomeval.runs.cell import RunCell
+
 ALPHA = 0.05
-INTERVAL, TEST, APART = "t", "sign flip", "exchange of units"
-"""The kinds of the interval and of the test that a row shows first, of pairs and of two groups."""
+INTERVAL, TEST = "t", "sign flip"
+"""The kinds of the interval and of the test that a row shows first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +44,6 @@ class Comparison:
         Sampling units that both sides completed: episodes of one seed and number. Episodes of
         several tasks that met the same chance are one unit: in matrix games those against one
         partner set, whatever the label set and the model.
-    apart : ndarray of bool, shape (S, L)
-        Whether level and baseline are two groups, because nothing says that their episodes met the
-        same chance. ``pairs`` then counts the units of both groups together, and every unit, such
-        as a person, counts the same: intervals are Welch's, and the test exchanges the units
-        between the groups.
     differing : ndarray of int, shape (S, L, M)
         Those of them whose difference is not 0: flipping the sign of a 0 changes nothing.
     covered : ndarray of int, shape (S, L)
@@ -65,10 +66,6 @@ class Comparison:
     effect_size : ndarray, shape (S, L, M)
         Hedges' g of the paired differences: mean / SD; over all tasks the mean of the tasks'
         differences / the root of the tasks' mean variance.
-    margin : ndarray, shape (M,)
-        Margin of the equivalence test; NaN if none was stated.
-    p_equivalence : ndarray, shape (S, L, M)
-        Two one-sided t tests: a small p says that the difference lies within ± margin.
     family_size : ndarray of int, shape (S, L, M)
         How many tests Holm's correction of this one covers; 0 without a test.
     notes : tuple of str
@@ -82,7 +79,6 @@ class Comparison:
     scopes: tuple[str, ...]
     tasks: tuple[dict[str, Any], ...]
     pairs: IntArray
-    apart: NDArray[np.bool_]
     differing: IntArray
     covered: IntArray
     unpaired: IntArray
@@ -96,8 +92,6 @@ class Comparison:
     p_holm: FloatArray
     p_smallest: FloatArray
     effect_size: FloatArray
-    margin: FloatArray
-    p_equivalence: FloatArray
     identical: NDArray[np.bool_]
     family_size: IntArray
     resamples: int
@@ -113,12 +107,11 @@ class Comparison:
 
         Returns
         -------
-        {"higher", "lower", "equivalent", "identical", "too few", "undecided", "untested"}
+        {"higher", "lower", "identical", "too few", "undecided", "untested"}
             The level against the baseline. ``higher`` and ``lower``: the corrected permutation p is
-            below 0.05. ``equivalent``: else the equivalence test's p is. ``identical``: every pair
-            has the same value. ``too few``: whatever the pairs had shown, no test could have
-            rejected, see `enough`. ``undecided``: none of these, which is not evidence for no
-            difference. ``untested``: fewer than two pairs.
+            below 0.05. ``identical``: every pair has the same value. ``too few``: whatever the
+            pairs had shown, no test could have rejected, see `enough`. ``undecided``: none of
+            these, which is not evidence for no difference. ``untested``: fewer than two pairs.
         """
         if self.identical[at]:
             return "identical"
@@ -126,8 +119,6 @@ class Comparison:
             return "untested"
         if self.p_holm[at] < ALPHA:
             return "higher" if self.difference[at] > 0 else "lower"
-        if self.p_equivalence[at] < ALPHA:
-            return "equivalent"
         return "undecided" if self.p_smallest[at] < ALPHA else "too few"
 
     def enough(self, at: tuple[int, int, int]) -> int | None:
@@ -137,8 +128,6 @@ class Comparison:
         pairs.
         """
         tests = int(self.family_size[at])
-        if self.apart[at[:2]]:
-            return None
         return enough_pairs(tests, self.resamples, ALPHA) if tests else None
 
     def at(self, level: str, metric: str, scope: int = 0) -> dict[str, Any]:
@@ -167,10 +156,7 @@ class Comparison:
         for name in names:
             value = getattr(self, name)[at].item()
             row[renamed.get(name, name)] = exact(value) if isinstance(value, float) else value
-        test = APART if self.apart[s, k] else TEST
-        row |= {"interval": INTERVAL, "test": test, "pairs_enough": self.enough(at)}
-        row["margin"] = float(self.margin[m])
-        row["p_equivalence"] = float(self.p_equivalence[at])
+        row |= {"interval": INTERVAL, "test": TEST, "pairs_enough": self.enough(at)}
         return row | {"verdict": self.verdict(at)}
 
     def rows(self, scopes: Sequence[int] | None = None) -> list[dict[str, Any]]:
@@ -178,8 +164,7 @@ class Comparison:
 
         ``difference_low`` and ``difference_high`` are the interval of the kind ``interval``,
         Student's, of one difference alone; ``p_permutation``, ``p_holm`` and ``p_smallest`` are of
-        ``test``, the sign flip or between groups the exchange of units. ``pairs_enough`` is
-        `enough`.
+        ``test``, the sign flip. ``pairs_enough`` is `enough`.
         """
         chosen = range(len(self.scopes)) if scopes is None else scopes
         return [
@@ -188,3 +173,103 @@ class Comparison:
             for m in range(len(self.metrics))
             for k in range(len(self.levels))
         ]
+
+
+def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
+    """Return what a reader must know; `ranges` of payoffs by what tasks say first."""
+    notes = []
+    for k, level in enumerate(found.levels):
+        missing, have = _missing(found, k)
+        if missing and have:
+            notes.append(
+                f"{level}: paired in {have} of {have + len(missing)} tasks (not in "
+                f"{first_names(missing)}); its numbers over all tasks cover only these"
+            )
+        elif missing:
+            notes.append(f"{level}: shares no task with the baseline and is not compared")
+        if lost := found.unpaired[0, k]:
+            notes.append(
+                f"{level}: {lost} complete episodes left out, as their counterpart was void, "
+                "failed or not played, or the other side did not meet the same partner, person or "
+                "draws; the difference holds only for episodes that both sides complete"
+            )
+    bare = (np.isnan(found.t_low[0]) & np.isfinite(found.difference[0])).any(axis=1)
+    if bare.any():
+        notes.append(
+            f"no intervals ({first_names(compress(found.levels, bare))}): at least {FEWEST} pairs "
+            "are needed, and two in every task"
+        )
+    return [*notes, *_unit_notes(found, ranges)]
+
+
+def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
+    """Return the tasks that a level lacks, and how many it has.
+
+    Where nothing is held, such as a model, a task is the same as those in which something is: a
+    level that has it there, or here, lacks nothing.
+    """
+    first = int(len(found.scopes) > 1)
+    scopes = [(s, list(found.tasks[s].values())) for s in range(first, len(found.scopes))]
+    have = [task for s, task in scopes if found.covered[s, level]]
+    missing = [
+        found.scopes[s]
+        for s, task in scopes
+        if not found.covered[s, level]
+        and not any(
+            task[:-1] == mine[:-1] and "" in (task[-1], mine[-1]) for mine in have if mine != task
+        )
+    ]
+    return missing, len(have)
+
+
+def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
+    """List the metrics that a comparison weighs by episode and a table by item."""
+    uneven = [
+        cells[0].measures[name].heading
+        for name in names
+        if any(_uneven(cell, name) for cell in cells)
+    ]
+    return [
+        "differences weight all episodes equally, tables weight them by their number of items: "
+        f"{first_names(uneven)}"
+    ] * bool(uneven)
+
+
+def _uneven(cell: RunCell, name: str) -> bool:
+    """Return whether a metric is a share of items that some episodes have more of."""
+    totals = cell.totals(name)
+    if not totals.share or totals.bottom is None:
+        return False
+    return len(np.unique(totals.bottom[totals.bottom > 0])) > 1
+
+
+def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
+    """Return notes about units, and what was lost to NaN."""
+    notes = []
+    if len(set(ranges.values())) > 1 and any(measure.in_payoffs for measure in found.measures):
+        column = next(iter(found.tasks[-1]))
+        shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
+        notes.append(
+            f"payoff ranges differ between {column}s ({shown}), and the widest dominates means "
+            f"over all tasks: the measure plays has one unit in all {column}s"
+        )
+    lost = np.isnan(found.difference[0]) & (found.pairs[0] > 0)[:, None]
+    if lost.any():
+        names = ", ".join(found.measures[m].heading for m in np.flatnonzero(lost.any(axis=0)))
+        notes.append(f"no difference in {names}: some episodes have no value")
+    return notes
+
+
+def blind_notes(
+    names: Sequence[str], measures: Sequence[Measure], blind: NDArray[np.bool_]
+) -> list[str]:
+    """List which tasks are left out of all tasks, as no level has a value there.
+
+    `blind`, shape (T, M), tells it of every task in `names`.
+    """
+    return [
+        f"{measure.heading} has no value in {first_names(list(compress(names, column)))}: "
+        "left out of the mean over all tasks"
+        for measure, column in zip(measures, blind.T, strict=True)
+        if column.any() and not column.all()
+    ]

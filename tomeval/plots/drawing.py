@@ -46,8 +46,7 @@ class Options:
     reference : str, optional
         What regret is measured from, see `Domain.references`. Default: as the run says.
     by : str, optional
-        The column whose values are laid over each other in curves, and compared in `differences`;
-        its default: see `tomeval.comparing.sides.compared_by`.
+        The column whose values are laid over each other in curves.
     metrics : tuple of str
         Names of the measures that figures show which can choose. Default: the run's first ones.
     window : int

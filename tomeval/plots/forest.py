@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -95,103 +95,45 @@ def _describe(page: Page, measure: Measure, options: Options) -> str:
     return f"{axis_name(measure)}. {'; '.join(parts)}."
 
 
+@in_style
 def forest_figure(page: Page, measure: Measure, title: str, options: Options) -> Figure:
     """Draw one measure with intervals: a panel per task, a row per subject."""
     from matplotlib.lines import Line2D
 
-    def ends(cell: RunCell) -> Ends:
-        found = measured(cell, [measure.name], options)
-        return float(found.mean[0]), float(found.low[0]), float(found.high[0])
-
-    bases = [
-        next((cell for _, cell in panel.cells if cell.is_baseline), None) for panel in page.panels
-    ]
-
-    def finish(axes: Axes, number: int) -> None:
-        if base := bases[number]:
-            mean, low, high = ends(base)
+    axis = f"{axis_name(measure)}{better_side(measure)}"
+    figure, drawn = _row_panels([panel.title for panel in page.panels], page.names, axis, options)
+    handles = []
+    for axes, panel in zip(drawn, page.panels, strict=True):
+        base = next((cell for _, cell in panel.cells if cell.is_baseline), None)
+        if base is not None:
+            mean, low, high = _ends(base, measure, options)
             if np.isfinite(low):
                 axes.axvspan(low, high, color="0.86", lw=0, zorder=1)
             axes.axvline(mean, **BASELINE_LINE, zorder=2)
+            words = f"tabular baseline ({base.player})"
+            handles.append(Line2D([], [], label=words, **BASELINE_LINE))
         if measure.unit == "%":
             axes.set_xlim(-4, 104)
         else:
             axes.margins(x=0.06)
             axes.axvline(0, color="0.6", lw=0.6, zorder=1)
-
-    panels = [
-        Panel(one.title, {(row, int(cell.is_baseline)): ends(cell) for row, cell in page.rows(one)})
-        for one in page.panels
-    ]
-    based = next(filter(None, bases), None)
-    words = f"tabular baseline ({based.player})" if based else ""
-    handles = [Line2D([], [], label=words, **BASELINE_LINE)] if based else []
-    axis = f"{axis_name(measure)}{better_side(measure)}"
-    series = [Series("", _POINT), Series("", _POINT | {"marker": "D", "color": BASELINE})]
-    return dots_figure(
-        title, panels, page.names, axis, series, options, finish=finish, handles=handles
-    )
+        for row, cell in page.rows(panel):
+            look = _POINT | {"marker": "D", "color": BASELINE} if cell.is_baseline else _POINT
+            _dot(axes, row, _ends(cell, measure, options), look)
+    add_head(figure, title, handles[:1])
+    return figure
 
 
 _POINT = {"marker": "o", "color": "#0072B2", "markersize": 3.8}
 _POINT |= {"markeredgecolor": "white", "markeredgewidth": 0.4}
 
-
 Ends = tuple[float, float, float]
 """A mean and the ends of its interval: NaN where there is none."""
 
 
-class Series(NamedTuple):
-    """Dots of one kind: what the legend calls them, and how they look."""
-
-    label: str
-    look: Mapping[str, Any]
-
-
-class Panel(NamedTuple):
-    """One panel: its title, and by row and number of the series a mean with its interval."""
-
-    title: str
-    marks: Mapping[tuple[int, int], Ends]
-
-
-@in_style
-def dots_figure(
-    title: str,
-    panels: Sequence[Panel],
-    rows: Sequence[str],
-    axis: str,
-    series: Sequence[Series],
-    options: Options,
-    *,
-    finish: Callable[[Axes, int], None] | None = None,
-    handles: Sequence[Any] = (),
-) -> Figure:
-    """Draw a panel per title with a row per name, and in each row a dot per series.
-
-    Parameters
-    ----------
-    finish : callable, optional
-        Sets limits, and draws what else a panel has, given its axes and number; before the dots.
-    handles : sequence
-        Further entries of the legend, which names the series that have a dot.
-    """
-    from matplotlib.lines import Line2D
-
-    figure, drawn = _row_panels([panel.title for panel in panels], rows, axis, options)
-    for number, (axes, panel) in enumerate(zip(drawn, panels, strict=True)):
-        if finish:
-            finish(axes, number)
-        for (row, which), ends in panel.marks.items():
-            _dot(axes, row, ends, series[which].look)
-    used = {which for panel in panels for _, which in panel.marks}
-    named = [
-        Line2D([], [], label=one.label, **{**one.look, "ls": "none"})
-        for which, one in enumerate(series)
-        if which in used and one.label
-    ]
-    add_head(figure, title, [*named, *handles])
-    return figure
+def _ends(cell: RunCell, measure: Measure, options: Options) -> Ends:
+    found = measured(cell, [measure.name], options)
+    return float(found.mean[0]), float(found.low[0]), float(found.high[0])
 
 
 def _dot(axes: Axes, y: float, ends: Ends, look: Mapping[str, Any]) -> None:

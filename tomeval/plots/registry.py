@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import itertools
-import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tomeval.comparing.sides import Incomparable, check_by
+from tomeval.comparing.sides import check_by
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_bytes, write_text
 from tomeval.core.parts import resolved
@@ -22,12 +21,7 @@ from tomeval.runs.analyses import known_figures
 from tomeval.runs.results import Run
 from tomeval.runs.selection import first_part
 
-logger = logging.getLogger(__name__)
-
-FIGURES: dict[str, str] = {
-    "forest": "tomeval.plots.forest:forest",
-    "differences": "tomeval.plots.differences:differences",
-}
+FIGURES: dict[str, str] = {"forest": "tomeval.plots.forest:forest"}
 """What every run can draw, as ``module:function``, loaded when it is drawn."""
 
 FIRST = ("plane", "forest")
@@ -58,7 +52,7 @@ def chosen(
     if options.by is not None:
         check_by([run], options.by)
     heeding = {
-        f"--by {options.by}": (options.by, ["differences", *run.domain.curves]),
+        f"--by {options.by}": (options.by, list(run.domain.curves)),
         f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
     }
     asked = {option: able for option, (given, able) in heeding.items() if given}
@@ -103,13 +97,7 @@ def draw_one(run: Run, name: str, options: Options = DEFAULT, asked: bool = True
     options = replace(options, interval=run.method(options.interval))
     figure_of: Callable[[Run, Options], list[Drawing]] = resolved(figures_of(run)[figure])
     part, left_out = first_part(run)
-    try:
-        drawings = safe_stems(figure_of(part, options))
-    except Incomparable as error:
-        if asked:
-            raise
-        logger.warning("the figure %s is not drawn: %s", name, error)
-        return []
+    drawings = safe_stems(figure_of(part, options))
     if left_out:
         drawings = [one._replace(caption=f"{one.caption} {left_out}.") for one in drawings]
     if name == figure or not drawings:
