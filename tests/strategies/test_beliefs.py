@@ -46,7 +46,7 @@ def test_a_belief_can_be_written_as_name_and_key(text) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("Belief 25%", "a belief is written"),
+        ("Belief 25%", "its parts are"),
         ("Belief 101% (own)", "from 0 to 100 %, is 101 %"),
         ("Belief 25% (strange)", "did you mean 'stranger'?"),
         ("Belief 100% (certain, rated)", "contradicts"),

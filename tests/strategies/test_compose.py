@@ -105,7 +105,7 @@ def test_other_spellings(spec, point):
     [
         ("", "empty"),
         ("QAA", "cannot be read"),
-        ("Reflexion", "1, 2 or 3"),
+        ("Reflexion", "cannot be read.*Reflexion 1, Reflexion 2, Reflexion 3"),
         ("Reflexion 4", "cannot be read"),
         ("Social", "cannot be read"),
         ("Oracel", "did you mean 'Oracle'"),

@@ -270,7 +270,7 @@ def run(
     ------
     TomevalError
         What is wrong with the experiment or the folder, or with the first replies of a model, see
-        `tomeval.play.replies.UnreadError`.
+        `tomeval.play.closing.UnreadError`.
 
     Examples
     --------

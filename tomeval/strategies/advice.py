@@ -134,6 +134,20 @@ class Oracle(Advice):
         return Told(desk.render(f"advice/{self.strategy.advice}", **truth))
 
 
+class Planting(Advice):
+    """Given a prediction of what others do; the literal question is asked without it."""
+
+    async def before_act(self, desk: Desk, foresight: Foresight) -> Told | Invalid:
+        """Have it drawn, and say it."""
+        belief = self.strategy.part.belief
+        assert belief is not None  # only parts with one are made by this class
+        planted = await foresight.planted(belief)
+        if isinstance(planted, Invalid):
+            return planted
+        how = {"percent": belief.accuracy, "rated": belief.rated}
+        return Told(desk.render(f"advice/belief_{belief.wording}", **how, **planted))
+
+
 class Reflexion(Advice):
     """Write a lesson after each step; the last k are shown (Shinn et al. 2023).
 
@@ -229,23 +243,7 @@ def make_advice(strategy: Strategy) -> Advice:
     if strategy.part.predicts_first:
         return Social(strategy)
     if strategy.part.is_told:
-        return Oracle(strategy)
+        return Planting(strategy) if strategy.part.belief else Oracle(strategy)
     if strategy.reflects:
         return Reflexion(strategy)
     return PlansInsights(strategy) if strategy.part.takes_notes else Advice(strategy)
-
-
-class Planting(Advice):
-    """Given a prediction of what others do; the literal question is asked without it."""
-
-    is_told: ClassVar[bool] = True
-
-    async def before_act(self, desk: Desk, foresight: Foresight) -> Told | Invalid:
-        """Have it drawn, and say it."""
-        belief = self.strategy.part.belief
-        assert belief is not None  # only parts with one are made by this class
-        planted = await foresight.planted(belief)
-        if isinstance(planted, Invalid):
-            return planted
-        how = {"percent": belief.accuracy, "rated": belief.rated}
-        return Told(desk.render(f"advice/belief_{belief.wording}", **how, **planted))

@@ -218,7 +218,8 @@ class Asker:
             said, text = self._calls[-1], forced.reasoning(reply.text) if asked.explained else ""
             said[FREE] = free.outcome
         start, labels = forced.begun(reader.choices)
-        prompt = forced.answer_prompt(asked.prompt, text, start)
+        begun = "\n".join(filter(None, (asked.prompt.prefill, text, start)))
+        prompt = Prompt(asked.prompt.messages, prefill=begun)
         scores = await self.score(asked.purpose, prompt, asked.step, labels)
         if isinstance(scores, Invalid):
             return scores, ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.parts import HINT, parts
-from tomeval.strategies.beliefs import WORDINGS
+from tomeval.strategies.beliefs import EXAMPLES
 from tomeval.strategies.parts import (
     ADVICE,
     ANSWERS,
@@ -225,17 +225,10 @@ NAMED = tuple(parse_strategy(name) for name in _NAMES.split(", "))
 
 def _unreadable(spec: str) -> TomevalError:
     """Build the error for a name that cannot be read."""
-    if re.sub(r"[\s_*]", "", spec.lower()) == "reflexion":
-        return TomevalError(f"strategy {spec!r} needs the size of its memory: 1, 2 or 3")
-    if "belief" in spec.lower():
-        return TomevalError(
-            f'strategy {spec!r} cannot be read; a belief is written "Belief 25% (stranger)" or '
-            f'"Belief 25% (stranger, rated)", with one of {", ".join(WORDINGS)}'
-        )
-    parts = shown().values()
-    known = ", ".join((*parts, "Belief 25% (stranger)"))
+    names = shown().values()
+    known = ", ".join((*names, EXAMPLES[1]))
     return TomevalError(
-        f"strategy {spec!r} cannot be read{_nearest(spec, parts)}; its parts are {known}; {HINT}"
+        f"strategy {spec!r} cannot be read{_nearest(spec, names)}; its parts are {known}; {HINT}"
     )
 
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from tomeval.core.text import common_prefix, without_thinking
-from tomeval.models.base import Prompt
 from tomeval.strategies.readers import find_marked
 
 COMPARED = "compared"
@@ -39,12 +38,6 @@ def reasoning(text: str) -> str:
     shown = without_thinking(text) or ""
     marked = find_marked(shown)
     return (shown if marked is None else marked.above).strip()
-
-
-def answer_prompt(prompt: Prompt, text: str, start: str) -> Prompt:
-    """Return a prompt whose reply has begun with a text and the start of the answer."""
-    parts = (prompt.prefill, text, start)
-    return Prompt(prompt.messages, prefill="\n".join(filter(None, parts)))
 
 
 def draw(logprobs: Sequence[float], temperature: float, seed: int) -> int:

@@ -36,8 +36,7 @@ class Part(NamedTuple):
     calls: int = 0
     writes: bool = False  # whether it has texts written, or depends on one
     memory: int = 0  # how many lessons are shown
-    # What makes it, for parts with a module of their own and those from outside, which may only do
-    # what they declare.
+    # What makes it, for parts from outside, which may only do what they declare.
     make: Callable[[Any], Any] | None = None
     templates: Path | None = None  # the folder of templates of such a part
     belief: Belief | None = None  # what it states before every action, for parts with parameters
@@ -100,16 +99,9 @@ def _believing(key: str) -> Part | None:
         belief.name,
         f"a belief that is right on {belief.accuracy} % of the steps",
         is_told=True,
-        make=_planting,
         templates=shipped_file("prompts") / "parts" / "belief",
         belief=belief,
     )
-
-
-def _planting(strategy: Any) -> Any:
-    from tomeval.strategies.advice import Planting  # which is made of the parts
-
-    return Planting(strategy)
 
 
 def shown() -> dict[str, str]:

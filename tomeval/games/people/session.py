@@ -6,7 +6,7 @@ import json
 import re
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,11 +153,23 @@ def play_session(sitting: Sitting, console: Console) -> bool:
     """Play a game with a person; tell whether it went on to an end, or until it could not go on."""
     cell = sitting.cell
     console.say("Type ? for help at any time.")
-    specs = {slot: spec for slot, spec in cell.models.items() if slot != sitting.slot}
+    asked = {slot: spec_key(spec) for slot, spec in cell.models.items() if slot != sitting.slot}
+    base, scores = cell.experiment.base, cell.scores
+
+    async def session(opened: Mapping[str, Model | LocalModel]) -> None:
+        if threading.current_thread() is threading.main_thread():
+            # asyncio would keep the first Ctrl-C for later, and the person waiting.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        async with started(opened) as lines:
+            with episode_models(lines, asked) as mine:
+                models = {seat: model.episode(0) for seat, model in mine.items()}
+                await sitting.play(models, console)
+
     try:
-        _with_models(
-            specs, lambda models: sitting.play(models, console), cell.experiment.base, cell.scores
-        )
+        keys = set(asked.values())
+        run_loop(session({k: open_model(json.loads(k), base=base, scores=scores) for k in keys}))
+    except ContextExceeded as error:
+        raise TomevalError(f"the game cannot continue: {error}") from None
     except (QuitGame, KeyboardInterrupt):
         console.say("\nThe game was not finished.")
         return False
@@ -179,29 +191,3 @@ def _say_ending(sitting: Sitting, console: Console) -> None:
         role = f", {played.roles[seat]}" if len(set(played.roles)) > 1 else ""
         who = f"{game.seat_name(seat)} ({sitting.names[slot]}{role})"
         console.say(f"  {who}: reward {played.rewards[seat]:g}, win {played.wins[seat]:g}")
-
-
-def _with_models(
-    specs: Mapping[str, Any],
-    play: Callable[[Mapping[str, Model]], Awaitable[None]],
-    base: Any,
-    scores: bool,
-) -> None:
-    """Play one game, given the models of its seats."""
-    asked = {seat: spec_key(spec) for seat, spec in specs.items()}
-    opened: dict[str, Model | LocalModel] = {
-        key: open_model(json.loads(key), base=base, scores=scores) for key in set(asked.values())
-    }
-
-    async def session() -> None:
-        if threading.current_thread() is threading.main_thread():
-            # asyncio would keep the first Ctrl-C for later, and the person waiting.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        async with started(opened) as lines:
-            with episode_models(lines, asked) as mine:
-                await play({seat: model.episode(0) for seat, model in mine.items()})
-
-    try:
-        run_loop(session())
-    except ContextExceeded as error:
-        raise TomevalError(f"the game cannot continue: {error}") from None

@@ -4,34 +4,10 @@ import numpy as np
 import pytest
 
 from tomeval.games.blotto import solver
-from tomeval.games.blotto.allocations import Mix, drawn, every, result
+from tomeval.games.blotto.allocations import drawn, result
 from tomeval.games.blotto.policies import POLICIES
 from tomeval.games.blotto.rules import PRESETS, Blotto, BlottoRules, State
 from tomeval.games.game import Ask, Probe
-
-
-def mix_of(rng, fields, units, size, noise=0.0):
-    allocations = [drawn(fields, units, rng) for _ in range(size)]
-    weights = list(rng.random(size) + 0.05) if rng.integers(2) else None
-    return Mix(allocations, weights, noise)
-
-
-def table(fields, units):
-    """Return all results as a matrix, by comparing every two allocations in plain Python."""
-    rows = [tuple(row) for row in every(fields, units).tolist()]
-    return np.array([[result(a, b) for b in rows] for a in rows]), rows
-
-
-@pytest.mark.parametrize(("fields", "units"), [(2, 3), (3, 5), (4, 6), (5, 5)])
-def test_chances_are_those_of_enumeration(fields, units):
-    results, rows = table(fields, units)
-    rng = np.random.default_rng(fields)
-    for noise in (0.0, 0.3, 1.0):
-        mix = mix_of(rng, fields, units, 4, noise)
-        weights = np.array([mix.named.get(row, 0) + noise / len(rows) for row in rows])
-        assert weights.sum() == pytest.approx(1)
-        chances = np.stack([(results == sign) @ weights for sign in (1, 0, -1)], axis=1)
-        assert mix.chances == pytest.approx(chances, abs=1e-13)
 
 
 def games(name, rounds):

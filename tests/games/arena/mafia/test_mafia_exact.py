@@ -146,15 +146,6 @@ def test_free_talk_counts_as_acts():
         check_path(game, 1, policies, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("name", ["follower", "grudge"])
-@pytest.mark.parametrize("seat", [0, 3])
-def test_five_players(name, seat):
-    game = make(players=5)
-    policies = table(game, seat, name, pick="next")
-    for seed in range(2):
-        check_path(game, seat, policies, np.random.default_rng(seed))
-
-
 def test_chance_is_the_mean_of_play():
     game = make(players=5, talk="acts")
     policies = table(game, 2, "reactive", accuses=True)
