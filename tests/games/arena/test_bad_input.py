@@ -32,11 +32,6 @@ def refused(game, first, second, rules=None, **more):
             {"kind": "mixture", "allocations": [[8, 8, 4]], "noise": "0.5"},
             "mixture: noise must be a number, is '0.5'",
         ),
-        (
-            "ipd3",
-            {"kind": "machine", "first": {}, "states": {"s": {"cooperates": [1, 1]}}},
-            "machine: first must be a text, is {}",
-        ),
         ("codenames", {"kind": "embedding", "risk": float("nan")}, "risk must be a number, is nan"),
         ("ipd3", {"kind": "tit_for_tatt"}, "unknown player of ipd3 'tit_for_tatt' (did you mean"),
         ("ipd3", {"kind": "grim", "error_rate": 2}, "error_rate: must be a number from 0 to 1, is"),

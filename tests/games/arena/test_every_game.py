@@ -227,7 +227,6 @@ def test_a_seat_that_breaks_the_rules_loses_or_is_out(game):
 
 OPTIONS = {
     "mixture": {"allocations": [[4, 0, 0], [1, 1, 2]], "weights": [1, 3], "noise": 0.1},
-    "machine": {"first": "a", "states": {"a": {"cooperates": 0.3}}, "each": True},
 }
 """Of scripted players that need any."""
 

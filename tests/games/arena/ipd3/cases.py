@@ -4,6 +4,7 @@ from games.arena.brute_force import BruteForce
 from hypothesis import strategies as st
 
 from tomeval.games.ipd3 import KIND
+from tomeval.games.ipd3.machine import Machine, Row
 from tomeval.games.ipd3.states import ACT_PAIRS, OPPONENTS, PAIRS, sentence_of
 
 
@@ -26,35 +27,26 @@ def brute(game, seat, policies):
     return BruteForce(game, seat, policies, legal)
 
 
-NAMES = ("s", "t", "u")
-PROBABILITIES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
-ACTS = st.one_of(
-    st.sampled_from(["none", "promise", "threaten"]),
-    st.just({"promise": 0.5, "none": 0.5}),
-    st.just({"promise": 0.25, "threaten": 0.75}),
-)
+def machine(noise=0.0, **rows):
+    """Return a machine with this table."""
+    return type("Drawn", (Machine,), {"rows": rows})(noise=noise)
 
 
 @st.composite
-def machines(draw, talk, size=3):
-    """Draw a machine with up to `size` states, for both opponents at once or for each."""
-    each = draw(st.booleans())
-    names = NAMES[: draw(st.integers(1, size))]
+def machines(draw, talk):
+    """Draw a machine with up to three states."""
+    names = ("s", "t", "u")[: draw(st.integers(1, 3))]
     state = st.sampled_from(names)
     letters = st.text(st.sampled_from("CD????"), min_size=6, max_size=6)
-    speech = st.tuples(
-        st.sampled_from(["me", "first", "second"]),
-        st.text(st.sampled_from("npt???"), min_size=2, max_size=2),
-        state,
-    )
-    states = {}
-    for name in names:
-        row = {"moves": draw(st.lists(st.tuples(letters, state), max_size=4))}
-        two = [draw(PROBABILITIES), draw(PROBABILITIES)]
-        row["cooperates"] = two[0] if each else two
-        if talk:
-            said = [draw(ACTS), draw(ACTS)]
-            row["says"] = said[0] if each else said
-            row["hears"] = draw(st.lists(speech, max_size=3))
-        states[name] = row
-    return policy("machine", first=names[0], states=states, each=each)
+    acts = st.text(st.sampled_from("npt???"), min_size=2, max_size=2)
+    speech = st.tuples(st.sampled_from(["me", "first", "second"]), acts, state)
+    rows = {
+        name: Row(
+            draw(st.sampled_from("CD")),
+            draw(st.sampled_from("npt")) if talk else "n",
+            tuple(draw(st.lists(speech, max_size=3))) if talk else (),
+            tuple(draw(st.lists(st.tuples(letters, state), max_size=4))),
+        )
+        for name in names
+    }
+    return machine(draw(st.sampled_from([0.0, 0.25, 0.5])), **rows)

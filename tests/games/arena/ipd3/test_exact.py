@@ -4,14 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
-from games.arena.ipd3.cases import brute, game_of, legal, machines, policy
+from games.arena.ipd3.cases import brute, game_of, legal, machine, machines, policy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.games.enumeration import enumeration as solver
 from tomeval.games.game import Ask, Probe
-from tomeval.games.ipd3.machine import Automaton
+from tomeval.games.ipd3.machine import Row
 from tomeval.games.ipd3.states import OPPONENTS, PAIRS, PLACE, sentence_of
+from tomeval.games.solver import Policy
 
 C, D = "cooperate", "defect"
 
@@ -206,14 +207,10 @@ def test_replies_to_impossible_moves_by_hand():
 
 def test_replies_follow_what_machines_answer_to_stated_moves():
     """A retaliator punishes who defected on anybody, so stated moves of others do not matter."""
-    states = {
-        "calm": {"cooperates": [1, 1], "moves": [["???D??", "angry"], ["?????D", "angry"]]},
-        "angry": {"cooperates": [0, 0]},
-    }
+    calm = Row("C", moves=(("???D??", "angry"), ("?????D", "angry")))
     game = game_of(rounds=2, talk=0)
-    policies = {1: policy("machine", first="calm", states=states), 2: policy("always_cooperate")}
-    # Player 1 goes angry only if 2 defects on 0, or 0 ... on 2: letters of 1's other two.
-    # Its first opponent is 0, its second 2: `first>second` is 0 on 2, `second>first` 2 on 0.
+    policies = {1: machine(calm=calm, angry=Row("D")), 2: policy("always_cooperate")}
+    # Player 1 goes angry, toward both, only if 2 defects on 0 or 0 on 2.
     values = at_start(game, policies)
     # 2 cooperates: defecting on 2 brings 2 more now and costs 5 - 1 in round 2.
     assert values.reply(stated(C, C, C, C)) == (D, C)
@@ -245,39 +242,35 @@ def test_replies_are_best_against_machines_that_do_as_stated(data, seat, reward,
     assert values.of(reply).low == pytest.approx(values.best.low, abs=1e-9)
 
 
-class Opening(Automaton):
-    """Makes given moves in the first round, and is another machine from then on."""
+class Opening(Policy):
+    """Makes given moves in the first round, and is a machine from then on."""
 
-    initial = None
+    remembers = True
 
     def __init__(self, then, moves):
         self.then, self.moves = then, moves
 
-    def plays(self, state):
-        if state is None:
-            return ((1.0, "".join(move[0].upper() for move in self.moves)),)
-        return self.then.plays(state)
+    def choices(self, view, ask, memory):
+        if memory is None:
+            return ((1.0, self.moves),)
+        return self.then.choices(view, ask, memory)
 
-    def after(self, state, moves):
-        return self.then.after(self.then.initial if state is None else state, moves)
+    def observe(self, view, memory):
+        return self.then.observe(view, self.then.initial if memory is None else memory)
 
 
 def test_replies_to_a_part_and_to_contradictions():
     game = game_of(rounds=1)
     state = game.deal(None)
-    keeper = {"says": ["promise", "none"], "cooperates": [1, 1]}
-    policies = {
-        1: policy("machine", first="keeps", states={"keeps": keeper}),
-        2: policy("always_defect"),
-    }
+    policies = {1: policy("promise_keeper"), 2: policy("always_defect")}
     follower = solver(game, 0, policies).follow(game.view(state, 0))
-    for seat, text in enumerate(("", "I will cooperate with Player 0.", "")):
+    for seat, text in enumerate(("", "I will cooperate with Player 0 and Player 2.", "")):
         state = game.then(state, {seat: text})
         follower.observe(game.view(state, 0))
     values = follower.values(game.view(state, 0), Ask(0, "moves"))
     assert values.observer(Probe("word", 1)) == {"yes": 1}
     assert values.reply({Probe("word", 1): "no"}) == (D, D)
     assert values.reply({Probe("move", 1): C}) == (D, D)
-    assert values.reply({Probe("word", 1): "no", Probe("move", 1): C}) is None
+    assert values.reply({Probe("word", 1): "yes", Probe("move", 1): D}) is None
     assert values.reply({}) is None
     assert values.reply({Probe("word", 2): "no"}) is None

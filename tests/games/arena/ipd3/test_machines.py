@@ -1,17 +1,15 @@
 """Machines: their tables, and the well-known ones against definitions written here."""
 
 import itertools
-import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
-from games.arena.ipd3.cases import game_of, legal, machines, policy
+from games.arena.ipd3.cases import game_of, legal, machine, machines, policy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.game import Ask
+from tomeval.games.ipd3.machine import Row
 from tomeval.games.ipd3.states import OPPONENTS, PAIRS, acts_of, sentence_of
 
 C, D = "cooperate", "defect"
@@ -117,20 +115,6 @@ def test_noise_turns_each_move_by_itself():
     assert chances == pytest.approx({(C, C): 0.81, (C, D): 0.09, (D, C): 0.09, (D, D): 0.01})
 
 
-BAD = [
-    ("machine", {}, "at least one state"),
-    ("machine", {"first": "a", "states": {"b": {"cooperates": [1, 1]}}}, "unknown state 'a'"),
-    ("machine", {"first": "a", "states": {"a": {}}}, "states.a: missing key 'cooperates'"),
-    ("machine", {"first": "a", "each": True, "states": {"a": {"cooperates": [1, 1]}}}, "number"),
-]
-
-
-@pytest.mark.parametrize(("name", "options", "message"), BAD)
-def test_bad_tables(name, options, message):
-    with pytest.raises(TomevalError, match=message):
-        policy(name, **options)
-
-
 LETTERS = list(itertools.permutations(("me", "first", "second"), 2))
 """Who moves toward whom, letter by letter."""
 
@@ -138,76 +122,60 @@ OTHER = {"me": "me", "first": "second", "second": "first"}
 
 
 @pytest.mark.parametrize("place", range(6))
-def test_a_machine_for_each_opponent_sees_every_letter_from_there(place):
+def test_a_machine_sees_every_letter_from_its_opponent(place):
     """A copy defects after a defection at one letter, told with its own opponent as first."""
     pattern = "".join("D" if k == place else "?" for k in range(6))
-    states = {"C": {"cooperates": 1, "moves": [[pattern, "D"]]}, "D": {"cooperates": 0}}
-    player = policy("machine", first="C", states=states, each=True)
+    player = machine(C=Row("C", moves=((pattern, "D"),)), D=Row("D"))
     who, whom = LETTERS[place]
     for letters in itertools.product("CD", repeat=6):
         played = dict(zip(LETTERS, letters, strict=True))
         expected = played[who, whom] + played[OTHER[who], OTHER[whom]]
         after = player.after(player.initial, "".join(letters))
-        assert player.plays(after) == ((1.0, expected),)
+        assert player.plays(after) == expected
 
 
 class Interpreter:
-    """Reads the rows of a table as they are written, for one opponent or for both."""
+    """Reads the rows of a table as they are written, for one opponent."""
 
-    def __init__(self, machine, seat, order):
-        self.states, self.state = machine.states, machine.first
-        self.seat, self.order = seat, order  # seats called first and second
+    def __init__(self, player, seat, first):
+        self.rows, self.state = player.rows, next(iter(player.rows))
+        self.names = {seat: "me", first: "first", 3 - seat - first: "second"}
 
-    def fits(self, letters, shown):
-        return all(x in ("?", y) for x, y in zip(letters, shown, strict=True))
+    def follow(self, rows, shown):
+        """Take the first row that fits what was shown."""
+        for *patterns, state in rows:
+            pattern = "".join(patterns)
+            if all(x in ("?", y) for x, y in zip(pattern, shown, strict=True)):
+                self.state = state
+                return
 
     def hear(self, speaker, acts):
         """Acts by target seat."""
-        names = {self.seat: "me", self.order[0]: "first", self.order[1]: "second"}
-        targets = [s for s in (self.seat, *self.order) if s != speaker]
-        shown = "".join(acts[s][0] for s in targets)
-        for who, letters, state in self.states[self.state].get("hears", []):
-            if who == names[speaker] and self.fits(letters, shown):
-                self.state = state
-                return
+        who = self.names[speaker]
+        shown = "".join(acts[seat][0] for seat in self.names if seat != speaker)
+        heard = self.rows[self.state].hears
+        self.follow([row[1:] for row in heard if row[0] == who], shown)
 
     def see(self, moves):
         """Moves by pair of seats, from whom to whom."""
-        seats = (self.seat, *self.order)
-        shown = "".join(moves[i, j][0].upper() for i in seats for j in seats if i != j)
-        for letters, state in self.states[self.state].get("moves", []):
-            if self.fits(letters, shown):
-                self.state = state
-                return
-
-    def cooperates(self, place):
-        p = self.states[self.state]["cooperates"]
-        return p[place] if isinstance(p, list) else p
-
-    def says(self, place):
-        said = self.states[self.state].get("says", "none")
-        said = said[place] if isinstance(said, list) else said
-        return said if isinstance(said, dict) else {said: 1.0}
+        shown = "".join(moves[i, j][0].upper() for i in self.names for j in self.names if i != j)
+        self.follow(self.rows[self.state].moves, shown)
 
 
 def check_choices(player, interpreters, seat, game, state, memory, ask):
     """Compare a decision with what the interpreters of both opponents do, each by itself."""
     found = {a: p for p, a in player.choices(game.view(state, seat), ask, memory)}
+    rows = [one.rows[one.state] for one in interpreters]
+    if ask.kind == "talk":
+        acts = tuple({"n": "none", "p": "promise", "t": "threaten"}[row.act] for row in rows)
+        assert found == {sentence_of(acts, OPPONENTS[seat]): 1}
+        return
     expected = {}
-    parts = interpreters if player.each else interpreters * 2
-    for a, b in itertools.product((0, 1, 2), repeat=2):
-        if ask.kind == "talk":
-            acts = tuple(("none", "promise", "threaten")[k] for k in (a, b))
-            p = parts[0].says(0).get(acts[0], 0) * parts[1].says(1).get(acts[1], 0)
-            key = sentence_of(acts, OPPONENTS[seat])
-        elif 2 in (a, b):
-            continue
-        else:
-            chances = [part.cooperates(place) for place, part in enumerate(parts)]
-            p = (1 - chances[0] if a else chances[0]) * (1 - chances[1] if b else chances[1])
-            key = ((C, D)[a], (C, D)[b])
-        if p:
-            expected[key] = p
+    for pair in itertools.product((C, D), repeat=2):
+        meant = [move[0].upper() == row.move for move, row in zip(pair, rows, strict=True)]
+        chances = [1 - player.noise if right else player.noise for right in meant]
+        if p := chances[0] * chances[1]:
+            expected[pair] = p
     assert found == pytest.approx(expected)
 
 
@@ -215,10 +183,7 @@ def check_choices(player, interpreters, seat, game, state, memory, ask):
 @given(st.data(), st.integers(0, 2))
 def test_tables_mean_what_their_rows_say(data, seat):
     player = data.draw(machines(talk=True))
-    one, two = OPPONENTS[seat]
-    interpreters = [Interpreter(player, seat, (one, two))]
-    if player.each:
-        interpreters.append(Interpreter(player, seat, (two, one)))
+    interpreters = [Interpreter(player, seat, other) for other in OPPONENTS[seat]]
     game = game_of(rounds=2)
     state = game.deal(None)
     memory = player.start(game.view(state, seat))
@@ -243,12 +208,3 @@ def test_tables_mean_what_their_rows_say(data, seat):
                         for j, move in zip(OPPONENTS[i], actions[i], strict=True)
                     }
                 )
-
-
-def test_the_table_of_the_manual_can_be_read():
-    page = (Path(__file__).parents[4] / "docs/arena/ipd3.md").read_text(encoding="utf-8")
-    table = tomllib.loads(page.split("```toml\n")[1].split("```")[0])["players"]["avenger"]
-    player = policy(table.pop("kind"), **table)
-    calm = {moves: p for p, moves in player.plays(("calm",))}
-    assert calm == pytest.approx({"CC": 0.9, "CD": 0.1})
-    assert player.plays(("angry",)) == ((1.0, "DD"),)
