@@ -128,5 +128,3 @@ def test_people_in_both_conditions_are_their_own_pairs(tmp_path):
             paired = scipy.stats.ttest_rel(*([v[p][place] for p in sorted(v)] for v in (x, y)))
             assert (row["pairs"], row["unpaired"], row["test"]) == (7, 2, "sign flip")
             assert row["p_t"] == pytest.approx(paired.pvalue)
-
-
