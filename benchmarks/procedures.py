@@ -56,7 +56,7 @@ def compared(level: Floats, base: Floats) -> Comparison:
         np.zeros((1, level.shape[1]), dtype=np.int64),
         np.array([[100.0 if name.endswith("_percent") else 10.0 for name in METRICS]]),
     )
-    return compare_pairs(pairing, resamples=999)
+    return compare_pairs(pairing, margin=np.full(len(METRICS), np.nan), resamples=999)
 
 
 def pairs(repetitions: int) -> Iterator[Row]:

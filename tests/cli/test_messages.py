@@ -111,6 +111,7 @@ MISTAKES = [
     ("report runs/mine -o x.pdf", "-o x.pdf: a report is one HTML file: x.html"),
     ("compare runs/mine --what power --difference 0.1", "give one --metric and the --difference"),
     ("compare runs/mine --what powr", "unknown comparison 'powr' (did you mean 'power'?)"),
+    ("compare runs/mine --margin tom_percent=x", "write METRIC=VALUE"),
     ("run mine.toml --episodes 3", "no such option: --episodes; write --set episodes=VALUE"),
     ("plan mine.toml --horizon 3", "no such option: --horizon; write --set horizon=VALUE"),
     ("run mine.toml --set temperature=0", "'temperature' is an option of a player"),

@@ -164,7 +164,7 @@ def test_equal_subjects_are_identical(tmp_path) -> None:
 def test_tasks_of_equal_pairs_are_identical_together_even_if_one_has_a_single_pair() -> None:
     tasks = [(np.full((pairs, 1, 1), 5.0),) * 2 for pairs in (3, 1)]
     pairing = pairing_of(*tasks, metrics=["reward_per_step"])
-    found = compare_pairs(pairing, resamples=99)
+    found = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
     said = [found.at("a", "reward_per_step", scope)["verdict"] for scope in range(3)]
     assert said == ["identical", "identical", "untested"]
 
@@ -176,10 +176,10 @@ def test_differences_that_never_vary(tmp_path) -> None:
         {"kind": "simulated", "name": "wrong", "p": 0.0, "q": 1.0},
     ]
     folder = small(tmp_path / "run", subjects=subjects, episodes=30)
-    found = compare(folder, "subject", "right")
+    found = compare(folder, "subject", "right", margins={"tom_percent": 1.0})
     at = (0, 0, METRICS.index("tom_percent"))
     assert found.difference[at] == found.t_low[at] == -100
-    assert np.isnan([found.p_t[at], found.effect_size[at]]).all()
+    assert np.isnan([found.p_t[at], found.effect_size[at], found.p_equivalence[at]]).all()
     assert found.p_permutation[at] == pytest.approx(1 / 10_000)
     assert found.at("wrong", "tom_percent")["verdict"] == "lower"
 
@@ -254,6 +254,21 @@ def test_label_sets_share_their_episodes(tmp_path) -> None:
     assert len(across.scopes) == 4  # all tasks, and three subjects
 
 
+def test_margins_and_verdicts(tmp_path) -> None:
+    subjects = [
+        {"kind": "simulated", "name": "one", "p": 0.9, "q": 0.5},
+        {"kind": "simulated", "name": "same", "p": 0.9, "q": 0.4},
+        {"kind": "simulated", "name": "other", "p": 0.6, "q": 0.5},
+    ]
+    folder = small(tmp_path / "run", subjects=subjects, episodes=150, horizon=30)
+    found = compare(folder, "subject", "one", margins={"tom_percent": 3.0})
+    assert found.at("same", "tom_percent")["verdict"] == "equivalent"
+    assert found.at("other", "tom_percent")["verdict"] == "lower"
+    without = compare(folder, "subject", "one")
+    assert without.at("same", "tom_percent")["verdict"] == "undecided"
+    assert np.isnan(without.p_equivalence).all()
+
+
 def test_holm_covers_the_levels_of_one_metric_in_one_scope(sweep, monkeypatch) -> None:
     monkeypatch.setattr("gc.collect", lambda: 0)  # statsmodels does at every call, a second each
     compared = compare(sweep, "subject", "low", resamples=199)
@@ -273,6 +288,11 @@ def test_refusals(sweep, tmp_path) -> None:
     refused("did you mean 'low'", sweep, "subject", "lo")
     refused("unknown --by 'partner'", sweep, "partner")
     refused("did you mean 'tom_percent'", sweep, "subject", metrics=["tom_procent"])
+    refused("margin of tom_percent must be above 0", sweep, margins={"tom_percent": 0.0})
+    refused("did you mean 'tom_percent'", sweep, margins={"tom_precent": 1.0})
+    refused(
+        "unknown metric of a margin 'tom_percent'", sweep, metrics=["regret"], margins={"tom": 1}
+    )
     refused("resamples must be at least 99", sweep, resamples=10)
     refused("no player has a model in these runs: compare by strategy, subject", sweep, "model")
     refused("did you mean 'subject'", sweep, "subjects")
@@ -304,7 +324,7 @@ def test_a_metric_without_a_value_in_some_episode() -> None:
     x, y = np.random.default_rng(0).normal(size=(2, 25, 1, 2))
     x[3, 0, 1] = np.nan
     pairing = pairing_of((x, y), metrics=METRICS[:2])
-    found = compare_pairs(pairing, resamples=99)
+    found = compare_pairs(pairing, margin=np.full(2, 0.1), resamples=99)
     assert np.isfinite(found.p_holm[0, 0, 0])
     for name in ("difference", "t_low", "p_t", "p_permutation"):
         assert np.isnan(getattr(found, name)[0, 0, 1]), name
@@ -315,7 +335,7 @@ def test_a_metric_without_a_value_in_some_episode() -> None:
 def test_one_pair_in_one_of_several_tasks() -> None:
     x, y = np.random.default_rng(0).normal(size=(2, 25, 1, 2))
     pairing = pairing_of((x, y), (x[:1], y[:1]), metrics=METRICS[:2])
-    found = compare_pairs(pairing, resamples=99)
+    found = compare_pairs(pairing, margin=np.full(2, np.nan), resamples=99)
     assert np.isfinite(found.difference[0]).all()
     assert np.isnan(found.t_low[0]).all()
     assert np.isfinite(found.t_low[1]).all()
@@ -368,7 +388,7 @@ def test_rounding_makes_no_winner(tmp_path) -> None:
         subjects=[{"kind": "best_response", "name": n} for n in "ab"],
     )
     pairing = pairing_of(noise(), metrics=["reward_per_step"], size=1e9)
-    found = compare_pairs(pairing, resamples=99)
+    found = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
     assert found.identical[0, 0, 0]
     real = compare(folder, "subject", metrics=["reward_per_step"], resamples=99)
     assert real.identical.all()

@@ -1,4 +1,4 @@
-"""Games that were recorded elsewhere: people as pairs, in any order of the rows the same."""
+"""Games that were recorded elsewhere: groups of people, in any order of the rows the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import scipy.stats
 
 import tomeval
 from tomeval.comparing.comparison import compare
+from tomeval.comparing.power import episodes_needed
 from tomeval.core.errors import TomevalError
+from tomeval.statistics.paired import label_permutation
 
 NAMES = ["reward_per_step", "tom_percent"]
 STEPS = 6
@@ -61,15 +63,23 @@ def rows(run, by):
     return [found.at("hurried", name) for name in NAMES], found
 
 
-BOTH = [(f"P{i}", c) for i in range(8) for c in ("calm", "hurried")]
+ALONE = [(f"{c}{i}", c) for c in ("calm", "hurried") for i in range(8)]
 
 
-@pytest.mark.parametrize("by", [("condition",), ("participant", "condition")])
-def test_in_any_order_of_the_rows_the_numbers_are_the_same(tmp_path, by):
+@pytest.mark.parametrize(
+    ("by", "columns"),
+    [
+        (("condition",), {"participant": ""}),
+        (("condition",), {}),
+        (("participant", "condition"), {}),
+    ],
+    ids=["nobody named", "people in groups", "people as subjects"],
+)
+def test_in_any_order_of_the_rows_the_numbers_are_the_same(tmp_path, by, columns):
     compared = "condition" if len(by) > 1 else "subject"
     said = []
     for order in range(3):
-        with imported(tmp_path / str(order), games(BOTH), by, order) as run:
+        with imported(tmp_path / str(order), games(ALONE), by, order, columns=columns) as run:
             said.append(rows(run, compared)[0])
     for other in said[1:]:
         for one, two in zip(said[0], other, strict=True):
@@ -80,23 +90,60 @@ def test_in_any_order_of_the_rows_the_numbers_are_the_same(tmp_path, by):
                 assert value == other, key
 
 
-def test_groups_of_different_people_are_no_pairs(tmp_path):
-    alone = games([(f"{c}{i}", c) for c in ("calm", "hurried") for i in range(8)])
-    with (
-        imported(tmp_path / "a", alone, ("condition",)) as run,
-        pytest.raises(TomevalError, match="need a participant, or a `seed`, on both sides"),
-    ):
-        rows(run, "subject")
+def test_groups_of_people_are_no_pairs(tmp_path):
+    """Welch's t, and all 12,870 divisions of 16 people, by scipy."""
+    matches = games(ALONE)
+    with imported(tmp_path / "a", matches, ("condition",)) as run:
+        found, comparison = rows(run, "subject")
+    assert any("compared as independent groups" in note for note in comparison.notes)
+    for place, row in enumerate(found):
+        x, y = (
+            np.array([each[place] for each in values(matches, c).values()])
+            for c in ("hurried", "calm")
+        )
+        welch = scipy.stats.ttest_ind(x, y, equal_var=False)
+        assert (row["pairs"], row["unpaired"], row["test"]) == (16, 0, "exchange of units")
+        assert row["difference"] == pytest.approx(x.mean() - y.mean())
+        assert row["p_t"] == pytest.approx(welch.pvalue)
+        exact = scipy.stats.permutation_test(
+            (x, y), lambda a, b: np.mean(a) - np.mean(b), n_resamples=np.inf
+        )
+        assert row["p_permutation"] == pytest.approx(exact.pvalue, rel=1e-9)
+        if place == 0:  # rewards have no bounds of their own
+            ends = welch.confidence_interval(0.95)
+            assert (row["difference_low"], row["difference_high"]) == pytest.approx(tuple(ends))
+        pooled = np.sqrt((x.var(ddof=1) + y.var(ddof=1)) / 2)
+        hedges = (x.mean() - y.mean()) / pooled * (1 - 3 / (4 * 14 - 1))
+        assert row["effect_size"] == pytest.approx(hedges, rel=2e-3)
 
 
-def test_a_person_is_one_unit_over_all_tasks(tmp_path):
+@pytest.mark.parametrize("by", [("condition",), ("participant", "condition")])
+def test_a_person_is_one_unit_however_many_matches(tmp_path, by):
+    matches = games(ALONE, each=3)
+    with imported(tmp_path / "a", matches, by) as run:
+        found, _ = rows(run, "condition" if len(by) > 1 else "subject")
+        if len(by) == 1:  # the table's interval, too, is one over people
+            assert {cell.units for cell in run.cells} == {8}
+    x, y = (
+        np.array(list(values(matches, c, by_person=True).values())) for c in ("hurried", "calm")
+    )
+    for place, row in enumerate(found):
+        assert row["pairs"] == 16
+        assert row["level_mean"] == pytest.approx(x[:, place].mean())
+        welch = scipy.stats.ttest_ind(x[:, place], y[:, place], equal_var=False)
+        assert row["p_t"] == pytest.approx(welch.pvalue)
+
+
+@pytest.mark.parametrize("within", [False, True], ids=["groups", "pairs"])
+def test_a_person_is_one_unit_over_all_tasks(tmp_path, within):
     """Who plays the same again in a second task adds nothing: all numbers are those of one task."""
+    people = [(f"P{i}", c) for i in range(8) for c in ("calm", "hurried")] if within else ALONE
     path = tmp_path / "two.csv"
     with path.open("w", newline="") as file:
         table = csv.writer(file)
         head = ["participant", "condition", "partner", "episode", "step"]
         table.writerow([*head, "own_action", "partner_action", "predicted_action"])
-        for person, condition, name, own, _, predicted in games(BOTH):
+        for person, condition, name, own, _, predicted in games(people):
             for partner in ("always(0)", "alternator(0, 0)"):
                 for step, (mine, said) in enumerate(zip(own, predicted, strict=True), 1):
                     table.writerow([person, condition, partner, name, step, mine, 0, said])
@@ -106,10 +153,29 @@ def test_a_person_is_one_unit_over_all_tasks(tmp_path):
     assert len(found.scopes) == 3
     for metric in NAMES:
         whole, one, other = (found.at("hurried", metric, scope) for scope in range(3))
-        assert whole["pairs"] == 8
+        assert whole["pairs"] == (8 if within else 16)
         for name in names:
             assert whole[name] == pytest.approx(one[name], rel=1e-9), name
             assert other[name] == pytest.approx(one[name], rel=1e-9), name
+
+
+def test_people_who_change_sides_between_tasks_stay_units_of_each(tmp_path):
+    """In the group of a level in one game and in the baseline's in the other."""
+    path = tmp_path / "crossed.csv"
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(
+            ["participant", "condition", "game", "episode", "step", "own_action", "partner_action"]
+        )
+        for person, condition, name, own, theirs, _ in games(ALONE):
+            other = {"calm": "hurried", "hurried": "calm"}[condition]
+            for game, played in (("IPD", condition), ("IBS", other)):
+                for step, joint in enumerate(zip(own, theirs, strict=True), 1):
+                    table.writerow([person, played, game, name, step, *joint])
+    with tomeval.import_log(path, tmp_path / "run", None, "unknown", by=("condition",)) as run:
+        found = compare(run, "subject", "calm", metrics=NAMES[:1])
+    pairs = [found.at("hurried", NAMES[0], scope)["pairs"] for scope in range(3)]
+    assert pairs == [32, 16, 16]
 
 
 def test_people_in_both_conditions_are_their_own_pairs(tmp_path):
@@ -120,11 +186,30 @@ def test_people_in_both_conditions_are_their_own_pairs(tmp_path):
         (("participant", "condition"), "condition"),
     ):
         with imported(tmp_path / compared, [*matches, *extra], by) as run:
-            found, comparison = rows(run, compared)
-            notes = " ".join(comparison.notes)
+            found, _ = rows(run, compared)
+            notes = " ".join(run.compare(compared).notes)
         assert ": 2 complete episodes left out, as their counterpart" in notes
         x, y = (values(matches, c, by_person=True) for c in ("hurried", "calm"))
         for place, row in enumerate(found):
             paired = scipy.stats.ttest_rel(*([v[p][place] for p in sorted(v)] for v in (x, y)))
             assert (row["pairs"], row["unpaired"], row["test"]) == (7, 2, "sign flip")
             assert row["p_t"] == pytest.approx(paired.pvalue)
+
+
+def test_power_is_of_pairs_only(tmp_path):
+    with (
+        imported(tmp_path / "a", games(ALONE), ("condition",)) as run,
+        pytest.raises(TomevalError, match="power needs pairs"),
+    ):
+        episodes_needed(run, "reward_per_step", 1.0, by="subject")
+
+
+def test_many_divisions_are_drawn_and_near_the_exact_share():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(16, 1)) + 0.4 * (np.arange(16) < 8)[:, None]
+    member = np.arange(16) < 8
+    stratum = [(x / 8, -x / 8, member)]
+    exact = label_permutation(stratum, np.empty((0, 1)), 0, rng)
+    # A flip of 0 adds nothing, but makes the test draw.
+    drawn = label_permutation(stratum, np.zeros((1, 1)), 40_000, rng)
+    assert drawn[0] == pytest.approx(exact[0], abs=0.01)

@@ -73,7 +73,7 @@ def test_over_several_tasks_units_are_taken_together() -> None:
     each = math.ceil(flips.pairs(0.8 / pilot.sd) / 2)
     finds = []
     for _ in range(400):
-        made = compare_pairs(paired(*table(each, 0.8)), resamples=999)
+        made = compare_pairs(paired(*table(each, 0.8)), margin=np.array([np.nan]), resamples=999)
         finds.append(made.at("a", METRICS[0])["verdict"] == "higher")
     assert np.mean(finds) == pytest.approx(flips.of(0.8 / pilot.sd, 2 * each), abs=0.06)
 

@@ -12,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
+from statsmodels.stats.weightstats import ttost_paired
 
 from tomeval.statistics.flips import pairs_needed, power_of
 from tomeval.statistics.paired import (
+    equivalence_test,
     hedges,
     holm,
+    label_permutation,
     sign_flip,
     sign_flip_exact,
     standard_error,
@@ -47,6 +50,17 @@ def test_t_is_scipys() -> None:
     assert low90 == pytest.approx(theirs.confidence_interval(0.9).low)
 
 
+def test_a_task_that_one_group_alone_played_adds_its_sum_to_every_division() -> None:
+    x, both = SKEWED[:6], np.array([True] * 3 + [False] * 3)
+    shared = (x / 3, -x / 3, both)
+    alone = (np.zeros((2, 3)), np.full((2, 3), 0.1), np.array([False] * 2))
+    p = label_permutation([shared, alone], np.empty((0, 3)), 99, RNG)
+    splits = [list(chosen) for chosen in itertools.combinations(range(6), 3)]
+    sums = [(2 * x[chosen].sum(axis=0) - x.sum(axis=0)) / 3 + 0.2 for chosen in splits]
+    expected = (np.abs(sums) >= np.abs(sums[0]) - 1e-12).mean(axis=0)
+    assert p == pytest.approx(expected)
+
+
 def test_two_strata_are_welchs_test() -> None:
     one, two = SKEWED[:9], 3 * SKEWED[9:] + 1
     mean = one.mean(axis=0) - two.mean(axis=0)
@@ -67,9 +81,20 @@ def test_one_unit_has_no_error_and_equal_values_have_none() -> None:
     )
     low, high = t_interval(np.array([0.0, 2.0]), constant)
     assert low.tolist() == high.tolist() == [0, 2]
+    assert np.isnan(equivalence_test(np.zeros(2), constant, np.ones(2))).all()
     assert hedges(np.array([0.0, 2.0]), np.zeros(2), 3).tolist() == pytest.approx(
         [0, np.nan], nan_ok=True
     )
+
+
+def test_equivalence_is_statsmodels() -> None:
+    mean, influences = form(SKEWED[:, 0])
+    for margin in (0.2, 0.5, 1.0):
+        ours = equivalence_test(mean, standard_error(influences), np.array([margin]))
+        theirs = ttost_paired(SKEWED[:, 0], np.zeros(23), -margin, margin)[0]
+        assert ours[0] == pytest.approx(theirs)
+    no_margin = equivalence_test(mean, standard_error(influences), np.array([np.nan]))
+    assert np.isnan(no_margin[0])
 
 
 @settings(deadline=None)

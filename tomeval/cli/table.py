@@ -17,6 +17,7 @@ from tomeval.cli.options import (
     RunFolders,
     TableFormat,
     WhereOption,
+    pairs,
     show_grids,
     show_table,
     tell_notes,
@@ -217,6 +218,10 @@ def compare(
         bool,
         typer.Option("--by-task", help="Also compare within each task (differences)."),
     ] = False,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option("--margin", help="METRIC=VALUE: test equivalence within ± VALUE. Repeatable."),
+    ] = None,
     formula: Annotated[
         str | None,
         typer.Option(
@@ -243,11 +248,13 @@ def compare(
 
     options: dict[str, Any] = {
         **{"by": by, "baseline": baseline, "metric": metrics, "by_task": by_task},
-        **{"formula": formula, "difference": difference},
+        **{"margin": margin, "formula": formula, "difference": difference},
     }
     given = [n for n, v in options.items() if v not in (None, False, "", [])]
     table = table_named(what, [f"--{name.replace('_', '-')}" for name in given])
-    options |= {"metrics": metrics, "reference": reference, "form": form, "resamples": resamples}
+    margins = pairs("--margin", margin, "METRIC=VALUE")
+    options |= {"metrics": metrics, "margins": {name: _number(v) for name, v in margins.items()}}
+    options |= {"reference": reference, "form": form, "resamples": resamples}
     with opened(folders, where or ()) as runs:
         rows, above, below = table(runs, options | {"by": check_by(runs, by)})
         measures = runs[0].measures
@@ -261,3 +268,10 @@ def compare(
     show_table(rows, form, measures, above=() if is_text else stops, spare=SPARE)
     for note in notes if is_text else ():
         show_wrapped(in_line(f"note: {note}"))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise TomevalError(f"--margin {text!r}: write METRIC=VALUE, with a number") from None

@@ -22,12 +22,12 @@ from tomeval.comparing.sides import (
     opened,
     read_sides,
 )
-from tomeval.core.errors import TomevalError
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.streams import Stream
 from tomeval.runs.notes import looked_notes
 from tomeval.runs.results import Run
 from tomeval.statistics import RESAMPLES
-from tomeval.statistics.flips import smallest_p
+from tomeval.statistics.flips import smallest_division_p, smallest_p
 from tomeval.statistics.paired import FloatArray, IntArray, holm
 
 ALL_TASKS = "all tasks"
@@ -40,6 +40,7 @@ def compare(
     *,
     metrics: Sequence[str] | None = None,
     reference: str | None = None,
+    margins: Mapping[str, float] | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
     """Compare every level with a baseline on the episodes that both played to the end.
@@ -58,6 +59,8 @@ def compare(
         Default: all with a value in any episode.
     reference : str, optional
         What regret is measured from, if the domain knows several; overrides the cells' own.
+    margins : mapping of str to float, optional
+        Per metric the margin of the equivalence test, in the unit of the comparison.
     resamples : int
         Random sign patterns, at least 99; they are the same in every call.
 
@@ -77,13 +80,17 @@ def compare(
         raise TomevalError(f"resamples must be at least 99, is {resamples}")
     with opened(runs) as listed:
         by = check_by(listed, by)
+        known = metric_names(listed, metrics)
+        asked = {metric_names(listed, [name])[0]: value for name, value in (margins or {}).items()}
+        margin_of = dict(zip(known, _margins(asked, known), strict=True))
         names, sides = compared_sides(listed, by, metrics, reference)
+        margin = np.array([margin_of[name] for name in names])
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing)
         more = share_notes([side.cell for side in sides], names)
         more += [note for run in listed for note in looked_notes(run)]
         more += left_out(listed, by)
-    comparison = compare_pairs(pairing, ranges=ranges, resamples=resamples)
+    comparison = compare_pairs(pairing, margin=margin, ranges=ranges, resamples=resamples)
     return replace(comparison, notes=(*comparison.notes, *dict.fromkeys(more)))
 
 
@@ -119,21 +126,34 @@ def _ranges(sides: Sequence[Side], pairing: Pairing) -> dict[str, float]:
     return {name: width for name, width in width_of.items() if name in paired and width is not None}
 
 
+def _margins(margins: Mapping[str, float], names: Sequence[str]) -> FloatArray:
+    """Check margins and return one per metric, shape (M,)."""
+    for name, value in margins.items():
+        if name not in names:
+            raise unknown("metric of a margin", name, names)
+        if not (np.isfinite(value) and value > 0):
+            raise TomevalError(f"margin of {name} must be above 0, is {value}")
+    return np.array([margins.get(name, np.nan) for name in names])
+
+
 def compare_pairs(
     pairing: Pairing,
     *,
+    margin: FloatArray,
     resamples: int = RESAMPLES,
     ranges: Mapping[str, float] | None = None,
 ) -> Comparison:
     """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note."""
     layout = Layout(pairing)
-    numbers, identical = estimates(layout)
+    numbers, identical = estimates(layout, margin)
     difference = numbers["difference"]
     signs = np.random.default_rng(Stream.of(0, "signs", pairing.by).key)
     p = permutation_p(layout, difference, resamples, signs)
     adjusted, sizes = corrected(p)
     differ, pairs = differing_pairs(layout), layout.pairs
     least = smallest_p(differ, pairs[..., None], resamples)
+    apart, divisions = layout.apart, layout.divisions
+    least[apart] = smallest_division_p(divisions[apart], resamples)[:, None]
     least = np.where(np.isnan(p), np.nan, least)
     scopes, tasks = pairing.names, pairing.tasks
     if layout.pooled:
@@ -148,9 +168,11 @@ def compare_pairs(
         scopes=scopes,
         tasks=tasks,
         pairs=pairs,
+        apart=apart,
         differing=differ,
         covered=layout.covered,
         unpaired=unpaired,
+        margin=margin,
         p_permutation=p,
         p_holm=adjusted,
         p_smallest=corrected(least)[0],

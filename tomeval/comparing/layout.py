@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tomeval.comparing.pairing import Meeting, Pairing
 from tomeval.runs.measures import is_score
-from tomeval.statistics.paired import FloatArray, IntArray
+from tomeval.statistics.paired import FloatArray, IntArray, split_counts
 
 
 class Layout:
@@ -73,6 +73,22 @@ class Layout:
                 yield number, task, self.first[number] + task
 
     @cached_property
+    def apart(self) -> NDArray[np.bool_]:
+        """In which scopes a level is compared with the baseline as another group, (S, L)."""
+        sides = [np.abs(meeting.sides).max(axis=0) > 0 for meeting in self.pairing.meetings]
+        return np.asarray(self._by_scope(np.concatenate(sides), np.max), dtype=np.bool_)
+
+    @cached_property
+    def divisions(self) -> FloatArray:
+        """In how many ways each scope's units divide into two groups, shape (S, L)."""
+        first, second = (
+            np.concatenate([(sign * m.sides > 0).sum(axis=0) for m in self.pairing.meetings])
+            for sign in (1, -1)
+        )
+        ways: FloatArray = np.vectorize(lambda a, b: float(split_counts([(a, b)])))(first, second)
+        return np.asarray(self._by_scope(ways, np.max), dtype=np.float64)
+
+    @cached_property
     def pairs(self) -> IntArray:
         """The sampling units of each scope and level, shape (S, L)."""
         units = [m.paired.any(axis=1).sum(axis=0) for m in self.pairing.meetings]
@@ -100,16 +116,28 @@ def _differences(meeting: Meeting) -> FloatArray:
     """Return what each unit adds to each task's mean difference."""
     count = np.maximum(meeting.paired.sum(axis=0), 1)[..., None]
     added = (meeting.level - meeting.baseline) / count
+    if meeting.side is not None:
+        for side, values in ((1, meeting.level), (-1, -meeting.baseline)):
+            mine = meeting.side == side
+            added = np.where(mine[..., None], values / np.maximum(mine.sum(0), 1)[..., None], added)
     return np.where(meeting.paired[..., None], added, 0.0)
 
 
 def _influences(meeting: Meeting, parts: FloatArray) -> FloatArray:
     """Return the influences on the task's mean difference."""
-    paired = meeting.paired[..., None]
-    count = np.maximum(meeting.paired.sum(axis=0), 1)[..., None]
-    first = np.take_along_axis(parts, paired.argmax(axis=0)[None], axis=0)
-    shifted = np.where(paired, parts - first, 0.0)  # equal values give exact zeros
-    influences: FloatArray = np.where(paired, shifted - shifted.sum(axis=0) / count, 0.0)
+    influences = _centred(parts, meeting.paired & (meeting.sides == 0))
+    if meeting.side is not None:  # two samples, each around its own mean
+        influences = influences + sum(_centred(parts, meeting.side == side) for side in (1, -1))
     tiny = 1e-12 * np.abs(parts).max(axis=0, initial=0.0)
     influences[np.broadcast_to(np.abs(influences).max(axis=0) <= tiny, influences.shape)] = 0.0
     return influences
+
+
+def _centred(parts: FloatArray, members: NDArray[np.bool_]) -> FloatArray:
+    """Return the parts of some units less their mean, and 0 for the others."""
+    paired = members[..., None]
+    count = np.maximum(members.sum(axis=0), 1)[..., None]
+    first = np.take_along_axis(parts, paired.argmax(axis=0)[None], axis=0)
+    shifted = np.where(paired, parts - first, 0.0)  # equal values give exact zeros
+    centred: FloatArray = np.where(paired, shifted - shifted.sum(axis=0) / count, 0.0)
+    return centred

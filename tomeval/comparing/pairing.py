@@ -3,7 +3,7 @@
 What an episode meets by chance depends on its seed, its number and the columns in
 `Domain.shares_draws` alone, so episodes of two players with these in common are a pair. Episodes
 that were recorded elsewhere are paired if they are of one person, or if the record says that they
-met the same chance, and never by their order.
+met the same chance, and never by their order; else the two sides are groups of their own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class Meeting:
         Values of the pairs; NaN if there is no pair. Of a unit of several pairs, the mean of those
         in which both sides have a value.
     paired : ndarray of bool, shape (U, T_g, L)
-        Whether both sides are complete.
+        Whether both sides are complete; of groups that are no pairs, whether the unit is in one.
+    side : ndarray of int, shape (U, T_g, L), optional
+        0 for a pair; of groups that are no pairs, 1 for a unit of the level and -1 for one of the
+        baseline. Default: all are pairs.
     """
 
     units: list[tuple[int, Any]]
@@ -47,6 +50,12 @@ class Meeting:
     level: FloatArray
     baseline: FloatArray
     paired: NDArray[np.bool_]
+    side: IntArray | None = None
+
+    @cached_property
+    def sides(self) -> IntArray:
+        """`side`, as an array."""
+        return np.zeros(self.paired.shape, dtype=np.int64) if self.side is None else self.side
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +171,11 @@ class _Table:
         if not keys:
             raise Incomparable(
                 f"no episode was completed by both the baseline {self.baseline!r} and another "
-                f"{self.by}: nothing can be paired{self._recorded()}"
+                f"{self.by}: nothing can be paired"
             )
         tasks = self._tasks(keys)
         alone = np.zeros((len(keys), len(self.levels)), dtype=np.int64)
-        people = {key for key in keys if all(a.persons and b.persons for a, b in self.pairs[key])}
+        people = self._of_people(keys)
         meetings: dict[tuple[Any, ...], list[int]] = {}
         for number, key in enumerate(keys):
             draws = ("people",) if key in people else self.pairs[key][0][0].draws
@@ -188,11 +197,24 @@ class _Table:
         told = (np.stack(sizes), empty_names)
         return Pairing(*fixed, names, tasks, laid, alone, *told)
 
-    def _recorded(self) -> str:
-        """Return what recorded games lack to be paired; empty if none were recorded."""
-        if not any(side.cell.recorded for side in (*self.base, *self.lonely)):
-            return ""
-        return " (recorded games need a participant, or a `seed`, on both sides)"
+    def _of_people(self, keys: Sequence[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
+        """Return the tasks that people played, one unit each over all of their tasks.
+
+        None if anybody is in the group of a level in one task and in the baseline's in another: an
+        exchange of people between the groups would then mean nothing.
+        """
+        of_people = {
+            key for key in keys if all(a.persons and b.persons for a, b in self.pairs[key])
+        }
+        sides: dict[tuple[str, Any], int] = {}
+        for a, b in (pair for key in of_people for pair in self.pairs[key]):
+            met = _met(a, b)
+            for unit, side in zip(
+                met.units, np.broadcast_to(met.side, len(met.units)), strict=True
+            ):
+                if side and sides.setdefault((a.level, unit), int(side)) != side:
+                    return set()
+        return of_people
 
     def _join_bare(self) -> None:
         """Join pairs that nothing else is held for, such as a model, with the others of their task.
@@ -248,23 +270,25 @@ class _Table:
         row_of = {unit: index for index, unit in enumerate(units)}
         shape = (len(units), len(mine), len(self.levels))
         level, base = np.full((2, *shape, width), np.nan)
-        paired = np.zeros(shape, dtype=bool)
+        paired, side = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.int64)
         for (task, a, _), meeting_of_task in zip(pairs, met, strict=True):
             column = self.levels.index(a.level)
             rows = np.array([row_of[unit] for unit in meeting_of_task.units], dtype=np.int64)
             level[rows, task, column] = meeting_of_task.level
             base[rows, task, column] = meeting_of_task.baseline
             paired[rows, task, column] = True
+            side[rows, task, column] = meeting_of_task.side
             alone[mine[task], column] += meeting_of_task.alone
-        return Meeting(units, mine, level, base, paired)
+        return Meeting(units, mine, level, base, paired, side if side.any() else None)
 
 
 class _Met(NamedTuple):
-    """The sampling units of two cells, each once, with values (U, M)."""
+    """The sampling units of two cells, each once; `side` as in `Meeting`, values (U, M)."""
 
     units: list[tuple[int, Any]]
     level: FloatArray
     baseline: FloatArray
+    side: IntArray | int
     alone: int  # episodes without a partner episode
 
 
@@ -286,20 +310,26 @@ def _met(a: Side, b: Side) -> _Met:
     used = len(set(at_a.tolist())) + len(set(at_b.tolist()))
     units = [(b.seed, label) for label in common.tolist()]
     alone = len(a.episodes) + len(b.episodes) - used
-    return _Met(units, of_a, of_b, alone)
+    return _Met(units, of_a, of_b, 0, alone)
 
 
 def _met_elsewhere(a: Side, b: Side) -> _Met:
     """Return the units of cells whose episodes of one number need not have met the same chance."""
     (names_a, means_a), (names_b, means_b) = _means_by_label(a), _means_by_label(b)
-    shared = sorted(set(names_a) & set(names_b))
-    at_a, at_b = (
-        np.array([names.index(name) for name in shared], dtype=np.int64)
-        for names in (names_a, names_b)
-    )
-    used = sum(int(np.isin(side.clusters, shared).sum()) for side in (a, b))
-    alone = len(a.episodes) + len(b.episodes) - used
-    return _Met([(b.seed, name) for name in shared], means_a[at_a], means_b[at_b], alone)
+    if shared := sorted(set(names_a) & set(names_b)):
+        at_a, at_b = ([names.index(name) for name in shared] for names in (names_a, names_b))
+        used = sum(np.isin(side.clusters, shared).sum() for side in (a, b))
+        units = [(b.seed, name) for name in shared]
+        alone = len(a.episodes) + len(b.episodes) - int(used)
+        return _Met(units, means_a[at_a], means_b[at_b], 0, alone)
+    if not (len(names_a) and len(names_b)):
+        alone = len(a.episodes) + len(b.episodes)
+        return _Met([], means_a[:0], means_b[:0], 0, alone)
+    units = [(side.seed, name) for side, names in ((a, names_a), (b, names_b)) for name in names]
+    gone_a, gone_b = np.full_like(means_a, np.nan), np.full_like(means_b, np.nan)
+    side = np.repeat([1, -1], [len(names_a), len(names_b)])
+    level, base = np.concatenate([means_a, gone_b]), np.concatenate([gone_a, means_b])
+    return _Met(units, level, base, side, 0)
 
 
 def _means_by_label(side: Side) -> tuple[list[str], FloatArray]:

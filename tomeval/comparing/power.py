@@ -71,13 +71,18 @@ def episodes_needed(
         pairing = pair(sides, by, baseline, names)
         per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
     layout = Layout(pairing)
-    planned = compare_pairs(pairing, resamples=99)
+    planned = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
     key = Stream.of(0, "power", by).key
     tables: dict[int, FlipPower] = {}
     rows = []
     for s, scope in enumerate(planned.scopes):
         tasks = range(len(pairing.tasks)) if s < layout.pooled else [s - layout.pooled]
         for k, level in enumerate(pairing.levels):
+            if layout.apart[s, k]:
+                raise TomevalError(
+                    f"{scope}, {level}: its episodes are not paired with those of "
+                    f"{pairing.baseline!r}; power needs pairs"
+                )
             pilot, tests = _pilot(layout, s, k), int(planned.family_size[s, k, 0])
             if tests and tests not in tables:
                 tables[tests] = FlipPower(POWER, ALPHA / tests, resamples, key)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tomeval.runs.cell import RunCell
 
 ALPHA = 0.05
-INTERVAL, TEST = "t", "sign flip"
-"""The kinds of the interval and of the test that a row shows first."""
+INTERVAL, TEST, APART = "t", "sign flip", "exchange of units"
+"""The kinds of the interval and of the test that a row shows first, of pairs and of two groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,11 @@ class Comparison:
         Sampling units that both sides completed: episodes of one seed and number. Episodes of
         several tasks that met the same chance are one unit: in matrix games those against one
         partner set, whatever the label set and the model.
+    apart : ndarray of bool, shape (S, L)
+        Whether level and baseline are two groups, because nothing says that their episodes met the
+        same chance. ``pairs`` then counts the units of both groups together, and every unit, such
+        as a person, counts the same: intervals are Welch's, and the test exchanges the units
+        between the groups.
     differing : ndarray of int, shape (S, L, M)
         Those of them whose difference is not 0: flipping the sign of a 0 changes nothing.
     covered : ndarray of int, shape (S, L)
@@ -66,6 +71,10 @@ class Comparison:
     effect_size : ndarray, shape (S, L, M)
         Hedges' g of the paired differences: mean / SD; over all tasks the mean of the tasks'
         differences / the root of the tasks' mean variance.
+    margin : ndarray, shape (M,)
+        Margin of the equivalence test; NaN if none was stated.
+    p_equivalence : ndarray, shape (S, L, M)
+        Two one-sided t tests: a small p says that the difference lies within ± margin.
     family_size : ndarray of int, shape (S, L, M)
         How many tests Holm's correction of this one covers; 0 without a test.
     notes : tuple of str
@@ -79,6 +88,7 @@ class Comparison:
     scopes: tuple[str, ...]
     tasks: tuple[dict[str, Any], ...]
     pairs: IntArray
+    apart: NDArray[np.bool_]
     differing: IntArray
     covered: IntArray
     unpaired: IntArray
@@ -92,6 +102,8 @@ class Comparison:
     p_holm: FloatArray
     p_smallest: FloatArray
     effect_size: FloatArray
+    margin: FloatArray
+    p_equivalence: FloatArray
     identical: NDArray[np.bool_]
     family_size: IntArray
     resamples: int
@@ -107,11 +119,12 @@ class Comparison:
 
         Returns
         -------
-        {"higher", "lower", "identical", "too few", "undecided", "untested"}
+        {"higher", "lower", "equivalent", "identical", "too few", "undecided", "untested"}
             The level against the baseline. ``higher`` and ``lower``: the corrected permutation p is
-            below 0.05. ``identical``: every pair has the same value. ``too few``: whatever the
-            pairs had shown, no test could have rejected, see `enough`. ``undecided``: none of
-            these, which is not evidence for no difference. ``untested``: fewer than two pairs.
+            below 0.05. ``equivalent``: else the equivalence test's p is. ``identical``: every pair
+            has the same value. ``too few``: whatever the pairs had shown, no test could have
+            rejected, see `enough`. ``undecided``: none of these, which is not evidence for no
+            difference. ``untested``: fewer than two pairs.
         """
         if self.identical[at]:
             return "identical"
@@ -119,6 +132,8 @@ class Comparison:
             return "untested"
         if self.p_holm[at] < ALPHA:
             return "higher" if self.difference[at] > 0 else "lower"
+        if self.p_equivalence[at] < ALPHA:
+            return "equivalent"
         return "undecided" if self.p_smallest[at] < ALPHA else "too few"
 
     def enough(self, at: tuple[int, int, int]) -> int | None:
@@ -128,6 +143,8 @@ class Comparison:
         pairs.
         """
         tests = int(self.family_size[at])
+        if self.apart[at[:2]]:
+            return None
         return enough_pairs(tests, self.resamples, ALPHA) if tests else None
 
     def at(self, level: str, metric: str, scope: int = 0) -> dict[str, Any]:
@@ -156,7 +173,10 @@ class Comparison:
         for name in names:
             value = getattr(self, name)[at].item()
             row[renamed.get(name, name)] = exact(value) if isinstance(value, float) else value
-        row |= {"interval": INTERVAL, "test": TEST, "pairs_enough": self.enough(at)}
+        test = APART if self.apart[s, k] else TEST
+        row |= {"interval": INTERVAL, "test": test, "pairs_enough": self.enough(at)}
+        row["margin"] = float(self.margin[m])
+        row["p_equivalence"] = float(self.p_equivalence[at])
         return row | {"verdict": self.verdict(at)}
 
     def rows(self, scopes: Sequence[int] | None = None) -> list[dict[str, Any]]:
@@ -164,7 +184,8 @@ class Comparison:
 
         ``difference_low`` and ``difference_high`` are the interval of the kind ``interval``,
         Student's, of one difference alone; ``p_permutation``, ``p_holm`` and ``p_smallest`` are of
-        ``test``, the sign flip. ``pairs_enough`` is `enough`.
+        ``test``, the sign flip or between groups the exchange of units. ``pairs_enough`` is
+        `enough`.
         """
         chosen = range(len(self.scopes)) if scopes is None else scopes
         return [
@@ -196,10 +217,10 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
     bare = (np.isnan(found.t_low[0]) & np.isfinite(found.difference[0])).any(axis=1)
     if bare.any():
         notes.append(
-            f"no intervals ({first_names(compress(found.levels, bare))}): at least {FEWEST} pairs "
-            "are needed, and two in every task"
+            f"no intervals ({first_names(compress(found.levels, bare))}): at least {FEWEST} pairs, "
+            f"or {FEWEST} units per group, are needed, and two in every task"
         )
-    return [*notes, *_unit_notes(found, ranges)]
+    return [*notes, *_group_notes(found), *_unit_notes(found, ranges)]
 
 
 def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
@@ -220,6 +241,18 @@ def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
         )
     ]
     return missing, len(have)
+
+
+def _group_notes(found: Comparison) -> list[str]:
+    """List which levels are compared as groups, and what is one unit of them."""
+    apart = [found.levels[k] for k in np.flatnonzero(found.apart.any(axis=0))]
+    if not apart:
+        return []
+    return [
+        f"no participant is on both sides, so nothing can be paired: {', '.join(apart)} and "
+        f"{found.baseline} are compared as independent groups (Welch's interval; permutation test "
+        "between groups) of participants where the file names them, else of episodes"
+    ]
 
 
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:

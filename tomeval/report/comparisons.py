@@ -39,21 +39,25 @@ def comparison_rows(found: Comparison, form: str, by_task: bool = False) -> list
     if form not in READ:
         return rows
     measures = {measure.name: measure for measure in found.measures}
-    return [_read(row, measures[row["metric"]], found.by) for row in rows]
+    margins = not all(math.isnan(margin) for margin in found.margin)
+    return [_read(row, measures[row["metric"]], found.by, margins) for row in rows]
 
 
 def comparison_above(found: Comparison) -> list[str]:
     """Return the lines above the table of a comparison."""
+    over, test = "paired episodes", "sign-flip permutation test"
+    if found.apart.any():  # which levels: a note says it
+        over, test = f"{over} or independent groups", f"{test} (of groups: exchange of units)"
     return [
-        f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over paired "
-        "episodes, each with its own 95 % interval",
-        "p comes from a sign-flip permutation test, the interval from Student's t; near 0.05 they "
-        "can disagree; p (Holm) is corrected for all levels compared in one metric and scope; "
+        f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
+        "each with its own 95 % interval",
+        f"p comes from a {test}, the interval from Student's t; near 0.05 they can "
+        "disagree; p (Holm) is corrected for all levels compared in one metric and scope; "
         f"{found.resamples} resamples",
     ]
 
 
-def _read(row: Row, measure: Measure, by: str) -> Row:
+def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
     """Return the columns of one comparison for reading."""
     digits = measure.digits
     mean, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
@@ -69,6 +73,9 @@ def _read(row: Row, measure: Measure, by: str) -> Row:
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
     }
+    if margins:
+        shown["margin"] = MISSING if math.isnan(row["margin"]) else f"{row['margin']:g}"
+        shown["p (equivalent)"] = p_text(row["p_equivalence"])
     verdict = row["verdict"]
     if verdict == "too few" and row["pairs_enough"] is not None:
         verdict = f"too few: {min(row['pairs'], row['differing'])} of {row['pairs_enough']}"
@@ -151,9 +158,9 @@ def _levels_first(found: Comparison, by_task: bool) -> Grid:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "reference", "resamples")
+    names = ("by", "baseline", "reference", "margins", "resamples")
     metrics = options["metrics"]
-    if metrics is None and options["form"] in READ:
+    if metrics is None and options["form"] in READ and not options["margins"]:
         metrics = shown_first(runs)
     comparison = compare(
         runs,
@@ -218,7 +225,9 @@ def _power_read(row: Row) -> Row:
 
 
 TABLES: dict[str, Compared] = {
-    "differences": Compared(_differences, ("--by", "--baseline", "--metric", "--by-task")),
+    "differences": Compared(
+        _differences, ("--by", "--baseline", "--metric", "--by-task", "--margin")
+    ),
     "power": Compared(_power, ("--by", "--baseline", "--metric", "--difference")),
 }
 """By the name that ``--what`` takes; extensions bring others.

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from tomeval.statistics.paired import ENUMERATED, FloatArray, IntArray
+from tomeval.statistics.paired import DIVISIONS, ENUMERATED, FloatArray, IntArray
 
 MOST = 10_000_000
 """With more pairs than this, no number is given."""
@@ -42,6 +42,21 @@ def smallest_p(differing: IntArray, pairs: IntArray, resamples: int) -> FloatArr
     smallest: FloatArray = np.where(
         pairs > ENUMERATED, np.maximum(least, 1 / (1 + resamples)), least
     )
+    return smallest
+
+
+def smallest_division_p(divisions: FloatArray, resamples: int) -> FloatArray:
+    """Return the smallest p that `label_permutation` can give, of a number of divisions.
+
+    Two of them are extreme: the observed one, and its mirror image where the groups are as large.
+
+    Examples
+    --------
+    >>> smallest_division_p(np.array([70.0, 12870.0, 1e9]), 9999).round(5).tolist()
+    [0.02857, 0.00016, 0.0001]
+    """
+    least = np.minimum(1.0, 2.0 / divisions)
+    smallest: FloatArray = np.where(divisions > DIVISIONS, 1 / (1 + resamples), least)
     return smallest
 
 

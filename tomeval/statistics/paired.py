@@ -6,7 +6,9 @@ of their differences over several tasks; its influences say how much each unit m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,8 @@ IntArray = NDArray[np.int64]
 
 ENUMERATED = 13
 """With up to this many pairs, all sign patterns are tried: 8,192."""
+DIVISIONS = 20_000
+"""Up to so many divisions of units into two groups are all tried: eight and eight have 12,870."""
 _TIE = 1e-9  # relative: sums of the same numbers in another order are the same statistic
 _SIGNS = np.array([1.0, -1.0])  # of a bit that is 0, and 1
 
@@ -85,6 +89,20 @@ def t_test(mean: FloatArray, standard: Standard) -> FloatArray:
         p = 2 * stdtr(standard.freedom, -np.abs(mean / standard.error))
     constant = standard.error == 0
     return np.where(constant, np.where(mean == 0, 1.0, np.nan), p)
+
+
+def equivalence_test(mean: FloatArray, standard: Standard, margin: FloatArray) -> FloatArray:
+    """Return p of the two one-sided tests that the mean lies outside ± margin (Schuirmann 1987).
+
+    A small p speaks for equivalence within the margin. NaN if nothing varies or no margin (NaN) was
+    stated: a sample without spread says nothing about how far off the mean may be.
+    """
+    from scipy.special import stdtr
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low = stdtr(standard.freedom, -(mean + margin) / standard.error)
+        high = stdtr(standard.freedom, (mean - margin) / standard.error)
+    return np.where(standard.error > 0, np.maximum(low, high), np.nan)
 
 
 def hedges(mean: FloatArray, deviation: FloatArray, freedom: ArrayLike) -> FloatArray:
@@ -195,6 +213,82 @@ def sign_flip_exact(strata: Sequence[FloatArray]) -> FloatArray:
     errors = np.sum([seen.spread_of(g, found) for g, found in enumerate(sums)], axis=0)
     p: FloatArray = seen.as_extreme(np.sum(sums, axis=0), errors).mean(axis=0).astype(np.float64)
     return p
+
+
+def split_counts(sizes: Sequence[tuple[int, int]]) -> int:
+    """Return in how many ways units of several strata can be divided as they are, (level, other).
+
+    Examples
+    --------
+    >>> split_counts([(8, 8)]), split_counts([(1, 2), (2, 2)])
+    (12870, 18)
+    """
+    return math.prod(math.comb(first + second, first) for first, second in sizes)
+
+
+def label_permutation(
+    strata: Sequence[tuple[FloatArray, FloatArray, NDArray[np.bool_]]],
+    flips: FloatArray,
+    resamples: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return two-sided p of a difference of means between groups that are no pairs, shape (M,).
+
+    Parameters
+    ----------
+    strata : sequence of (level, other, member)
+        Units whose labels could be exchanged: what a unit adds to the difference as one of the
+        level, and as one of the other group, shape (n, M) each; which are of the level, (n,).
+    flips : ndarray, shape (k, M)
+        What units that are pairs add; their signs flip as in `sign_flip`.
+    resamples : int
+        Random divisions, where there are more than `DIVISIONS`; else all are tried, unless there
+        are pairs too.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray
+        The share of divisions of the units, each stratum's as large as they are, whose difference
+        is at least as far from 0 as the observed one.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0], [2.0], [3.0], [9.0], [8.0], [7.0]])
+    >>> member = np.array([True] * 3 + [False] * 3)
+    >>> p = label_permutation(
+    ...     [(x / 3, -x / 3, member)], np.empty((0, 1)), 99, np.random.default_rng(0)
+    ... )
+    >>> p.tolist()
+    [0.1]
+    """
+    observed = flips.sum(axis=0)
+    sizes = np.abs(flips).sum(axis=0)
+    for level, other, member in strata:
+        mine = np.where(member[:, None], level, other)
+        observed, sizes = observed + mine.sum(axis=0), sizes + np.abs(mine).sum(axis=0)
+    least = np.abs(observed) - _TIE * sizes
+    count = split_counts([(int(m.sum()), int((~m).sum())) for *_, m in strata])
+    if count <= DIVISIONS and not len(flips):
+        sums = np.zeros((1, len(observed)))
+        for level, other, member in strata:
+            ways = combinations(range(len(member)), int(member.sum()))
+            chosen = np.array(list(ways), dtype=np.int64)  # [()] has no type
+            gain = level - other
+            part = gain[chosen].sum(axis=1) + other.sum(axis=0)
+            sums = (sums[:, None] + part).reshape(-1, len(observed))
+        p: FloatArray = (np.abs(sums) >= least).mean(axis=0).astype(np.float64)
+        return p
+    extreme = np.zeros(len(observed), dtype=np.int64)
+    widest = max([len(flips), *(len(member) for *_, member in strata)])
+    for chunk in chunks(resamples, widest):
+        drawn = chunk.stop - chunk.start
+        sums = rng.choice(_SIGNS, size=(drawn, len(flips))) @ flips
+        for level, other, member in strata:
+            labels = rng.permuted(np.tile(member, (drawn, 1)), axis=1).astype(np.float64)
+            sums = sums + labels @ (level - other) + other.sum(axis=0)
+        extreme += (np.abs(sums) >= least).sum(axis=0)
+    return (1 + extreme) / (1 + resamples)
 
 
 def differing(parts: FloatArray) -> IntArray:

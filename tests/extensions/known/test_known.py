@@ -107,10 +107,11 @@ PLAIN, PREDICTS = "against GPT-4", "against GPT-4, predicts first"
 @pytest.mark.parametrize("games", [("IPD", "IBS"), ("IPD",), ("IBS",)])
 def test_what_people_gain_against_a_model_that_predicts_first_is_that_by_hand(games) -> None:
     with tomeval.Run("known_people", f"game={','.join(games)}") as run:
-        means = run.table("reward").groupby("condition")["reward_per_step"].mean()
+        row = run.compare("condition", PLAIN, metrics="reward", resamples=99).rows()[0]
     difference, error = hand.gained(games, PREDICTS, PLAIN)
-    half = scipy.stats.t.ppf(0.975, 191) * error  # of 193 people
-    assert means[PREDICTS] - means[PLAIN] == pytest.approx(difference, abs=1e-12)
+    half = (row["difference_high"] - row["difference_low"]) / 2
+    assert row["difference"] == pytest.approx(difference, abs=1e-12)
+    assert half == pytest.approx(scipy.stats.t.ppf(0.975, row["pairs"] - 2) * error, rel=2e-3)
     assert f"{difference:.2f} ± {half:.2f}" in PAGE
 
 

@@ -132,7 +132,7 @@ def _row(claim: Claim, sides: Sequence[Side], first: str, second: str, name: str
         pairing = pair(sides, claim.by, "second", [name])
     except Incomparable:
         return
-    found = compare_pairs(pairing, resamples=99).at("first", name)
+    found = compare_pairs(pairing, margin=np.array([np.nan]), resamples=99).at("first", name)
     if math.isnan(found["difference"]):  # nobody was asked
         return
     low, high = found["difference_low"], found["difference_high"]
