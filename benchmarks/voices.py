@@ -1,7 +1,7 @@
 """Every strategy in every voice: how many episodes are complete.
 
 A server plays a known policy in one voice after the other (`voice_server`, `voice_styles`), and the
-strategies play with default settings, matrix games and Decrypto.
+strategies play matrix games with default settings.
 
     python benchmarks/voices.py                     # all of them, some minutes
     python benchmarks/voices.py --voice chatty --strategy QA --episodes 2
@@ -27,18 +27,6 @@ from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
 from tomeval.strategies.compose import NAMED
 
-DECRYPTO: dict[str, dict[str, Any]] = {
-    "Decrypto: QA": {"strategy": "QA"},
-    "Decrypto: CoT": {"strategy": "CoT"},
-    "Decrypto: CoT + 3-Shot": {"strategy": "CoT + 3-Shot"},
-    "Decrypto: S2A + CoT": {"strategy": "S2A + CoT"},
-    "Decrypto: Reflexion 2": {"strategy": "Reflexion 2"},
-    "Decrypto: Plans + Insights": {"strategy": "Plans + Insights"},
-    "Decrypto: Social QA, QA, QA": {"strategy": {"encoder": "Social QA"}},
-    "Decrypto: Oracle, QA, QA": {"strategy": {"encoder": "Oracle"}},
-    "Decrypto: conversation": {"strategy": "QA", "memory": "conversation"},
-}
-
 
 def matrix_games(strategies: list[str], model: str, episodes: int, horizon: int) -> dict[str, Any]:
     """Return an experiment on matrix games; strategies have their defaults."""
@@ -55,27 +43,13 @@ def matrix_games(strategies: list[str], model: str, episodes: int, horizon: int)
     }
 
 
-def decrypto(name: str, model: str, episodes: int) -> dict[str, Any]:
-    """Return an experiment on Decrypto with players of `DECRYPTO` in all seats."""
-    return {
-        "domain": "decrypto",
-        "players": {"model": {"model": model, **DECRYPTO[name]}},
-        "pairings": [dict.fromkeys(("encoder", "decoder", "interceptor"), "model")],
-        "probes": {"eve": True, "bob": True, "beliefs": True},
-        "episodes": episodes,
-        "seed": 1,
-        "stop_after_voids": 0,
-    }
-
-
-def measure(data: dict[str, Any], folder: Path, whole: str = "") -> dict[str, float]:
-    """Return the share of complete episodes by strategy; `whole` names one that all belong to."""
+def measure(data: dict[str, Any], folder: Path) -> dict[str, float]:
+    """Return the share of complete episodes by strategy."""
     run_experiment(make_experiment(data), folder, concurrency=16)
     ended: dict[str, list[str]] = defaultdict(list)
     with Run(folder) as run:
         for cell in run.cells:
-            name = whole or str(cell.columns["strategy"])
-            ended[name] += run.store.statuses(cell.number).values()
+            ended[str(cell.columns["strategy"])] += run.store.statuses(cell.number).values()
     return {name: of.count("complete") / len(of) for name, of in ended.items()}
 
 
@@ -101,19 +75,12 @@ def main() -> None:
     parser.add_argument("--horizon", type=int, default=5)
     arguments = parser.parse_args()
     os.environ.setdefault("NO_PROXY", "127.0.0.1")
-    strategies = arguments.strategy or [*(point.name for point in NAMED), *DECRYPTO]
+    strategies = arguments.strategy or [point.name for point in NAMED]
     table: dict[str, dict[str, float]] = defaultdict(dict)
     for voice in arguments.voice or VOICES:
         with VoiceServer(voice) as server, tempfile.TemporaryDirectory() as folder:
-            where, episodes = Path(folder), arguments.episodes
-            matrix = [name for name in strategies if name not in DECRYPTO]
-            found: dict[str, float] = {}
-            if matrix:
-                data = matrix_games(matrix, server.model, episodes, arguments.horizon)
-                found |= measure(data, where / "matrix")
-            for number, name in enumerate(name for name in strategies if name in DECRYPTO):
-                data = decrypto(name, server.model, episodes)
-                found |= measure(data, where / f"decrypto{number}", name)
+            data = matrix_games(strategies, server.model, arguments.episodes, arguments.horizon)
+            found = measure(data, Path(folder) / "run")
         for name in strategies:
             table[name][voice] = found[name]
         print(f"{voice} is done", file=sys.stderr)

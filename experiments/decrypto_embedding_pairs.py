@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.coroutines import run_now
+from tomeval.core.outcomes import run_now
 from tomeval.games.decrypto.embedding_players import MATCHINGS
 from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.lexicon.embeddings import SHIPPED
@@ -27,26 +27,23 @@ SEED = 1
 
 
 def main(games: int) -> None:
-    """Print a table for plain and one for careful encoders."""
-    for careful in (False, True):
-        rows = [
-            row(careful, matching, eve, alice, bob, games)
-            for matching, eve in itertools.product(MATCHINGS, SHIPPED)
-            for alice, bob in itertools.product(SHIPPED, repeat=2)
-        ]
-        print(f"{'Careful' if careful else 'Plain'} encoder, K = 16, {games:,} games each")
-        print(render(rows))
-        print()
+    """Print the table."""
+    rows = [
+        row(matching, eve, alice, bob, games)
+        for matching, eve in itertools.product(MATCHINGS, SHIPPED)
+        for alice, bob in itertools.product(SHIPPED, repeat=2)
+    ]
+    print(f"K = 16, {games:,} games each")
+    print(render(rows))
 
 
-def row(careful: bool, matching: str, eve: str, alice: str, bob: str, games: int) -> dict[str, Any]:
+def row(matching: str, eve: str, alice: str, bob: str, games: int) -> dict[str, Any]:
     """Play one pairing."""
     seats = {"encoder": alice, "decoder": bob, "interceptor": eve}
-    options = {"careful": careful, "matching": matching}
     data = {
         "domain": "decrypto",
         "seed": SEED,
-        "players": {name: {"embedding": name, **options} for name in SHIPPED},
+        "players": {name: {"embedding": name, "matching": matching} for name in SHIPPED},
         "pairings": [seats],
     }
     [cell] = make_experiment(data).cells

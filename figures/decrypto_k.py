@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.coroutines import run_now
+from tomeval.core.outcomes import run_now
 from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.played import PlayedGame
 from tomeval.lexicon.embeddings import SHIPPED
@@ -33,8 +33,8 @@ def main(out: Path, games: int) -> None:
     out.mkdir(parents=True, exist_ok=True)
     rows = [
         row
-        for pair, eve, careful, k in itertools.product(SHIPPED, SHIPPED, (False, True), KS)
-        for row in measure(pair, eve, careful, k, games)
+        for pair, eve, k in itertools.product(SHIPPED, SHIPPED, KS)
+        for row in measure(pair, eve, k, games)
     ]
     with (out / "decrypto_k.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
@@ -43,13 +43,13 @@ def main(out: Path, games: int) -> None:
     draw(rows, out / "decrypto_k")
 
 
-def measure(pair: str, eve: str, careful: bool, k: int, games: int) -> list[dict[str, Any]]:
+def measure(pair: str, eve: str, k: int, games: int) -> list[dict[str, Any]]:
     """Return a row per measure: share of games lost either way, and mean turns."""
     data = {
         "domain": "decrypto",
         "seed": SEED,
         "players": {
-            pair: {"embedding": pair, "k": k, "careful": careful},
+            pair: {"embedding": pair, "k": k},
             "listening": {"embedding": eve},
         },
         "pairings": [{"encoder": pair, "decoder": pair, "interceptor": "listening"}],
@@ -57,7 +57,7 @@ def measure(pair: str, eve: str, careful: bool, k: int, games: int) -> list[dict
     [cell] = make_experiment(data).cells
     assert isinstance(cell, DecryptoCell)
     played = [run_now(cell.play(game, {}, lambda: None)) for game in range(games)]
-    about = {"alice_and_bob": pair, "eve": eve, "careful": careful, "k": k, "games": games}
+    about = {"alice_and_bob": pair, "eve": eve, "k": k, "games": games}
     return [
         {
             **about,
@@ -94,15 +94,10 @@ def draw(rows: list[dict[str, Any]], stem: Path) -> None:
     for place, (pair, eve) in enumerate(columns):
         above, below = panels[place], panels[place + len(columns)]
         above.set_title(f"Alice and Bob {pair}\nEve {eve}")
-        for careful in (False, True):
-            some = [
-                row
-                for row in rows
-                if (row["alice_and_bob"], row["eve"], row["careful"]) == (pair, eve, careful)
-            ]
-            curve(above, some, "miscommunication", 0, careful, 100)
-            curve(above, some, "interception", 1, careful, 100)
-            curve(below, some, "turns", 2, careful, 1)
+        some = [row for row in rows if (row["alice_and_bob"], row["eve"]) == (pair, eve)]
+        curve(above, some, "miscommunication", 0, 100)
+        curve(above, some, "interception", 1, 100)
+        curve(below, some, "turns", 2, 1)
         above.set_ylim(-3, 103)
         below.set_ylim(0, 8.2)
         below.set_xscale("log", base=2)
@@ -115,10 +110,6 @@ def draw(rows: list[dict[str, Any]], stem: Path) -> None:
         Line2D([], [], color=COLOURS[i], marker="os^"[i], ms=3, lw=1, label=name)
         for i, name in enumerate(names)
     ]
-    marks += [
-        Line2D([], [], color="0.25", ls=ls, lw=1, label=name)
-        for ls, name in (("-", "plain encoder"), ("--", "careful encoder"))
-    ]
     figure.legend(handles=marks, loc="outside lower center", ncols=5, frameon=False)
     for ending in ("png", "svg"):
         path = stem.with_suffix(f".{ending}")
@@ -126,9 +117,7 @@ def draw(rows: list[dict[str, Any]], stem: Path) -> None:
         print(path)
 
 
-def curve(
-    panel: Any, rows: list[dict[str, Any]], measure: str, style: int, careful: bool, scale: float
-) -> None:
+def curve(panel: Any, rows: list[dict[str, Any]], measure: str, style: int, scale: float) -> None:
     """Draw one measure over K with its interval as a band."""
     some = [row for row in rows if row["measure"] == measure]
     k = [row["k"] for row in some]
@@ -136,7 +125,7 @@ def curve(
         scale * np.array([row[name] for row in some]) for name in ("value", "low", "high")
     )
     line = {"color": COLOURS[style], "marker": "os^"[style], "ms": 3, "lw": 1}
-    panel.plot(k, value, ls="--" if careful else "-", mfc="none" if careful else None, **line)
+    panel.plot(k, value, **line)
     panel.fill_between(k, low, high, color=COLOURS[style], alpha=0.2, lw=0)
 
 

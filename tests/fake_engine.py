@@ -15,8 +15,8 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions import cluster as engine
-from tomeval.extensions.cluster import Replicated
-from tomeval.extensions.cluster.replicas import Lost, Player, Setting
+from tomeval.extensions.cluster import Lost, RayEngine
+from tomeval.extensions.cluster.replicas import Player, Setting
 
 engine.TURN = 0.02  # no test waits a second for the end
 
@@ -54,18 +54,7 @@ class FakeReplica:
             self.loop.call_soon_threadsafe(self.loop.stop)
 
 
-class FakeEngine(Replicated):
-    """The engine of a `FakeCluster`, whose attributes it has."""
-
-    def __init__(self, *arguments, replicas: int = 2, **named) -> None:
-        self.cluster = FakeCluster(*arguments, **named)
-        super().__init__(self.cluster, replicas)
-
-    def __getattr__(self, name):
-        return getattr(self.cluster, name)
-
-
-class FakeCluster:
+class FakeEngine(RayEngine):
     """Starts players in threads.
 
     Parameters
@@ -78,17 +67,18 @@ class FakeCluster:
     """
 
     def __init__(self, kills: Sequence[int] = (), change: Change = lambda who, what, it: it):
+        super().__init__("", 2, 0.0)
         self.kills, self.change = set(kills), change
         self.said = 0
-        self.replicas: list[FakeReplica] = []
+        self.started: list[FakeReplica] = []
         self.closed = False
 
     def check(self) -> None:
         """Refuse nothing."""
 
     def start(self, setting: Setting, episodes: int) -> FakeReplica:
-        self.replicas.append(FakeReplica(len(self.replicas), setting))
-        return self.replicas[-1]
+        self.started.append(FakeReplica(len(self.started), setting))
+        return self.started[-1]
 
     def stop(self, who: FakeReplica) -> None:
         who.stop()
@@ -121,11 +111,11 @@ class FakeCluster:
 
     def close(self) -> None:
         self.closed = True
-        for replica in self.replicas:
+        for replica in self.started:
             replica.stop()
         for thread in self.threads():
             thread.join(20)
 
     def threads(self) -> list[threading.Thread]:
         """Return the threads of players that have not ended."""
-        return [r.thread for r in self.replicas if r.thread.is_alive()]
+        return [r.thread for r in self.started if r.thread.is_alive()]

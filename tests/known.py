@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.coroutines import run_now
+from tomeval.core.outcomes import run_now
 from tomeval.games.matrix.games import GAMES, MatrixGame
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async

@@ -22,7 +22,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +33,6 @@ from attacks.fault_server import FaultServer
 SOON = 60.0
 """Seconds within which the user must be told."""
 
-_MEMORY = 1500.0  # MiB: what a run may take at most; an undisturbed one takes some 150
 _AT_ONCE = 20
 _LONGEST = 240.0  # seconds for one run
 
@@ -72,56 +71,45 @@ class Ended:
     code: int
     text: str
     seconds: float  # until the line that was waited for, from the fault on; inf: never
-    memory: float  # MiB at most
     by_itself: bool = True
-    lines: list[str] = field(default_factory=list)
 
 
 def run(server: FaultServer, folder: Path, kind: Kind, seed: int, told: str = "") -> Ended:
     """Run the command; if something is to be told, stop it some time after that."""
     file = folder.with_suffix(".toml")
-    common = _EXPERIMENT.format(seed=seed, model=server.model)
-    file.write_text(common + _MORE[kind.answers])
+    file.write_text(_EXPERIMENT.format(seed=seed, model=server.model) + _MORE[kind.answers])
     command = [sys.executable, "-m", "tomeval", "run", str(file), "--out", str(folder)]
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": "1"}
-    started, lines, at = time.monotonic(), [], threading.Event()
+    started, fault_at, by_itself = time.monotonic(), 0.0, True
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
     )
-    when = float("inf")
+    lines: list[tuple[float, str]] = []
 
     def read() -> None:
-        nonlocal when
         assert process.stderr is not None
-        for line in process.stderr:
-            lines.append(line)
-            if told and server.first_fault.is_set() and re.search(told, line) and not at.is_set():
-                when = time.monotonic()
-                at.set()
+        with process.stderr as said:
+            lines.extend((time.monotonic(), line) for line in said)
 
     reader = threading.Thread(target=read)
     reader.start()
-    fault_at, by_itself, usage = None, True, None
-    while usage is None:
-        pid, status, found = os.wait4(process.pid, os.WNOHANG)
-        usage = found if pid else None
-        if fault_at is None and server.first_fault.is_set():
+    while process.poll() is None:
+        if not fault_at and server.first_fault.is_set():
             fault_at = time.monotonic()
         since = time.monotonic() - (fault_at or started)
-        if usage is None and by_itself and since > (1.5 * SOON if told else _LONGEST):
+        if by_itself and since > (1.5 * SOON if told else _LONGEST):
             by_itself = False
             process.send_signal(signal.SIGINT)
         if since > 2 * _LONGEST:
             process.kill()
         time.sleep(0.02)
-    process.returncode = os.waitstatus_to_exitcode(status)
     reader.join()
-    assert process.stderr is not None
-    process.stderr.close()
-    seconds = max(0.0, when - (fault_at or started))
-    text = "".join(lines)
-    return Ended(process.returncode, text, seconds, usage.ru_maxrss / 1024, by_itself, lines)
+    begin = fault_at or started
+    told_at = [at for at, line in lines if told and at > begin - 0.1 and re.search(told, line)]
+    waits = [max(0.0, at - begin) for at in told_at]
+    text = "".join(line for _, line in lines)
+    return Ended(process.returncode, text, min(waits, default=float("inf")), by_itself)
 
 
 def measured(folder: Path) -> list[Measured]:
@@ -183,8 +171,6 @@ class Trial:
             return f"traceback: {ended.text[-400:]}"
         if ended.code not in codes:
             return f"exit code {ended.code}: {ended.text[-400:]}"
-        if ended.memory > _MEMORY:
-            return f"{ended.memory:.0f} MiB"
         if found is not None and found != self.expected:
             return f"{len(set(found) ^ set(self.expected))} rows differ: {ended.text[-300:]}"
         return ""

@@ -112,6 +112,10 @@ MISTAKES = [
     ("compare runs/mine --what power --difference 0.1", "give one --metric and the --difference"),
     ("compare runs/mine --what powr", "unknown comparison 'powr' (did you mean 'power'?)"),
     ("compare runs/mine --margin tom_percent=x", "write METRIC=VALUE"),
+    ("run mine.toml --episodes 3", "no such option: --episodes; write --set episodes=VALUE"),
+    ("plan mine.toml --horizon 3", "no such option: --horizon; write --set horizon=VALUE"),
+    ("run mine.toml --set temperature=0", "'temperature' is an option of a player"),
+    ("table runs", "runs: not a run folder (no experiment.json in it); it holds the runs mine"),
     ("compare runs/mine --baseline rmx", "unknown strategy as the baseline 'rmx'"),
     ("plot runs/mine --out p --only forest --all", "--only and --all cannot be combined"),
     (
@@ -138,6 +142,7 @@ MISTAKES = [
     ("prompt --game IPD --experiment quickstart", "--game and --prompts"),
     ("prompt --cell 99 --experiment quickstart", "no cell 99, there are"),
     ("bounds IPD tit_for_tats", "(did you mean 'tit_for_tat'?)"),
+    ("prompt Oracle+Mx", "(did you mean 'Oracle + Max'?)"),
     ("prompt QAA", "strategy 'QAA' cannot be read (did you mean 'QA'?)"),
 ]
 

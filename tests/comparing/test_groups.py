@@ -39,14 +39,11 @@ def imported(folder, matches, by, order=0, **how):
     path = folder / "people.csv"
     with path.open("w", newline="") as file:
         table = csv.writer(file)
-        more = how.pop("seeds", None)
         head = ["participant", "condition", "episode", "step", "own_action", "partner_action"]
-        table.writerow([*head, "predicted_action", *(["seed"] if more else [])])
+        table.writerow([*head, "predicted_action"])
         for person, condition, name, *moves in matches:
             for step, played in enumerate(zip(*moves, strict=True), 1):
-                seed = [more[name]] if more else []
-                called = name.partition(" ")[2] if more else name
-                table.writerow([person, condition, called, step, *played, *seed])
+                table.writerow([person, condition, name, step, *played])
     return tomeval.import_log(path, folder / "run", "IPD", "unknown", by=by, **how)
 
 
@@ -197,33 +194,6 @@ def test_people_in_both_conditions_are_their_own_pairs(tmp_path):
             paired = scipy.stats.ttest_rel(*([v[p][place] for p in sorted(v)] for v in (x, y)))
             assert (row["pairs"], row["unpaired"], row["test"]) == (7, 2, "sign flip")
             assert row["p_t"] == pytest.approx(paired.pvalue)
-
-
-def test_matches_of_one_seed_and_name_met_the_same_chance(tmp_path):
-    """Named alike with one seed they are pairs; with other seeds, or in another order, not."""
-    matches = games([(c, c) for c in ("calm", "hurried")], each=9)
-    shared = {name: "7" for *_, name, _, _, _ in matches}
-    for order in range(2):
-        run = imported(
-            tmp_path / str(order),
-            matches,
-            ("condition",),
-            order,
-            seeds=shared,
-            columns={"participant": ""},
-        )
-        with run:
-            (row, _), _ = rows(run, "subject")
-        x, y = ([values(matches, c)[f"{c} {i}"][0] for i in range(9)] for c in ("hurried", "calm"))
-        assert (row["pairs"], row["test"]) == (9, "sign flip")
-        assert row["p_t"] == pytest.approx(scipy.stats.ttest_rel(x, y).pvalue)
-    apart = {name: name.partition(" ")[0] for name in shared}
-    run = imported(
-        tmp_path / "apart", matches, ("condition",), seeds=apart, columns={"participant": ""}
-    )
-    with run:
-        (row, _), _ = rows(run, "subject")
-    assert (row["pairs"], row["test"]) == (18, "exchange of units")
 
 
 def test_power_is_of_pairs_only(tmp_path):

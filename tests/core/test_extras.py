@@ -73,7 +73,6 @@ MISSING = {
     "local": (
         ["run", "my.toml"],
         ["run", "my.toml", "--model", "hf:org/model"],
-        ["plan", "my.toml", "--tokenizer", "org/model"],
     ),
     "parquet": (["export", "runs/mine", "--format", "parquet", "--out", "steps.parquet"],),
     "inspect": (["run", "my.toml", "--model", "inspect:openai/gpt-5"],),

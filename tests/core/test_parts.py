@@ -156,29 +156,6 @@ def test_engines_and_models_come_from_extensions(clean) -> None:
     assert isinstance(open_model("parrot:J"), ScriptedModel)
 
 
-def test_prompts_and_experiments_come_from_extensions(clean, tmp_path) -> None:
-    from tomeval.core.resources import experiment_path, shipped, shipped_experiments
-    from tomeval.strategies.templates import load_prompts, prompt_sets
-
-    home = shipped("prompts")
-    template = sorted((home / "matrix").rglob("*.j2"))[0]
-    own = tmp_path / "set" / template.relative_to(home)
-    own.parent.mkdir(parents=True)
-    own.write_text(template.read_text() + "Again.\n")
-    file = tmp_path / "own.toml"
-    file.write_text('games = "RPS"\nsubjects = ["random"]\nepisodes = 1\nhorizon = 2\n')
-    load_prompts.cache_clear()
-    register("prompts", "twice", tmp_path / "set")
-    register("experiments", "own_one", file)
-    try:
-        assert experiment_path("own_one") == file
-        assert "own_one" in shipped_experiments()
-        assert "twice" in prompt_sets("matrix")
-        assert load_prompts("matrix", "twice").sha256() != load_prompts("matrix").sha256()
-    finally:
-        load_prompts.cache_clear()
-
-
 def test_names_are_taken_once(clean) -> None:
     register("lists", "words", print)
     with pytest.raises(TomevalError, match=r"list 'words': the name is taken by builtins\.print"):

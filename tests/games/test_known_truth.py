@@ -270,12 +270,13 @@ def _result(own, other) -> int:
 
 
 def test_decrypto(tmp_path, known) -> None:
+    greedy = {"embedding": "minilm", "matching": "greedy"}
     data = {
         "domain": "decrypto",
         "episodes": 6,
         "best_turn": True,
         "probes": {"eve": True, "bob": True},
-        "players": {name: {"embedding": "minilm"} for name in [*PLAYERS, "minilm"]},
+        "players": dict.fromkeys([*PLAYERS, "minilm"], greedy),
         "pairings": [{"encoder": list(PLAYERS), "decoder": "minilm", "interceptor": "minilm"}],
     }
     with tomeval.run(data, tmp_path / "run") as run:

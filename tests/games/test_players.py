@@ -7,7 +7,7 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.cells import naming_game
-from tomeval.games.players import check_name, check_options
+from tomeval.games.players import check_name
 from tomeval.models.base import Stopped
 from tomeval.runs.domain import get_domain
 
@@ -25,12 +25,6 @@ GAMES = {
 def test_names_that_are_taken_or_cannot_be_shown(name) -> None:
     with pytest.raises(TomevalError, match=r"x: the name .* is taken, empty or not printable"):
         check_name(name, "x", ["all"])
-
-
-def test_an_option_that_a_kind_has_not_is_told_with_the_near_match() -> None:
-    words = r"'planner' has no option 'eror' \(did you mean 'error'\?\); its options: error"
-    with pytest.raises(TomevalError, match=words):
-        check_options("planner", {"eror": 1}, (), ["error"])
 
 
 @pytest.mark.parametrize("domain", GAMES)

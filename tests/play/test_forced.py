@@ -11,7 +11,7 @@ import pytest
 from support import stored
 
 import tomeval
-from tomeval.core.coroutines import run_now
+from tomeval.core.outcomes import run_now
 from tomeval.games.arena.records import game_records
 from tomeval.models.base import Capabilities, Message, Prompt, Reply, Sampling, Scores
 from tomeval.models.scripted import ScriptedModel

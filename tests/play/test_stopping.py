@@ -81,7 +81,7 @@ def test_a_cell_stops_after_voids_in_a_row(tmp_path, waits, domain, concurrency)
 
 def test_a_cell_with_nothing_left_to_play_is_not_stopped(tmp_path, caplog) -> None:
     play(tmp_path / "run", "matrix", void_in("matrix", range(1, 99)), episodes=6)
-    assert "has 5 void episodes in a row\n  episode " in caplog.text
+    assert "has 5 void episodes in a row\n  the last: " in caplog.text
     with Run(tmp_path / "run") as run:
         assert run.store.stops() == {}
         assert closing(run).whole

@@ -32,9 +32,9 @@ def test_answers_without_reasoning_are_held_to_their_form():
     labels = Labels(("J", "F"))
     pair = JsonShape("pair", int, 2, list)
     assert form_of(labels, "qa", False) == Form((f"{MARKER} J", f"{MARKER} F"))
-    assert form_of(labels, "qa", False, choices=False) == Form()
+    assert form_of(labels, "qa", False, holds=False) == Form()
     assert form_of(labels, "cot", True) == form_of(labels, "qa", True) == Form()
-    assert form_of(pair, "qa", False, schemas=False) == Form()
+    assert form_of(pair, "qa", False, holds=False) == Form()
     schema = json.loads(form_of(pair, "qa", False).schema)
     assert schema["properties"]["pair"] == {
         "type": "array",

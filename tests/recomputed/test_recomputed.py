@@ -17,8 +17,8 @@ from known import drawn
 from support import ROOT, scripts
 
 import tomeval
+from tomeval.games.arena.domain import result_rows
 from tomeval.games.arena.replaying import game_lines
-from tomeval.games.arena.tables import result_rows
 from tomeval.report.exporting import export_run
 from tomeval.report.tables import render
 
@@ -39,9 +39,10 @@ MATRIX = {
         "model": "scripted:drawn",
     },
 }
+GREEDY = {"embedding": "minilm", "matching": "greedy"}
 DECRYPTO = {
     "domain": "decrypto",
-    "players": {"s": {"model": "scripted:decrypto"}, "minilm": {"embedding": "minilm"}},
+    "players": {"s": {"model": "scripted:decrypto"}, "minilm": GREEDY},
     "pairings": [
         {"encoder": ["s", "minilm"], "decoder": "minilm", "interceptor": "minilm"},
         {"encoder": "s", "decoder": "s", "interceptor": "s"},
@@ -50,8 +51,7 @@ DECRYPTO = {
     "probes": dict.fromkeys(("eve", "eve_reminded", "bob", "beliefs", "beliefs_in_view"), True),
     "episodes": 8,
 }
-FEW = {0: 18, 1: 6, 2: 1, 3: 24}
-"""Games of the arena's line-ups: enough for every table to have numbers."""
+FEW = {0: 18, 1: 6, 2: 1, 3: 24}  # games of the arena's line-ups, so that all tables have numbers
 WITHOUT = {"delta_tom_planned_per_step"}
 
 

@@ -112,7 +112,7 @@ CASES = {
     "LM, partner draws": ({"strategy": "LM"}, {"partners": "uniform_random"}, False),
     "LM, unequal weights": (
         {"strategy": "LM"},
-        {"partners": "0.25*always(0) + 0.75*always(1)"},
+        {"partners": "{ partners = ['always(0)', 'always(1)'], weights = [0.25, 0.75] }"},
         False,
     ),
     "QA": ({"strategy": "QA"}, {}, False),

@@ -166,7 +166,9 @@ def _in_a_line(group: Group) -> Iterator[None]:
             raise
         said = error.format_message().removesuffix(".").replace("Value error, ", "")
         said = re.sub(r"\(Possible options: ([^)]*)\)", r"(did you mean \1?)", said)
-        if said.startswith("No such command"):
+        if said.startswith("No such option") and (key := _key_of_experiments(error)):
+            said = f"No such option: --{key}; write --set {key}=VALUE"
+        elif said.startswith("No such command"):
             said += did_you_mean(said.split("'")[1], group.list_commands(error.ctx))
         elif " is not one of " in said:
             value, *known = re.findall(r"'([^']*)'", said.rpartition(": ")[2]) or [""]
@@ -174,6 +176,16 @@ def _in_a_line(group: Group) -> Iterator[None]:
         command = None if error.ctx is None else error.ctx.command
         name = "" if command in (None, group) else f" {command.name}"
         raise TomevalError(f"{said[0].lower()}{said[1:]}; see `tomeval{name} --help`") from None
+
+
+def _key_of_experiments(error: Any) -> str:
+    """Return the key of experiments that was typed as an option of a command that takes --set."""
+    from tomeval.runs.experiment import Experiment
+
+    key = str(error.option_name).lstrip("-").replace("-", "_")
+    takes = error.ctx is not None and any("--set" in p.opts for p in error.ctx.command.params)
+    usual = ("horizon", "games", "partners", "labels", "subjects", "players")
+    return key if takes and key in (*Experiment.model_fields, *usual) else ""
 
 
 def _made(whole: str) -> Any:

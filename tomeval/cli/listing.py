@@ -63,10 +63,7 @@ def _holds(make: Callable[..., Any]) -> str:
 def experiments() -> Rows:
     """Return the shipped experiments."""
     rows = []
-    for path in [
-        *sorted(shipped("experiments").glob("*.toml")),
-        *parts("experiments").values(),
-    ]:
+    for path in sorted(shipped("experiments").glob("*.toml")):
         lines = (line for line in read_text(path).splitlines() if not line.startswith("#:"))
         first = next(lines, "")
         rows.append({"experiment": path.stem, "about": first.removeprefix("#").strip()})

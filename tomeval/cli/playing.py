@@ -284,7 +284,7 @@ def lines_of(live: Live) -> list[str]:
     left = "stopping" if live.note else _time_left(live.left)
     lines = [f"{share}, {'finished' if finished else left}", f"  episodes: {live.counts}"]
     lines += [f"  {line}" for line in (live.asked, *live.waits) if line]
-    return [in_line(line) for line in (*lines, *filter(None, (live.replica_line(), live.note)))]
+    return [in_line(line) for line in (*lines, live.note) if line]
 
 
 def _time_left(seconds: float | None) -> str:

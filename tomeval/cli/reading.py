@@ -167,15 +167,9 @@ def plan(
     overrides: Overrides = None,
     until: Until = None,
     form: TableFormat = "text",
-    tokenizer: Annotated[
-        str | None,
-        typer.Option("--tokenizer", help="Count tokens with this tokenizer: a folder or Hub name."),
-    ] = None,
     context: Annotated[
         int | None,
-        typer.Option(
-            "--context", help="Tokens of context, for models that do not report it.", min=1
-        ),
+        typer.Option("--context", help="Tokens of context that the models have.", min=1),
     ] = None,
     trust_host: TrustHost = None,
     trust_remote_code: TrustCode = False,
@@ -188,16 +182,14 @@ def plan(
         plan_totals,
         too_long,
     )
-    from tomeval.play.preview import token_counter
     from tomeval.play.runner import lacks
     from tomeval.report.tables import DATA
     from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
 
-    count = token_counter(tokenizer) if tokenizer else None
     with trusting(trust_host or (), code=trust_remote_code):
         loaded = load_experiment(experiment, changes(overrides, until), model)
-        rows = plan_rows(loaded, count, context)
+        rows = plan_rows(loaded, context)
     if form in DATA:
         show_table(rows, form)
     else:

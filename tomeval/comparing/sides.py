@@ -294,8 +294,8 @@ def _people_together(sides: Sequence[Side]) -> list[Side]:
 def _elsewhere(sides: Sequence[Side]) -> Side:
     """Return cells that were recorded elsewhere as one, its episodes in an order of their values.
 
-    The sampling unit is what the record says of chance, then the person, if there are several; else
-    the episode. Whatever the order in the record, numbers come out the same to the last digit.
+    The sampling unit is the person, if there are several; else the episode. Whatever the order in
+    the record, numbers come out the same to the last digit.
     """
     first = sides[0]
     values = np.concatenate([side.values for side in sides])
@@ -303,18 +303,13 @@ def _elsewhere(sides: Sequence[Side]) -> Side:
     people = np.concatenate(
         [np.full(len(s.episodes), "") if s.cell.people is None else s.cell.people for s in sides]
     )
-    chance = np.concatenate(
-        [np.full(len(s.episodes), "") if s.cell.chances is None else s.cell.chances for s in sides]
-    )
-    order = np.lexsort((*np.nan_to_num(values, nan=np.inf).T[::-1], which, people, chance))
-    values, which, people, chance = (part[order] for part in (values, which, people, chance))
+    order = np.lexsort((*np.nan_to_num(values, nan=np.inf).T[::-1], which, people))
+    values, which, people = (part[order] for part in (values, which, people))
     names = [f"{first.run} {first.cell.name} {number:09d}" for number in range(len(order))]
     clusters = np.array([f"alone {name}" for name in names], dtype=np.str_)
     persons = len(set(people.tolist())) > 1
     if persons:
         clusters = np.array([f"person {name}" for name in people], dtype=np.str_)
-    elif (chance != "").all() and len(chance):
-        clusters = np.array([f"chance {name}" for name in chance], dtype=np.str_)
     return replace(
         first,
         episodes=np.arange(len(order)),

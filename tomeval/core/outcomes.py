@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -112,3 +113,22 @@ class Invalid:
     def __post_init__(self) -> None:
         if self.reason not in INVALID_REASONS:
             raise ValueError(f"reason must be one of {INVALID_REASONS}, is {self.reason!r}")
+
+
+def run_now(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end and return its result; one that waits is a `TomevalError`.
+
+    Examples
+    --------
+    >>> async def doubled(number):
+    ...     return 2 * number
+    >>> run_now(doubled(21))
+    42
+    """
+    try:
+        work.send(None)
+    except StopIteration as over:
+        result: T = over.value
+        return result
+    work.close()
+    raise TomevalError("a player without a model awaited something, which needs an event loop")

@@ -37,8 +37,6 @@ KINDS = {
     "game_sets": "keys of tables that make sets of matrix games: `GameSets`",
     "games": "games of the arena: `Kind`",
     "strategies": "subclasses of `Advice`, by `register_advice`",
-    "prompts": "`Path` of folders with a set of templates for each domain that they word",
-    "experiments": "each the `Path` of a TOML file",
     "runs": "functions of a path that make a run folder there",
 }
 """The kinds of part, and what each is."""

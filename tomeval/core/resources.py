@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.files import check_readable
-from tomeval.core.parts import named, part
 from tomeval.core.text import check_text, excerpt
 
 PUBLISHED = ("reported_results",)
@@ -39,19 +38,17 @@ def experiment_path(experiment: str | Path) -> Path:
         return path
     name = path.name.removesuffix(".toml")
     file = shipped("experiments") / f"{name}.toml"
-    chosen: Path | None = file if file.is_file() else part("experiments", name)
-    if chosen is None:
+    if not file.is_file():
         here = sorted(file.name for file in Path().glob("*.toml"))
         near = did_you_mean(f"{name}.toml", here) or did_you_mean(name, shipped_experiments())
         near = near or "; `tomeval list experiments` names them"
         raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
-    return chosen
+    return file
 
 
 def shipped_experiments() -> list[str]:
-    """Return the names of the shipped experiments, sorted, then those of extensions."""
-    own = sorted(file.stem for file in shipped("experiments").glob("*.toml"))
-    return [*own, *named("experiments")]
+    """Return the names of the shipped experiments, sorted."""
+    return sorted(file.stem for file in shipped("experiments").glob("*.toml"))
 
 
 def shown_path(path: Path) -> str:

@@ -54,14 +54,13 @@ from tomeval.games.decrypto.game import (
     Keywords,
     Turn,
     View,
-    hint_history,
 )
 from tomeval.games.decrypto.players import DecryptoPlayer, PlayerKind
 from tomeval.games.decrypto.seats import ALICE
 from tomeval.games.game import Ask, Probe
 from tomeval.games.seats import Answer, Chair, Seat
 from tomeval.lexicon.embeddings import Embedding
-from tomeval.lexicon.words import WordLists, hint_letters
+from tomeval.lexicon.words import WordLists
 
 LEVELS = (0, 1, 2)
 SHARPNESS = 20.0
@@ -206,16 +205,13 @@ class RSASeat(Seat):
     def worths(self, level: int, view: View, given: Sequence[str]) -> Floats:
         """Return what each word of the bank is worth to Alice as her next hint, shape (words,).
 
-        -inf for words against the rules: forms of a keyword and, if hints may not be repeated,
-        hints that the digit has had. `given` are the turn's hints so far, fewer than three.
+        -inf for words against the rules: forms of a keyword. `given` are the turn's hints so far,
+        fewer than three.
         """
         place = len(given)
         eve = self._eve(view.turns, given) if level > 1 else None
         worth = worths_of(level, self._bob(view.keywords, given), eve, place)
         legal: Bools = np.asarray(~forms(view.keywords, self.words).any(axis=0))
-        if view.rules.no_repeat_hints:
-            had = {hint_letters(hint) for hint in hint_history(view.turns)[view.code[place] - 1]}
-            legal = legal & np.array([hint_letters(word) not in had for word in self.words])
         return np.where(legal, worth[PLACES[place][CODES.index(view.code)]], -np.inf)
 
     async def answer(self, view: View, ask: Ask) -> Answer:

@@ -14,9 +14,8 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision
+from tomeval.core.outcomes import Decision, run_now
 from tomeval.core.parts import CommandPart
 from tomeval.core.printing import Console, QuitGame, tell
 from tomeval.core.text import ascii_signs

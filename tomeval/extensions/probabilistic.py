@@ -14,7 +14,6 @@ from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.storing import read_draws
 from tomeval.runs.columns import Table, fixed, flat_share
 from tomeval.runs.measures import Measure, Totals
-from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.statistics.bounded import FROM_ZERO
 from tomeval.statistics.estimates import Share, clustered_share
@@ -173,41 +172,26 @@ def curve(probs: FloatArray, outcomes: IntArray, episode: IntArray) -> list[tupl
     ]
 
 
-def stated_cells(run: Run) -> list[MatrixRunCell]:
-    """Return the cells with complete episodes and stated probabilities."""
-    playing = [cell for cell in matrix_cells(run) if cell.played.episodes]
-    return [cell for cell in playing if np.isfinite(data_of(cell.played, NAME).probs).any()]
-
-
-def curve_of(cell: MatrixRunCell) -> list[tuple[float, Share]]:
-    """Return the curve of a cell's steps with probabilities, see `curve`."""
-    played, probs = cell.played, data_of(cell.played, NAME).probs
-    there = np.isfinite(probs[:, 0])
+def _rows(cell: MatrixRunCell) -> list[dict[str, Any]]:
+    """Return a row per bin of confidence; none of a cell without stated probabilities."""
+    played, stated = cell.played, data_of(cell.played, NAME)
+    there = np.isfinite(stated.probs[:, 0])
     episode = np.repeat(np.arange(played.episodes), played.lengths)[there]
-    return curve(probs[there], played.partner[there], episode)
-
-
-def rows(run: Run) -> list[dict[str, Any]]:
-    """Return one row per cell with stated probabilities and bin of confidence."""
-    return [
-        dict(cell.columns)
-        | {"probabilities": "draws" if data_of(cell.played, NAME).draws.any() else "stated"}
-        | {"confidence_percent": 100 * confidence}
-        | (
-            {"right_percent": 100 * right.share}  # episodes that are no sample have no interval
-            if cell.each_once
-            else flat_share("right_percent", right)
-        )
-        | {"steps": right.items}
-        for cell in stated_cells(run)
-        for confidence, right in curve_of(cell)
-    ]
+    kind = "draws" if stated.draws.any() else "stated"
+    rows: list[dict[str, Any]] = []
+    for confidence, right in curve(stated.probs[there], played.partner[there], episode):
+        row = {**cell.columns, "probabilities": kind, "confidence_percent": 100 * confidence}
+        # episodes that are no sample have no interval
+        one = {"right_percent": 100 * right.share}
+        row |= one if cell.each_once else flat_share("right_percent", right)
+        rows.append(row | {"steps": right.items})
+    return rows
 
 
 TABLES = {
     NAME: Table(
         "calibration: how often the likeliest action is right, by its stated probability",
-        fixed(rows),
+        fixed(lambda run: [row for cell in matrix_cells(run) for row in _rows(cell)]),
         needs="predictions with probabilities, from scored labels (LM) or draws = N: "
         'docs/measures/probabilistic.md, "Probabilistic predictions"',
     ),

@@ -90,8 +90,8 @@ def regress(runs: Runs, formula: str, where: Sequence[str] = ()) -> Regression:
     for name in frame[names].select_dtypes(exclude="number"):  # levels in the order of the runs
         levels = frame[name].replace("", "none")
         frame[name] = pd.Categorical(levels, levels.unique())
-        if len(frame[name].cat.categories) > _MOST:
-            raise TomevalError(f"--formula: {name} has more than {_MOST} values")
+        if not 1 < (count := len(frame[name].cat.categories)) <= _MOST:
+            raise TomevalError(f"--formula: {name} has {count:,} values, not 2 to {_MOST}")
         bases.append(str(levels.iloc[0]))
     binary = (kind == "INTEGER" or y.name == "correct") and set(y) == {0, 1}
     size = 1.0 if binary else float(y.abs().max())  # so that convergence is that of any unit
@@ -146,8 +146,6 @@ def _units(sides: Sequence[Side]) -> dict[tuple[str, int, int], tuple[Any, ...]]
         labels = cell.clusters
         if cell.people is not None:
             same, labels = ("person",), cell.people
-        elif cell.chances is not None:
-            same, labels = (*side.draws, "chance"), cell.chances
         elif cell.recorded:
             same = (side.run, cell.number)
         for episode, label in zip(cell.episodes.tolist(), labels.tolist(), strict=True):
@@ -187,9 +185,7 @@ def fit_steps(text: str, frame: pd.DataFrame, binary: bool) -> Any:
     separate = binary and np.abs(model.exog @ fit.params).max() > 15  # as good as infinite log-odds
     exact = np.abs(fit.resid).max() <= 1e-10
     if separate or exact or not (fit.converged and np.isfinite(fit.bse).all()):
-        raise TomevalError(
-            "--formula: no error is left, or no convergence: use fewer terms or steps"
-        )
+        raise TomevalError("--formula: no error is left, or no convergence: use fewer terms")
     return fit
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import run_now
 from tomeval.games.play import Table, play_game
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import RECORD

@@ -26,7 +26,7 @@ from tomeval.models.base import LocalModel, Model, Opening
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from tomeval.models.served import Budget, Price, Waiting
+    from tomeval.models.served import Budget, Price
 
 
 class Backend(NamedTuple):
@@ -36,8 +36,8 @@ class Backend(NamedTuple):
     opener: str | Callable[..., Model | LocalModel]
     form: str  # how experiments write its models
     served: bool = False  # whether its calls cost money or wait for others, so that caps count them
-    # ``module:function`` that checks a model's name and options as the opener would, and returns
-    # its longest sequence in tokens, or None; empty: opening it costs nothing.
+    # ``module:function`` that checks a model's name and options as the opener would; empty: opening
+    # it costs nothing.
     look: str = ""
     about: str = ""  # what its models are, in a few words
     libraries: tuple[str, ...] = ()  # of the extra `LOCAL`; without them no model of it opens
@@ -189,7 +189,6 @@ def open_model(
     base: Path | None = None,
     budget: Budget | None = None,
     scores: bool = True,
-    waiting: Waiting | None = None,
 ) -> Model | LocalModel:
     """Open a model.
 
@@ -199,7 +198,7 @@ def open_model(
         See `model_name`. Options of a table go to the backend: for ``hf`` and the shipped models
         those of `tomeval.models.local.transformers.TransformersModel`, for ``openai`` those of
         `tomeval.models.served.OpenAIOptions`.
-    base, budget, scores, waiting
+    base, budget, scores
         See `tomeval.models.base.Opening`.
 
     Raises
@@ -212,7 +211,7 @@ def open_model(
     if budget is not None and not is_served(spec):
         raise TomevalError(f"--max-calls and --max-tokens are for served models, not {name!r}")
     opener = resolved(_read(spec)[1].opener)
-    opening = Opening(base, budget, scores, waiting)
+    opening = Opening(base, budget, scores)
     opened: Model | LocalModel = opener(name, options, opening)
     return opened
 
@@ -221,7 +220,6 @@ class Ahead(NamedTuple):
     """What a plan needs to know of a model."""
 
     served: bool
-    context: int | None = None  # longest sequence in tokens; None if not known without asking
     price: Price | None = None  # of its tokens
     thinking: int = 0  # tokens of every reply for thinking besides, as far as its options say
 
@@ -235,11 +233,11 @@ def look_ahead(spec: str | dict[str, Any], base: Path | None = None, scores: boo
     check_kept(spec)
     backend, thinking = _read(spec)[1], options.get("thinking_budget") or 0
     if backend.look:
-        context = resolved(backend.look)(name, options, Opening(base, None, scores))
-        return Ahead(is_served(spec), context, thinking=thinking)
+        resolved(backend.look)(name, options, Opening(base, None, scores))
+        return Ahead(is_served(spec), thinking=thinking)
     model = open_model(spec, base=base, scores=scores)
     price: Price | None = getattr(model, "price", None)  # of backends that can have one
-    return Ahead(is_served(spec), None, price, thinking)
+    return Ahead(is_served(spec), price, thinking)
 
 
 def check_options(kind: type[_Options], fields: Mapping[str, Any], where: str) -> _Options:

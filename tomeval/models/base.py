@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tomeval.core.errors import TomevalError
 
 if TYPE_CHECKING:
-    from tomeval.models.served import Budget, Waiting
+    from tomeval.models.served import Budget
 
 
 class BackendError(Exception):
@@ -98,10 +98,10 @@ class GenerateRequest:
     # the backend allows it, whatever else is in its batch.
     seed: int
     group: str = ""  # which episode the request belongs to: requests of a group share long prefixes
-    # Texts one of which the reply must be, for models whose `Capabilities.choices` say so.
+    # Texts one of which the reply must be, for models whose `Capabilities.holds` say so.
     choices: tuple[str, ...] = ()
     attempt: int = 1  # how often the question has been asked with this one; for counting
-    # A JSON schema, as JSON, that the reply must fit, where `Capabilities.schemas` says so.
+    # A JSON schema, as JSON, that the reply must fit, where `Capabilities.holds` says so.
     schema: str = ""
 
 
@@ -182,29 +182,15 @@ class Scores:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def as_dict(answer: Reply | Scores) -> dict[str, Any]:
-    """Return a reply or scores as a JSON-ready table.
-
-    `dataclasses.asdict` gives the same and copies every number, which takes longer than writing it.
-
-    Examples
-    --------
-    >>> as_dict(Scores((-0.1, -2.4), 1.0, "forward"))["logprobs"]
-    (-0.1, -2.4)
-    """
-    return {**vars(answer), "usage": vars(answer.usage)}
-
-
 @dataclass(frozen=True)
 class Capabilities:
     """What a backend can do."""
 
     # Whether questions of one episode that do not depend on each other may be asked at once.
     concurrent: bool = True
-    # Whether answers can be held to choices and to a schema; `Reply.details` then have how, as
+    # Whether answers can be held to choices or a schema; `Reply.details` then have how, as
     # ``enforced``.
-    choices: bool = False
-    schemas: bool = False
+    holds: bool = False
     # Whether answers are held to their form by comparing how likely all of them are, behind what
     # the model wrote before.
     compares: bool = False
@@ -219,7 +205,6 @@ class Opening:
     # Whether labels will be scored: a server that cannot is then refused at the start, and asked
     # nothing about it otherwise.
     scores: bool = True
-    waiting: Waiting | None = None  # where a served model says how its server is waited for
 
 
 class Model(ABC):
@@ -252,6 +237,10 @@ class Model(ABC):
 
     async def start(self) -> None:  # noqa: B027 (most backends have nothing to do here)
         """Get ready inside the running event loop: connect, test the endpoint."""
+
+    def waits(self) -> str:
+        """Return what a server is waited for, in a line; empty if it is not."""
+        return ""
 
     def stop(self) -> None:  # noqa: B027 (for those who wait before they ask)
         """Begin no request and repeat none; those under way end by themselves."""

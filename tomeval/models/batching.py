@@ -11,6 +11,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from tomeval.models.base import (
@@ -23,7 +24,6 @@ from tomeval.models.base import (
     Scores,
     Usage,
     WrappedModel,
-    as_dict,
 )
 
 Request = GenerateRequest | ScoreRequest
@@ -172,7 +172,7 @@ class RememberingModel(WrappedModel):
         key = request_hash(self.model.name, self.model.revision, request)
         if key not in self._kept:
             answer = await self.answer(request)
-            self._keep(key, json.dumps(as_dict(answer)))
+            self._keep(key, json.dumps(asdict(answer)))
             return answer
         data = json.loads(self._kept[key])
         data["usage"] = Usage(**data["usage"])

@@ -166,9 +166,7 @@ class Unread(NamedTuple):
     def __str__(self) -> str:
         limit = self._limit
         parts = [str(self.call.get("kind", ""))]
-        if self.outcome == "truncated" and self._ended_by_itself:
-            parts.append("ended by itself")
-        elif limit:
+        if limit:
             parts.append(f"at most {limit:,} tokens")
         about = ", ".join(filter(None, parts))
         fault = self.call.get("fault", "")
@@ -179,14 +177,6 @@ class Unread(NamedTuple):
     def _limit(self) -> int:
         """The longest reply that the call asked for; 0 if the log does not say."""
         return int(self.call.get("sampling", {}).get("max_tokens", 0))
-
-    @property
-    def _ended_by_itself(self) -> bool:
-        """Whether it was not cut off at its limit; some servers say "stop" whatever ended it."""
-        reply = self.call.get("reply", {})
-        room = self._limit + int(reply.get("details", {}).get("thinking_budget") or 0)
-        used = int(reply.get("usage", {}).get("completion") or 0)
-        return bool(reply.get("finish") == "stop" and used < room)
 
     @property
     def advice(self) -> str:
@@ -200,8 +190,6 @@ class Unread(NamedTuple):
         reply = self.call.get("reply", {})
         text = reply.get("text", "")
         thinks = reply.get("reasoning") or without_thinking(text) != text
-        if self.outcome == "truncated" and self._ended_by_itself:
-            return f"the reply ended within its thinking, below the limit: {off}, or {look}"
         if self.outcome in ("truncated", EMPTY) and thinks:
             return f"the reply holds only thinking: {more} or its thinking_budget, or {off}"
         return {
@@ -253,26 +241,8 @@ def last_unread(store: Store, cell: int, episode: int) -> Unread | None:
     return Unread(call.get("outcome") or store.last_unread(cell, episode) or "invalid", call)
 
 
-def explained(head: str, unread: Sequence[tuple[str, Unread]], known: set[str]) -> str:
-    """Return why play stops, what its replies look like, and what may help.
-
-    Parameters
-    ----------
-    head : str
-        What stops, and why.
-    unread : sequence of (str, Unread)
-        Where replies are, and the replies; equal ones are shown once.
-    known : set of str
-        Advice given before, which is not repeated; grows.
-
-    Returns
-    -------
-    str
-        Empty where all advice was given before: the closing lines count such cells.
-    """
-    remedies = dict.fromkeys(one.advice for _, one in unread)
-    if unread and known.issuperset(remedies):
-        return ""
+def explained(head: str, unread: Sequence[tuple[str, Unread]]) -> str:
+    """Return why play stops, what its replies look like, each once, and what may help."""
     replies: dict[str, list[str]] = {}
     for where, one in unread:
         replies.setdefault(str(one), []).append(where)
@@ -280,9 +250,8 @@ def explained(head: str, unread: Sequence[tuple[str, Unread]], known: set[str]) 
     for text, (where, *others) in list(replies.items())[:SHOWN]:
         more = f" and {len(others)} more" if others else ""
         lines.append(wrapped(f"{where}{more}: {text}", 2, SHOWN))
-    lines += [wrapped(f"-> {one}", 2) for one in remedies if one not in known]
-    known.update(remedies)
-    return "\n".join(lines)
+    remedies = dict.fromkeys(one.advice for _, one in unread)
+    return "\n".join([*lines, *(wrapped(f"-> {one}", 2) for one in remedies)])
 
 
 def stopped_at_first(
@@ -301,6 +270,6 @@ def stopped_at_first(
     head = f"none of the first {FIRST} answers could be read: the run stops"
     told = [(f"{excerpt(name(cell), 60)}, episode {e}", one) for (cell, e), one in first]
     return UnreadError(
-        f"{explained(head, told, set())}\n  model: {in_line(excerpt(model, 60))}\n"
+        f"{explained(head, told)}\n  model: {in_line(excerpt(model, 60))}\n"
         "  -> --go-on continues anyway; everything is kept in the run folder"
     )

@@ -68,9 +68,6 @@ class Filler:
         self.played = 0
         self.schedules: dict[int, Schedule] = {}  # by cell, of those that play
         self._first: dict[str, list[tuple[Job, Unread]]] = {}
-        self._unread: dict[Job, Unread] = {}
-        self._unusable: dict[Job, str] = {}
-        self._advised: set[str] = set()
 
     def play(self, wanted: Sequence[Sequence[int]]) -> None:
         """Play what is missing of these episodes by cell, in cells that need more than before."""
@@ -156,10 +153,11 @@ class Filler:
     def _open(self, key: str, scores: bool) -> Model | LocalModel:
         if (key, scores) not in self._opened:
             spec = json.loads(key)
-            caps, waiting = self._budget if is_served(spec) else None, self.live.waiting[key]
+            caps = self._budget if is_served(spec) else None
             self._opened[key, scores] = open_model(
-                spec, scores=scores, budget=caps, waiting=waiting, base=self._base
+                spec, scores=scores, budget=caps, base=self._base
             )
+        self.live.models[key] = self._opened[key, scores]
         return self._opened[key, scores]
 
     # What happens while language models play
@@ -183,7 +181,7 @@ class Filler:
         if schedule.most:
             schedule.limit(max(1, FIRST - len(first)))
         if len(first) == FIRST:
-            model = self.live.waiting[key].model
+            model = self.live.names[key]
             self.stopping.stop(lambda: stopped_at_first(model, first, self.name))
 
     def on_step(self, number: int, episode: int) -> None:
@@ -196,25 +194,17 @@ class Filler:
         self.live.steps -= under_way
         self.together(number, [record])
         episode, status = record.episode, record.status
-        if status == VOID and (call := last_unread(self.store, number, episode)):
-            self._unread[number, episode] = call
         if status == FAILED and unusable:
-            self._unusable[number, episode] = unusable
             status = VOID  # also what the model or its server makes of this cell's prompts
-        row = [(number, e) for e in self.schedules[number].ended(number, episode, status)]
-        if row:
-            lost = [self._unusable[job] for job in row if job in self._unusable]
-            what = f"{len(row)} void episodes in a row"
-            if lost:
-                what = f"{len(row)} episodes in a row, {len(lost)} of them without usable replies"
-            unread = [(f"episode {j[1]}", self._unread[j]) for j in row if j in self._unread]
+        if row := self.schedules[number].ended(number, episode, status):
+            what = f"{len(row)} {'unusable' if unusable else 'void'} episodes in a row"
             head = f"{self.name(number)} has {what}"
             if left := self._stop(number, what):
                 head = f"{self.name(number)} stops after {what}; {left} more will not be played"
-            if lost:
-                head += f"; the last: {both_ends(lost[-1])}"
-            if said := explained(head, unread, self._advised):
-                logger.warning("%s", said)
+            last = last_unread(self.store, number, episode)
+            if unusable or last is None:
+                head, last = f"{head}; the last: {both_ends(unusable)}", None
+            logger.warning("%s", explained(head, [("the last", last)] if last else []))
 
     def too_long(self, number: int, episode: int, under_way: int, error: ContextExceeded) -> None:
         """Stop the cell: its other episodes would come to prompts of that length too."""

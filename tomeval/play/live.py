@@ -1,7 +1,7 @@
 """What is true of a run while it plays, for a display, and what asks it to stop.
 
 The run writes, a display reads, from another thread if it likes. Counts are of all sessions of the
-folder, but for the retries of requests, which are of this one.
+folder.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from typing import Any, Literal
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.text import excerpt
 from tomeval.models import model_name
-from tomeval.models.base import Stopped
+from tomeval.models.base import LocalModel, Model, Stopped
 from tomeval.models.naming import brief_names
-from tomeval.models.served import Waiting
 from tomeval.runs.record import Spent
 
 LONGEST = 300
@@ -46,14 +45,12 @@ class Live:
         Episodes by what became of them.
     spent : Spent
         What language models were asked in episodes that are over.
-    waiting : dict of str to Waiting
-        How the server of each model is waited for, by `engine.spec_key`.
+    names, models : dict of str to str, dict of str to Model
+        By `engine.spec_key` what each model is called, and those that are open.
     note : str
         What else is to be shown, such as that the run is to stop.
-    replica_line : callable
-        Returns what an engine says of its replicas.
     closing : list of str
-        What is said at the end, such as of replicas.
+        What is said at the end.
     asking : bool
         Whether language models play by now.
     shown : str
@@ -64,9 +61,9 @@ class Live:
         self.progress: Progress | None = None
         self.steps = self.total = 0
         self.ended, self.spent = Counter[str](), Spent()
-        self.waiting: dict[str, Waiting] = {}
+        self.names: dict[str, str] = {}
+        self.models: dict[str, Model | LocalModel] = {}
         self.note = ""
-        self.replica_line: Callable[[], str] = str
         self.closing: list[str] = []
         self.asking = False
         self.shown: Literal["", "field", "lines"] = ""
@@ -76,8 +73,7 @@ class Live:
         """Begin with so many steps that are done; models are named by `engine.spec_key`."""
         self._begun, self.steps, self.total, self._before = time.monotonic(), steps, total, steps
         brief = brief_names([model_name(json.loads(key)) for key in models])
-        for key, name in zip(models, brief, strict=True):
-            self.waiting.setdefault(key, Waiting()).model = name
+        self.names |= dict(zip(models, brief, strict=True))
 
     def tell_steps(self) -> None:
         """Report how many steps are done to the listener."""
@@ -101,14 +97,13 @@ class Live:
     @property
     def asked(self) -> str:
         """A line with what language models were asked, without counts that are 0."""
-        asked, retries = self.spent, sum(one.retries for one in self.waiting.values())
+        asked = self.spent
         tokens = (asked.prompt or 0) + (asked.completion or 0)
         unread = asked.unreadable / asked.answers if asked.answers else 0
         told = {
             f"calls {asked.replies:,}": asked.replies,
             f"tokens {tokens:,}": tokens,
             f"cost {asked.cost or 0:,.2f}": asked.cost is not None,
-            f"retries {retries:,}": retries,
             f"unread {100 * unread:.3g} %": unread,
         }
         return ", ".join(words for words, there in told.items() if there)
@@ -116,8 +111,9 @@ class Live:
     @property
     def waits(self) -> list[str]:
         """What servers are waited for, a line each."""
-        lines = ((one.model, excerpt(one.line(), LONGEST)) for one in self.waiting.values())
-        return [f"{model}: {line}" for model, line in lines if line]
+        open_now = ((key, one) for key, one in self.models.items() if isinstance(one, Model))
+        lines = ((self.names[key], excerpt(one.waits(), LONGEST)) for key, one in open_now)
+        return [f"{name}: {line}" for name, line in lines if line]
 
 
 _STDERR = 2

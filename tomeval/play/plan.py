@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from tomeval.strategies.asking import flatten
 from tomeval.strategies.recording import Overheard
 
 CHARACTERS_PER_TOKEN = 4
-"""Rule of thumb for English text; a tokenizer counts exactly."""
+"""Rule of thumb for English text."""
 
 TYPICAL = {"qa": 20, "cot": 250}
 NOTE = 150
@@ -37,8 +38,6 @@ SERVER_CACHE = 1024
 
 _WORDS = "x" * (NOTE * CHARACTERS_PER_TOKEN // 2 - 10)
 _NOTE = f"Plans: {{step}} {_WORDS}\nInsights: {{step}} {_WORDS}"
-
-Count = Callable[[Prompt], float]
 
 
 def guessed(prompt: Prompt) -> float:
@@ -70,9 +69,7 @@ class Needs(NamedTuple):
     by_step: Sequence[int]
 
 
-def needs(
-    domain: Domain, cell: Cell, seat: str, ahead: Ahead, count: Count, count_at_most: Count
-) -> Needs:
+def needs(domain: Domain, cell: Cell, seat: str, ahead: Ahead) -> Needs:
     """Return what a seat needs for one episode, of which every prompt is rendered.
 
     Summaries, lessons and plans in them are `NOTE` tokens long; for the longest prompts, as long as
@@ -87,23 +84,23 @@ def needs(
         longer = domain.questions(cell, seat, note)
         if most < NOTE:  # a note is no longer than the model may write
             episodes = longer
-    each = [_usual(episode, ahead, count) for episode in episodes]
+    each = [_usual(episode, ahead) for episode in episodes]
     usual = {name: round(float(np.mean([one[name] for one in each]))) for name in each[0]}
     everything = [one for episode in longer for one in episode]
     by_step = [0] * max((one.step for one in everything), default=1)
     for one in everything:
         room = 0 if one.labels else one.longest + ahead.thinking
-        whole = round(count_at_most(one.prompt) + room)
+        whole = round(guessed_at_most(one.prompt) + room)
         by_step[one.step - 1] = max(by_step[one.step - 1], whole)
     return Needs(usual, by_step)
 
 
-def _usual(episode: list[Overheard], ahead: Ahead, count: Count) -> dict[str, float]:
+def _usual(episode: list[Overheard], ahead: Ahead) -> dict[str, float]:
     """Return an episode's calls, and its tokens that are read, read from caches, and written."""
     total = dict.fromkeys(("prompt", "cached", "completion"), 0.0)
     before: list[tuple[int, str]] = []
     for question in episode:
-        text, size = flatten(question.prompt), count(question.prompt)
+        text, size = flatten(question.prompt), guessed(question.prompt)
         before = [(step, other) for step, other in before if step >= question.step - 1]
         same = max((common_prefix(other, text) for _, other in before), default=0)
         shared = size * same / len(text)
@@ -119,18 +116,14 @@ def _usual(episode: list[Overheard], ahead: Ahead, count: Count) -> dict[str, fl
 Row = Mapping[str, Any]
 
 
-def plan_rows(
-    experiment: Experiment, count: Count | None = None, context: int | None = None
-) -> list[dict[str, Any]]:
+def plan_rows(experiment: Experiment, context: int | None = None) -> list[dict[str, Any]]:
     """Return one row per cell; nothing is asked of any model.
 
     Parameters
     ----------
     experiment : Experiment
-    count : callable, optional
-        Returns the tokens of a prompt. Default: a guess at four characters each.
     context : int, optional
-        Tokens that models can read which do not tell it unless they are asked.
+        Tokens that the models can read.
 
     Returns
     -------
@@ -138,9 +131,8 @@ def plan_rows(
         ``episodes`` will be played, and ``steps`` is the most that they can have. With language
         models also ``calls``, ``prompt_tokens``, ``cached_percent`` (what of these caches save),
         ``completion_tokens``, and ``cost`` if any model has a price (NaN where a served one has
-        none); ``longest``, the tokens of the longest prompt and its reply, ``context``, the least
-        that the cell's models can read (None: not known), and ``context_ends``, the first step with
-        a prompt that may not fit (None: all fit).
+        none); ``longest``, the tokens of the longest prompt and its reply, ``context``, and
+        ``context_ends``, the first step with a prompt that may not fit (None: all fit).
 
     Raises
     ------
@@ -149,7 +141,6 @@ def plan_rows(
     """
     check(experiment)
     domain = get_domain(experiment.domain)
-    counts = (guessed, guessed_at_most) if count is None else (count, count)
     known = known_models(experiment)
     priced = any(ahead.price for ahead in known.values())
     rows = []
@@ -165,11 +156,11 @@ def plan_rows(
                 ahead = known[spec_key(spec)]
                 key = json.dumps([_nameless(cell.definition), seat, ahead], default=str)
                 if key not in same:
-                    same[key] = needs(domain, cell, seat, ahead, *counts)
+                    same[key] = needs(domain, cell, seat, ahead)
                 each.append((ahead, same[key]))
             row |= _tokens(each, episodes)
             row |= {"cost": _money(each, episodes)} if priced else {}
-            row |= _fit([(ahead.context or context, need.by_step) for ahead, need in each])
+            row |= _fit(context, [need.by_step for _, need in each])
         rows.append(row)
     return rows
 
@@ -237,17 +228,12 @@ def _tokens(found: Sequence[tuple[Ahead, Needs]], episodes: int) -> dict[str, An
     }
 
 
-def _fit(each: Sequence[tuple[int | None, Sequence[int]]]) -> Row:
-    """Return the longest prompt of any seat, the least context, and where one is full first."""
-    ends = (
-        next((step for step, size in enumerate(sizes, 1) if limit and size > limit), None)
-        for limit, sizes in each
-    )
-    return {
-        "longest": max((max(sizes) for _, sizes in each), default=0),
-        "context": min((limit for limit, _ in each if limit), default=None),
-        "context_ends": min(filter(None, ends), default=None),
-    }
+def _fit(context: int | None, seats: Sequence[Sequence[int]]) -> Row:
+    """Return the longest prompt of any seat, the context, and the step at which it is full."""
+    sizes = [max(of_step) for of_step in zip_longest(*seats, fillvalue=0)]
+    full = (step for step, size in enumerate(sizes, 1) if context and size > context)
+    longest = max(sizes, default=0)
+    return {"longest": longest, "context": context, "context_ends": next(full, None)}
 
 
 _COUNTED = ("calls", "prompt", "cached", "completion")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from tomeval.core.errors import LOCAL, TomevalError, need, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
-from tomeval.models.base import Prompt
 from tomeval.runs.domain import Cell, Domain
 from tomeval.strategies.asking import flatten
 from tomeval.strategies.recording import times_asked
@@ -91,18 +89,3 @@ def model_seat(cell: Cell, seat: str) -> str:
     if seat not in cell.models:
         raise unknown("seat of a language model", seat, cell.models)
     return seat
-
-
-def token_counter(name: str) -> Callable[[Prompt], int]:
-    """Return a function that counts a prompt's tokens, chat template included.
-
-    `name` is a local folder or a Hub name.
-    """
-    from tomeval.models.local.prompt import PromptCodec
-
-    transformers = need("transformers", LOCAL, f"tokenizers such as {name!r}")
-    try:
-        codec = PromptCodec(transformers.AutoTokenizer.from_pretrained(name))
-    except (OSError, ValueError) as error:
-        raise TomevalError(f"--tokenizer {name!r} cannot be loaded: {error}") from None
-    return lambda prompt: len(codec.encode(prompt)[0])

@@ -9,8 +9,8 @@ nearly always be void, even in cells where most get to their end.
 from __future__ import annotations
 
 import asyncio
-import heapq
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -67,9 +67,9 @@ class Schedule:
         self.most = 0
         self._after = stop_after_voids
         self._order = {cell: numbers for cell, numbers in sorted(jobs.items()) if len(numbers)}
-        # (rank, episode, cell): what was given back comes last, for it may end every player.
-        self._ready = sorted((0, e, cell) for cell, some in self._order.items() for e in some)
-        self._under_way = self._given_back = 0
+        ready = sorted((e, cell) for cell, some in self._order.items() for e in some)
+        self._ready = deque((cell, e) for e, cell in ready)
+        self._under_way = 0
         self._void: set[Job] = set()
         self._passed_over: set[Job] = set()
         self._change = asyncio.Event()
@@ -95,16 +95,13 @@ class Schedule:
         """Return the next episode, which begins by that; None: none may begin now."""
         if not self._ready or 0 < self.most <= self._under_way:
             return None
-        _, episode, cell = heapq.heappop(self._ready)
         self._under_way += 1
-        return cell, episode
+        return self._ready.popleft()
 
     def give_back(self, job: Job) -> None:
-        """Put an episode that was taken and has not ended to the end."""
-        cell, episode = job
+        """Put an episode that was taken and has not ended to the end: it may end every player."""
         self._under_way -= 1
-        self._given_back += 1
-        heapq.heappush(self._ready, (self._given_back, episode, cell))
+        self._ready.append(job)
         self._change.set()
 
     def limit(self, most: int) -> None:
@@ -138,14 +135,13 @@ class Schedule:
         """Stop a cell; return how many of its episodes are left out. The first reason stays."""
         self.reasons.setdefault(cell, reason)
         before = len(self)
-        self._ready = [entry for entry in self._ready if entry[2] != cell]
-        heapq.heapify(self._ready)
+        self._ready = deque(job for job in self._ready if job[0] != cell)
         self._change.set()
         return before - len(self)
 
     def clear(self) -> None:
         """Begin no more episodes."""
-        self._ready = []
+        self._ready.clear()
         self._change.set()
 
 

@@ -91,7 +91,7 @@ class Page(NamedTuple):
 def task_pages(cells: Iterable[RunCell]) -> list[Page]:
     """Return a panel per task with a row per player, on as many pages as they need.
 
-    Tasks that differ in the first column of `Domain.panel` alone stand beside each other. Where
+    Tasks that differ in their first column alone stand beside each other. Where
     every task has a single player, as where only its partners vary, the tasks are rows of one
     panel.
     """
@@ -99,7 +99,7 @@ def task_pages(cells: Iterable[RunCell]) -> list[Page]:
     if not cells_of:
         return []
     first = next(iter(cells_of.values()))[0]
-    apart = first.domain.panel[:1] or tuple(first.shown_task)[:1]
+    apart = tuple(first.shown_task)[:1]
     columns = {column for task in cells_of for column in task.columns}
     shared = {c for c in columns if all(c in task.columns for task in cells_of)}
     order: dict[Columns, list[tuple[Task, list[RunCell]]]] = {}

@@ -125,11 +125,6 @@ class RunCell:
         return None
 
     @property
-    def chances(self) -> NDArray[np.str_] | None:
-        """What chance each complete episode met, (E,), equal where it is; if the record says."""
-        return None
-
-    @property
     def each_once(self) -> bool:
         """Whether nothing is drawn, so that means over its episodes have no sampling error."""
         return False

@@ -254,8 +254,6 @@ class Domain:
         A run's rows named and ordered as in published tables, the measures of these, and notes.
     verdict : Verdict
         What the first screen of a run says.
-    panel : tuple of str
-        Columns of `task` that tell the panels of a figure apart; default: its first one.
     unit : str
         What the sampling unit of a paired comparison is: an episode, or the deal of several.
     shares_draws : tuple of str
@@ -324,7 +322,6 @@ class Domain:
     own_seat: str = ""
     beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
-    panel: tuple[str, ...] = ()
     unit: str = "episode"
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure
     task_of: Callable[[RunCell, str], dict[str, Any]] = _task_but

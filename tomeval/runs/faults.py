@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from tomeval.core.resources import shown_path
 from tomeval.core.text import excerpt
 from tomeval.runs.domain import domain_names, get_domain
 from tomeval.runs.experiment import Experiment
+from tomeval.strategies.options import ModelOptions
+
+_OF_PLAYERS = [option.name for option in fields(ModelOptions)]
 
 
 def not_read(given: str | Path, error: TomevalError) -> TomevalError:
@@ -39,6 +43,12 @@ def explained(
     """
     problems = sorted(error.errors(), key=lambda problem: problem["type"] == "missing")
     for problem in problems:
+        key, alone = problem["loc"][0], len(problem["loc"]) == 1
+        if problem["type"] == "extra_forbidden" and alone and key in _OF_PLAYERS:
+            return (
+                f"{where}: {key!r} is an option of a player: write it into the player's own table, "
+                "beside its strategy"
+            )
         if home := _home(problem, keys):
             return (
                 f"{where}: {problem['loc'][0]!r} is a key of the domain {home!r}, but the "

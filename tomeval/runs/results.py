@@ -165,7 +165,7 @@ class Run:
         return {name: table for name, table in known.items() if table.present(self)}
 
     def table_of(self, name: str) -> Table:
-        """Return a table by name: one of `tables`, or any of an extension that fits this run.
+        """Return one of `tables` by name.
 
         Raises
         ------
@@ -178,10 +178,8 @@ class Run:
         table = known.get(name)
         if table is None:
             raise unknown("table", name, dict.fromkeys(("cells", *self.tables, *known)))
-        if table.needs or not table.present(self):
-            why = f", which needs {table.needs}" if table.needs else ""
-            raise TomevalError(f"--what {name}: {self.folder} has no data for this table{why}")
-        return table
+        why = f", which needs {table.needs}" if table.needs else ""
+        raise TomevalError(f"--what {name}: {self.folder} has no data for this table{why}")
 
     @cached_property
     def added_figures(self) -> Mapping[str, Any]:

@@ -109,7 +109,9 @@ class Store(Index):
                     f"{folder}: nothing was played yet, as the run was stopped at its start; run "
                     "the same experiment again"
                 )
-            raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it)")
+            held = sorted(path.parent.name for path in folder.glob(f"*/{EXPERIMENT}"))
+            then = f"; it holds the runs {', '.join(held)}" if held else ""
+            raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it){then:.400}")
         if "cells" not in self._experiment:
             self.close()
             raise Damaged(

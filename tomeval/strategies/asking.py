@@ -6,7 +6,7 @@ import copy
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
@@ -33,7 +33,6 @@ from tomeval.models.base import (
     ScoreRequest,
     Scores,
     Unlisted,
-    as_dict,
 )
 from tomeval.models.naming import said_without_address
 from tomeval.strategies import forced
@@ -88,18 +87,15 @@ class Form(NamedTuple):
     schema: str = ""
 
 
-def form_of(
-    reader: Reader[Any], kind: str, explained: bool, choices: bool = True, schemas: bool = True
-) -> Form:
-    """Return what an answer is held to where a model can be held to `choices` or `schemas`.
+def form_of(reader: Reader[Any], kind: str, explained: bool, holds: bool = True) -> Form:
+    """Return what an answer is held to where the server of a model does that.
 
     An answer that is to come after reasoning or with notes is held to nothing.
     """
-    if kind != "qa" or explained:
+    if kind != "qa" or explained or not holds:
         return Form()
-    if reader.schema:  # of what can be listed, too
-        return Form(schema=reader.schema) if schemas else Form()
-    return Form(reader.choices) if choices else Form()
+    # Of what can be listed there may be a schema, too.
+    return Form(schema=reader.schema) if reader.schema else Form(reader.choices)
 
 
 class Asker:
@@ -182,7 +178,7 @@ class Asker:
         can = Capabilities() if self._model is None else self._model.capabilities
         if can.compares and len(reader.choices) > 1:
             return await self._compared(asked, reader)
-        form = form_of(reader, kind, explained, can.choices, can.schemas)
+        form = form_of(reader, kind, explained, can.holds)
         for attempt in range(1, asked.attempts + 1):
             reply = await self._generate(asked, attempt, form=form)
             if isinstance(reply, Invalid):
@@ -257,7 +253,7 @@ class Asker:
         except BackendError as error:
             self._calls.append(record | {"error": self._said(error)})
             return Invalid("backend_error", self._said(error))
-        self._calls.append(record | {"scores": as_dict(scores)})
+        self._calls.append(record | {"scores": asdict(scores)})
         if any(math.isnan(value) or value > 1e-4 for value in scores.logprobs) or all(
             value == -math.inf for value in scores.logprobs
         ):
@@ -289,7 +285,7 @@ class Asker:
             if isinstance(error, ContextExceeded):
                 raise
             return Invalid("backend_error", self._said(error), attempt)
-        self._calls.append(record | {"reply": as_dict(reply)})
+        self._calls.append(record | {"reply": asdict(reply)})
         return reply
 
     def _said(self, error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 from collections.abc import Iterable
@@ -239,7 +240,9 @@ def _unreadable(spec: str) -> TomevalError:
 
 
 def _nearest(spec: str, parts: Iterable[str]) -> str:
-    """Return a near match for the first part of a name that cannot be read, or for all of it."""
+    """Return a near match for all of a name that cannot be read, or for the first such part."""
+    if whole := difflib.get_close_matches(spec, [one.name for one in NAMED], 1, cutoff=0.8):
+        return did_you_mean(spec, whole)
     words = [word.strip() for word in spec.split("+")]
     wrong = [word for word in words if read_words(re.sub(r"[\s_*]", "", word.lower())) is None]
     return did_you_mean((wrong or [spec])[0], [*(strategy.name for strategy in NAMED), *parts])

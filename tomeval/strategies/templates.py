@@ -20,7 +20,6 @@ import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
-from tomeval.core.parts import part, parts
 from tomeval.core.resources import read_text, shipped
 from tomeval.core.text import check_text
 
@@ -219,11 +218,10 @@ def _names(folder: Path) -> set[str]:
 
 
 def prompt_sets(domain: str) -> list[str]:
-    """Return the names of the sets of templates that word a domain, those of extensions last."""
+    """Return the names of the sets of templates that word a domain."""
     folder = shipped("prompts") / _SETS
     others = sorted(path.name for path in folder.glob("*") if (path / domain).is_dir())
-    added = [name for name, path in parts("prompts").items() if (path / domain).is_dir()]
-    return [DEFAULT_SET, *others, *added]
+    return [DEFAULT_SET, *others]
 
 
 @lru_cache(maxsize=32)
@@ -243,6 +241,5 @@ def load_prompts(
     if name in ("", DEFAULT_SET):
         return Prompts(domain, None, *more)
     if name in prompt_sets(domain):
-        own = shipped("prompts") / _SETS / name
-        return Prompts(domain, own if own.is_dir() else part("prompts", name), *more)
+        return Prompts(domain, shipped("prompts") / _SETS / name, *more)
     return Prompts(domain, (base or Path()) / name, *more)

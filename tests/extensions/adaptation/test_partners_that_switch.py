@@ -12,7 +12,6 @@ from tomeval.core.errors import TomevalError
 from tomeval.extensions.adaptation.partners import switching
 from tomeval.games.matrix.experiment import partners_data
 from tomeval.games.matrix.games import get_game
-from tomeval.games.matrix.optima import relevance
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.results import _partner
 
@@ -75,8 +74,8 @@ def test_sets_expand_to_one_partner_per_change_point():
 
 
 def test_policies_drawn_from_a_set_keep_its_weights():
-    text = '{switch = "0.5*always(0) + 0.3*always(1) + 0.2*always(2)", at = 3}'
-    found = get_partner_set(text, RPS)
+    switch = {"partners": [f"always({k})" for k in range(3)], "weights": [0.5, 0.3, 0.2]}
+    found = get_partner_set({"switch": switch, "at": 3}, RPS)
     chance = dict(zip([p.name for p in found.partners], found.weights, strict=True))
     assert sum(chance.values()) == pytest.approx(1)
     # Drawn one after the other without replacement.
@@ -99,13 +98,3 @@ def test_policies_drawn_from_a_set_keep_its_weights():
 def test_bad_sets_are_one_clear_error(spec, message):
     with pytest.raises(TomevalError, match=message):
         get_partner_set(spec, RPS)
-
-
-def test_relevance_by_hand():
-    """Rock twice and then Paper, or once: the best response to one loses 2 or 1 to the other.
-
-    Against the early one Paper, Scissors, Scissors earns 3; against the late one Scissors meets
-    Rock in step 2 and earns -1 for 1. The other way round Paper meets Paper and earns 0 for 1.
-    """
-    found = get_partner_set({"switch": ["always(0)", "always(1)"], "at": [2, 3]}, RPS)
-    assert relevance(RPS, found, 3) == pytest.approx((2 / 3 + 1 / 3) / 4)

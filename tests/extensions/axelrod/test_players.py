@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from support import play_against
 
-import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.axelrod import _table
 from tomeval.games.matrix.games import get_game
@@ -75,24 +74,6 @@ def test_every_probability_is_the_librarys(axelrod, name, monkeypatch) -> None:
     seen = counts.sum(axis=1)
     error = np.sqrt(partner.emissions[:, 0] * partner.emissions[:, 1] / seen)
     assert (np.abs(counts[:, 0] / seen - partner.emissions[:, 0]) <= 5 * error + 1e-9).all()
-
-
-def test_those_that_can_be_partners_are_many_and_all_are_built(axelrod) -> None:
-    known = [kind.__name__ for kind in axelrod.all_strategies if _table(axelrod, kind)]
-    assert {*MACHINES, *STOCHASTIC} <= set(known)
-    assert len(known) >= 35
-    for name in known:
-        partner = get_partner(f"axelrod:{name}", IPD)
-        assert partner.name == f"axelrod:{name}"
-        assert axelrod.__version__ in partner.source
-
-
-def test_a_run_against_two_of_them(axelrod, tmp_path) -> None:
-    experiment = {"games": "IPD", "subjects": ["best_response"], "episodes": 3, "horizon": 20}
-    experiment |= {"partners": ["0.5*axelrod:Fortress3 + 0.5*axelrod:GTFT"]}
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        (row,) = run.rows()
-    assert row["delta_functional_per_step"] == pytest.approx(0, abs=0.7)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""What a driver does when replicas are lost, silent, unlike or broken, and when it is stopped."""
+"""What a driver decides about Ray, and does when replicas are lost, unlike, broken or stopped."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
 import threading
@@ -14,18 +15,22 @@ from fake_engine import FakeEngine
 from support import dump
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.resources import shipped
 from tomeval.extensions import cluster as cluster_engine
+from tomeval.extensions.cluster import RayEngine
+from tomeval.games.codenames.clues import OWN, Bank
 from tomeval.models.scripted import SCRIPTS
+from tomeval.play.engines import make_engine
 from tomeval.play.live import Live
 from tomeval.play.runner import run_experiment
-from tomeval.runs.experiment import make_experiment
+from tomeval.runs.experiment import load_experiment, make_experiment
 from tomeval.runs.folder import versions
 
 
 def play(folder, engine=None, replicas=2, *, script=None, domain="matrix", options=None, **more):
     SCRIPTS["rule"] = script or good(domain)
     if engine is not None:
-        engine._replicas = replicas
+        engine.replicas = replicas
     made = make_experiment(experiment(domain, "scripted:rule", **{"episodes": 4, **more}))
     return run_experiment(made, folder, engine=engine, **(options or {}))
 
@@ -49,7 +54,7 @@ def deadly(engine, episodes):
         if episode_of(request) in episodes:
             time.sleep(0.1)  # what ended before is heard
             here = threading.current_thread()
-            next(one for one in engine.replicas if one.thread is here).stop()
+            next(one for one in engine.started if one.thread is here).stop()
         return good("matrix")(request)
 
     return script
@@ -148,7 +153,7 @@ def test_a_run_that_is_to_stop_finishes_what_is_under_way(tmp_path, capfd, caplo
     mine = {row[1] for row in dump(tmp_path / "run")["episodes"] if row[0] == 0}
     assert len(mine) < 60
     assert lost or len(mine) > 1
-    assert len(engine.replicas) == 2
+    assert len(engine.started) == 2
     assert not engine.threads()
     same_when_played_on(tmp_path, episodes=60)
 
@@ -156,12 +161,10 @@ def test_a_run_that_is_to_stop_finishes_what_is_under_way(tmp_path, capfd, caplo
 # --- what is told ---------------------------------------------------------------------------------
 
 
-def test_what_replicas_do_is_told(tmp_path) -> None:
+def test_what_is_played_on_replicas_is_counted(tmp_path) -> None:
     live, one, more = Live(), Live(), {"domain": "matrix", "episodes": 9}
     play(tmp_path / "whole", options={"live": one}, **more)
     play(tmp_path / "run", FakeEngine(), options={"live": live}, **more)
-    assert live.closing == [live.replica_line()]
-    assert live.closing[0].startswith("replicas: ")
     assert live.counts == one.counts
     assert live.steps == live.total == one.steps == 9 * 3 * 2
     assert live.spent == one.spent
@@ -180,7 +183,7 @@ def test_served_models_play_in_the_driver(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(BACKENDS, "scripted", BACKENDS["scripted"]._replace(served=True))
     engine = FakeEngine()
     play(tmp_path / "run", engine, script=script)
-    assert not engine.replicas  # nor for the cell without one
+    assert not engine.started  # nor for the cell without one
     assert set(seen) == {threading.main_thread()}
     play(tmp_path / "whole")
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
@@ -191,8 +194,97 @@ def test_an_engine_that_cannot_give_what_it_is_asked_leaves_no_folder(tmp_path) 
         raise TomevalError("4 GPUs are asked for, there are 2")
 
     engine = FakeEngine()
-    engine.cluster.check = check
+    engine.check = check
     with pytest.raises(TomevalError, match="4 GPUs"):
         play(tmp_path / "run", engine)
     assert not (tmp_path / "run").exists()
     assert engine.closed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rey", None), "unknown engine 'rey' (did you mean 'ray'?)"),
+        (("ray:", None), "--engine 'ray:': no address after the colon"),
+        (("ray", None, 0), "--replicas must be at least 1, is 0"),
+        (("ray", None, 1, 1.5), "between 0 and 1; is 1.5"),
+        (("ray", None, 1, float("nan")), "is nan"),
+        (("ray", 4, 2), "--workers cannot be combined with --engine"),
+        ((None, None, 2), "--replicas needs --engine"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments, said) -> None:
+    name, workers, *values = arguments
+    options = dict(zip(("replicas", "gpus_per_replica"), values, strict=False))
+    with pytest.raises(TomevalError) as told:
+        make_engine(name, workers, **options)
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+class FakeRay:
+    """Ray on a machine with 16 cores and 4 GPUs, or one that does not start."""
+
+    def __init__(self, error=None):
+        self.error, self.ended = error, False
+
+    def is_initialized(self):
+        return False
+
+    def init(self, **_):
+        if self.error is not None:
+            raise self.error
+
+    def cluster_resources(self):
+        return {"CPU": 16.0, "GPU": 4.0}
+
+    def shutdown(self):
+        self.ended = True
+
+
+def check(monkeypatch, ray, *arguments):
+    monkeypatch.setattr("tomeval.extensions.cluster.need", lambda *_: ray)
+    RayEngine(*arguments).check()
+
+
+@pytest.mark.parametrize(("replicas", "gpus"), [(17, 0), (5, 1), (9, 0.5), (3, 2)])
+def test_replicas_have_to_fit(monkeypatch, replicas, gpus) -> None:
+    check(monkeypatch, FakeRay(), "", replicas - 1, gpus)
+    with pytest.raises(TomevalError, match="Ray has 16 cores and 4 GPUs"):
+        check(monkeypatch, ray := FakeRay(), "", replicas, gpus)
+    assert ray.ended
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "why"),
+    [
+        ("local", OSError("AF_UNIX path length\ncannot exceed 107"), "AF_UNIX path length cannot"),
+        ("10.0.0.1", ValueError("Invalid address format: 10.0.0.1"), "Invalid address format"),
+        ("127.0.0.1:1", None, "[Errno 111] Connection refused"),
+        ("head:70000", None, ""),
+        ("", ValueError(), "ValueError"),
+    ],
+)
+def test_a_ray_that_does_not_start_is_one_line(monkeypatch, address, error, why) -> None:
+    ray = FakeRay(error)
+    with pytest.raises(TomevalError) as told:
+        check(monkeypatch, ray, address, 1, 0)
+    said = str(told.value)
+    assert said.startswith(f"--engine ray:{address}: Ray cannot be used: {why}")
+    assert "\n" not in said
+    assert ray.ended
+
+
+def test_cells_of_what_ships_can_be_sent() -> None:
+    for name in ("quickstart", "decrypto_quickstart", "arena_quickstart"):
+        cells = load_experiment(str(shipped("experiments") / f"{name}.toml")).cells
+        there = pickle.loads(pickle.dumps(list(cells)))
+        assert [cell.definition for cell in there] == [cell.definition for cell in cells], name
+
+
+def test_a_bank_of_clues_is_the_same_at_the_other_end() -> None:
+    bank = Bank(("ocean", "wooden", "sun", "stars"), OWN)
+    board = ("wood", "star")
+    before = list(bank.legal(board))
+    assert list(pickle.loads(pickle.dumps(bank)).legal(board)) == before
+    assert 0 < len(before) < 4

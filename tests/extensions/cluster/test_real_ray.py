@@ -17,7 +17,7 @@ import pytest
 from support import dump
 
 from tomeval.core.errors import TomevalError
-from tomeval.extensions.cluster.replicas import RayCluster
+from tomeval.extensions.cluster import RayEngine
 from tomeval.play.engines import make_engine
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
@@ -84,22 +84,26 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
     experiment = make_experiment(EXPERIMENT)
     run_experiment(experiment, tmp_path / "one")
     done: list[str] = []
+    opened: list[object] = []
     engine = make_engine(f"ray:{cluster.address}", replicas=3)
 
-    async def call(ray, actor, method, *given, rest=RayCluster.call):
+    async def call(ray, actor, method, *given, rest=RayEngine.call):
         """Let replicas wait for each other until two are lost, however slow one is to begin."""
-        while method == "play" and not done and engine._playing < 3:
+        while method == "play" and not done and len(opened) < 3:
             await asyncio.sleep(0.05)
-        return await rest(ray, actor, method, *given)
+        answer = await rest(ray, actor, method, *given)
+        if method == "open":
+            opened.append(actor)
+        return answer
 
     def lose(steps, total) -> None:
-        if not done and engine._playing == 3 and engine._under_way > 3:
+        if not done and len(opened) == 3 and engine.under_way > 3:
             done.append("both")
             os.kill(players(cluster.head_node)[0], signal.SIGKILL)
             assert players(cluster.other)
             cluster.remove_node(cluster.other, allow_graceful=False)
 
-    monkeypatch.setattr(RayCluster, "call", call)
+    monkeypatch.setattr(RayEngine, "call", call)
     run_experiment(experiment, tmp_path / "ray", engine=engine, progress=lose)
     assert done == ["both"]
     lost = [record.getMessage() for record in caplog.records if "is lost" in record.getMessage()]
@@ -129,7 +133,7 @@ def test_rows_are_those_of_one_process_when_an_actor_and_a_node_are_lost(
 
 def check_for_a_minute(address: str) -> None:
     for _ in range(60):
-        whole = RayCluster(address, 3, 0.0)
+        whole = RayEngine(address, 3, 0.0)
         whole.check()
         whole.close()
         time.sleep(1)

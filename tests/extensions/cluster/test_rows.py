@@ -45,7 +45,7 @@ def made(domain, **more):
 
 def play(folder, domain, script, engine=None, replicas=2, options=None, **more):
     if engine is not None:
-        engine._replicas = replicas
+        engine.replicas = replicas
     with scripts(rule=script):
         return run_experiment(made(domain, **more), folder, engine=engine, **(options or {}))
 
@@ -106,7 +106,7 @@ def test_rows_do_not_depend_on_replicas(whole, tmp_path, domain, replicas) -> No
     # Resumed, there is nothing to play, and no replica is started.
     engine = FakeEngine()
     assert play(tmp_path / "run", domain, noisy(domain), engine, **MORE) == 0
-    assert engine.replicas == []
+    assert engine.started == []
 
 
 def test_a_run_with_a_condition_stops_at_the_same_place(tmp_path) -> None:
@@ -162,7 +162,7 @@ def test_a_loss_at_any_answer_changes_nothing(tmp_path) -> None:
         engine = FakeEngine([kill])
         small(tmp_path / f"run{kill}", engine)
         assert dump(tmp_path / f"run{kill}") == rows, kill
-        assert len(engine.replicas) in (2, 3)
+        assert len(engine.started) in (2, 3)
         assert not engine.threads()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import t as student
 
@@ -82,53 +83,47 @@ def truth(memory: float) -> dict[str, float]:
     }
 
 
-def blocks(paired, size):
-    """Return the pairs of every block of episodes."""
-    return [block for _, block in paired.groupby(paired["episode"] // size)]
+def row_of(paired, measure):
+    """Return the row of a measure over all pairs."""
+    return next(row for row in effect(paired) if row["measure"] == measure)
 
 
-def made(*twins, exact=False):
-    """Return pairs of twins: (game, disguised, differences in regret by episode)."""
-    frames = []
-    for game, disguised, values in twins:
-        frame = pd.DataFrame({"episode": range(len(values)), REGRET: values, LITERAL: np.nan})
-        frame[f"{REGRET} famous"], frame[f"{REGRET} twin"] = 0.0, frame[REGRET]
-        frame["game"], frame["disguised"], frame["exact"] = game, disguised, exact
-        frames.append(frame)
-    known = {"subject": "s", "model": "", "strategy": "", "partners": "p", "horizon": 5, "seed": 1}
-    return pd.concat(frames, ignore_index=True).assign(**known)
+def block(side, number, size):
+    """Return some episodes of a cell."""
+    part = side.episodes // size == number
+    names = ("episodes", "which", "clusters", "values")
+    return replace(side, **{name: getattr(side, name)[part] for name in names})
 
 
-def test_effect_by_hand() -> None:
-    """Two games of two and three episodes; the first has two twins, averaged by episode."""
-    twins = [("A", "labels", [1.0, 3.0]), ("A", "story", [3.0, 5.0]), ("B", "labels", [0.0, 0, 6])]
-    said = effect(made(*twins), REGRET)
-    assert said.value == pytest.approx((3.0 + 2.0) / 2)  # games count the same
-    # variances of the means: A: 2 / 2 = 1; B: 12 / 3 = 4; of their mean: (1 + 4) / 4
-    error, freedom = np.sqrt(5 / 4), 5**2 / (1**2 / 1 + 4**2 / 2)
-    assert said.high - said.value == pytest.approx(student.ppf(0.975, freedom) * error)
-    assert said.p == pytest.approx(2 * student.sf(2.5 / error, freedom))
-    assert said.units == 5
-    assert np.isnan(effect(made(*twins, exact=True), REGRET).low)
-
-
-def test_means_are_over_the_episodes_of_the_difference() -> None:
-    """An episode without a prediction has no difference, and moves neither mean."""
-    paired = made(("A", "labels", [1.0, np.nan, 3.0]))
-    paired[f"{REGRET} famous"] = [1.0, np.nan, 3.0]
-    paired[f"{REGRET} twin"] = [2.0, 9.0, 6.0]
-    [row] = effects(paired)
-    assert (row["famous"], row["twin"]) == (2.0, 4.0)
+def test_effect_by_hand(tmp_path) -> None:
+    """Twins of a game are averaged by episode, games count the same, and errors are Welch's."""
+    with run_of(tmp_path / "run", 14, MEMORY, disguise=["labels", "order"]) as run:
+        row = row_of(pairs([run]), REGRET)
+        lost = {}
+        for cell in run.cells:
+            disguise = cell.game.disguise
+            values = cell.totals(REGRET).values / (disguise.scale[0] if disguise else 1)
+            lost.setdefault(disguise.of if disguise else cell.game.name, []).append(values)
+    games = [(one + two) / 2 - famous for famous, one, two in lost.values()]
+    assert row["effect"] == pytest.approx(np.mean([game.mean() for game in games]))
+    parts = [game.var(ddof=1) / 14 / 4 for game in games]
+    freedom = sum(parts) ** 2 / sum(part**2 / 13 for part in parts)
+    half = student.ppf(0.975, freedom) * np.sqrt(sum(parts))
+    assert row["high"] - row["effect"] == pytest.approx(half)
+    assert row["p"] == pytest.approx(
+        2 * student.sf(abs(row["effect"]) / np.sqrt(sum(parts)), freedom)
+    )
+    assert row["episodes"] == 28
 
 
 def test_a_rememberer_has_the_effect_that_it_must_have(tmp_path) -> None:
     with run_of(tmp_path / "run", 120, MEMORY) as run:
         paired = pairs([run])
     for measure, true in truth(MEMORY).items():
-        said = effect(paired, measure)
-        error = (said.high - said.low) / 4  # about two errors to each side
-        assert abs(said.value - true) < 4 * error
-        assert abs(said.value) > 4 * error
+        said = row_of(paired, measure)
+        error = (said["high"] - said["low"]) / 4  # about two errors to each side
+        assert abs(said["effect"] - true) < 4 * error
+        assert abs(said["effect"]) > 4 * error
 
 
 @pytest.mark.slow
@@ -138,8 +133,9 @@ def test_intervals_cover(tmp_path, memory) -> None:
     with run_of(tmp_path / "run", 6000, memory) as run:
         paired = pairs([run])
     for measure, true in truth(memory).items():
-        every = [effect(block, measure) for block in blocks(paired, 24)]
-        covered = np.mean([one.low <= true <= one.high for one in every])
+        samples = ([[block(s, n, 24) for s in one] for one in paired] for n in range(250))
+        every = [row_of(sample, measure) for sample in samples]
+        covered = np.mean([one["low"] <= true <= one["high"] for one in every])
         print("memory", memory, measure, "covered", covered)
         assert 0.92 <= covered <= 0.98
 

@@ -96,16 +96,6 @@ def test_sampling_reaches_the_provider_and_is_recorded():
     assert not config.cache
 
 
-def test_what_changes_nothing_is_not_sent():
-    mock = Mock(lambda *_: output("J"))
-    generate(mock)
-    config = mock.asked[-1][1]
-    assert (config.top_p, config.top_k, config.reasoning_tokens) == (None, None, None)
-    generate(mock, options={"omit": ["temperature", "seed"]})
-    config = mock.asked[-1][1]
-    assert (config.temperature, config.seed) == (None, None)
-
-
 @pytest.mark.parametrize(
     ("stop", "finish"),
     [

@@ -23,7 +23,6 @@ from tomeval.extensions.levels import (
 )
 from tomeval.games.decrypto.game import (
     CODES,
-    Rules,
     Turn,
     View,
 )
@@ -175,16 +174,6 @@ def test_alice_predicts_only_whom_she_reasons_about() -> None:
     }
     assert [key for key, said in asked.items() if said] == [(1, "bob"), (2, "bob"), (2, "eve")]
     assert asked[2, "bob"].action == (2, 4, 1)
-
-
-def test_a_repeated_hint_is_only_barred_by_the_rule() -> None:
-    words = shipped_lists().hints
-    place = words.index("stream")
-    for barred in (False, True):
-        view = View(KEYS, (1, 2, 3), PAST, Rules(no_repeat_hints=barred))
-        worth = seated("encoder").worths(0, view, ())
-        assert np.isfinite(worth[place]) != barred
-        assert not np.isfinite(worth[words.index("river")])
 
 
 @pytest.mark.parametrize(

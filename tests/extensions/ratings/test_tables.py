@@ -12,8 +12,8 @@ from tomeval import run
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.ratings import error_notes, error_rows, pairs_of, rating_rows
 from tomeval.extensions.ratings.bradley_terry import ELO
+from tomeval.games.arena.domain import subject_errors
 from tomeval.games.arena.records import ErrorRecord, GameRecord
-from tomeval.games.arena.tables import subject_errors
 from tomeval.statistics.estimates import wilson
 
 

@@ -66,30 +66,6 @@ def test_leagues_that_cannot_be_played_are_one_line(change, said) -> None:
     assert "\n" not in str(caught.value)
 
 
-def talks(experiment) -> dict[str, str]:
-    return {cell.table.name: cell.table.rules.talk for cell in make_experiment(experiment).cells}
-
-
-def test_language_models_talk_freely_unless_the_experiment_says_otherwise() -> None:
-    scripts = {"players": {"a": {"kind": "follower"}}}
-    lineup = {"game": "mafia", "subject": "a", "others": "a"}
-    base = {"domain": "arena", "lineups": [lineup]}
-    assert talks(base | scripts) == {"mafia": "none"}
-    model = {"players": {"a": {"model": "pocket"}, "b": {"kind": "follower"}}}
-    assert talks(base | model) == {"mafia": "free"}
-    scoring = {"players": {"a": {"model": "pocket", "strategy": "LM"}}}
-    assert talks(base | scoring) == {"mafia": "none"}
-    # All line-ups of one game are of the same rules, so that players can be compared.
-    more = {"lineups": [lineup, lineup | {"subject": "b", "others": "b"}]}
-    assert talks(base | model | more) == {"mafia": "free"}
-    for rules, expected in (({"talk": "none"}, "none"), ({"preset": "acts"}, "acts"), ({}, "free")):
-        games = {"games": {"mafia": {"game": "mafia"} | rules}}
-        assert talks(base | model | games) == {"mafia": expected}
-    assert talks({"domain": "arena", "model": "pocket", "lineups": [
-        {"game": "mafia", "subject": "models", "others": "models"}
-    ]}) == {"mafia": "free"}  # fmt: skip
-
-
 def test_what_a_model_plays_against_itself_alone_rates_nobody(tmp_path) -> None:
     lineups = [{"game": "blotto", "subject": "models", "others": "models", "episodes": 2}]
     data = {"domain": "arena", "model": VOICES[0], "lineups": lineups}

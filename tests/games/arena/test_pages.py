@@ -6,8 +6,8 @@ import pytest
 from arena_runs import played
 from layout import check
 
+from tomeval.games.arena.domain import run_notes
 from tomeval.games.arena.records import game_records
-from tomeval.games.arena.tables import run_notes
 from tomeval.plots import FIGURES, Options, draw
 from tomeval.report.views import cells_notes
 from tomeval.runs.notes import void_notes

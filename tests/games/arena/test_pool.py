@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import tomeval
-from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import run_now
 from tomeval.games.arena.cells import schedule_sha256
 from tomeval.runs.experiment import load_experiment, make_experiment
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tomeval.core.coroutines import run_now
+from tomeval.core.outcomes import run_now
 from tomeval.games.arena.named_games import named_game
 from tomeval.games.ipd3 import KIND
 from tomeval.games.play import Table, play_game

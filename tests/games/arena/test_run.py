@@ -14,9 +14,9 @@ from support import dump, scripts
 import tomeval
 from tomeval.core.streams import Stream
 from tomeval.extensions.ratings import error_rows
+from tomeval.games.arena.domain import result_rows
 from tomeval.games.arena.records import game_records
 from tomeval.games.arena.replaying import actions_of, game_lines, replay
-from tomeval.games.arena.tables import result_rows
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 

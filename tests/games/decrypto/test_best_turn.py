@@ -17,43 +17,41 @@ from tomeval.games.decrypto.embedding_players import (
     history_sums,
     match,
 )
-from tomeval.games.decrypto.game import CODES, Rules, Turn, View, hint_fault
+from tomeval.games.decrypto.game import CODES, Turn, View, hint_fault
 from tomeval.lexicon.embeddings import on_score_grid, shipped_embedding
-from tomeval.lexicon.words import WordLists, shipped_lists
-
-BOTH = list(itertools.product(MATCHINGS, MATCHINGS))
+from tomeval.lexicon.words import shipped_lists
 
 
-def brute_force(bob, eve, code, matchings, allowed=None) -> bool:
+def brute_force(bob, eve, code, matching, allowed=None) -> bool:
     """Whether any triple is worth 1: the players' own matching, on every triple."""
-    allowed = allowed or [range(len(bob))] * 3
-    triples = np.array(list(itertools.product(*allowed)), np.intp).reshape(-1, 3)
+    allowed = range(len(bob)) if allowed is None else allowed
+    triples = np.array(list(itertools.product(allowed, repeat=3)), np.intp).reshape(-1, 3)
     if not len(triples):
         return False
-    decoded = match(bob[triples], matchings[0]) == code
+    decoded = match(bob[triples], "greedy") == code
     triples = triples[decoded]
-    return bool(len(triples)) and bool((match(eve[triples], matchings[1]) != code).any())
+    return bool(len(triples)) and bool((match(eve[triples], matching) != code).any())
 
 
-def is_worth_one(bob, eve, code, matchings, hints) -> bool:
+def is_worth_one(bob, eve, code, matching, hints) -> bool:
     at = np.array([hints])
-    return bool(match(bob[at], matchings[0])[0] == code and match(eve[at], matchings[1])[0] != code)
+    return bool(match(bob[at], "greedy")[0] == code and match(eve[at], matching)[0] != code)
 
 
-def check(bob, eve, code, matchings, allowed=None) -> bool:
+def check(bob, eve, code, matching, allowed=None) -> bool:
     """Compare with brute force; return the value."""
-    found = best_hints(bob, eve, code, matchings, allowed)
-    assert (found is not None) == brute_force(bob, eve, code, matchings, allowed)
+    found = best_hints(bob, eve, code, matching, allowed)
+    assert (found is not None) == brute_force(bob, eve, code, matching, allowed)
     if found is not None:
-        assert is_worth_one(bob, eve, code, matchings, found)
+        assert is_worth_one(bob, eve, code, matching, found)
         if allowed is not None:
-            assert all(hint in at for hint, at in zip(found, allowed, strict=True))
+            assert set(found) <= {*allowed.tolist()}
     return found is not None
 
 
-@pytest.mark.parametrize("matchings", BOTH)
+@pytest.mark.parametrize("matching", MATCHINGS)
 @pytest.mark.parametrize("names", [("minilm", "wordnet"), ("minilm", "minilm")])
-def test_sixty_words_of_the_bank(names, matchings) -> None:
+def test_sixty_words_of_the_bank(names, matching) -> None:
     """Real words and embeddings; histories of several lengths, all kinds of listeners."""
     bob_of, eve_of = (shipped_embedding(name) for name in names)
     rng = np.random.default_rng(7)
@@ -69,7 +67,7 @@ def test_sixty_words_of_the_bank(names, matchings) -> None:
         sums = history_sums(eve_of, turns)
         eve = history_scores(eve_of.vectors[eve_of.rows(bank)][None], sums[None])[0]
         for code in (0, int(rng.integers(1, 24))):
-            value = check(bob, eve, code, matchings)
+            value = check(bob, eve, code, matching)
             if not past:
                 assert value == (code != 0)  # without history Eve says 1-2-3, whatever the hints
 
@@ -86,39 +84,24 @@ LEVELS = st.sampled_from([2, 3, 5, 1000])
     eve_levels=LEVELS,
     follow=st.sampled_from([0.0, 0.8, 1.0]),
     code=st.integers(0, 23),
-    matchings=st.sampled_from(BOTH),
+    matching=st.sampled_from(MATCHINGS),
 )
-def test_random_scores(seed, size, bob_levels, eve_levels, follow, code, matchings) -> None:
+def test_random_scores(seed, size, bob_levels, eve_levels, follow, code, matching) -> None:
     rng = np.random.default_rng(seed)
     bob = rng.integers(0, bob_levels, (size, 4)) / 1024 - 0.3
     free = rng.integers(0, eve_levels, (size, 4)) / 1024
     eve = follow * bob + (1 - follow) * free
-    check(on_score_grid(bob), on_score_grid(eve), code, matchings)
+    check(on_score_grid(bob), on_score_grid(eve), code, matching)
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32), matchings=st.sampled_from(BOTH), code=st.integers(0, 23))
-def test_places_with_hints_of_their_own(seed, matchings, code) -> None:
+@given(seed=st.integers(0, 2**32), matching=st.sampled_from(MATCHINGS), code=st.integers(0, 23))
+def test_hints_that_are_not_legal_are_left_out(seed, matching, code) -> None:
     rng = np.random.default_rng(seed)
     bob = on_score_grid(rng.normal(size=(12, 4)) / 4)
     eve = on_score_grid(bob + rng.normal(size=(12, 4)) * rng.choice([0.001, 0.05]))
-    allowed = [rng.choice(12, int(rng.integers(0, 5)), replace=False) for _ in range(3)]
-    check(bob, eve, code, matchings, allowed)
-
-
-def test_both_values_come_up_where_no_hint_is_safe() -> None:
-    """Every hint is nearest to digit 4, so no hint is safe for 1 or 2: pairs must be searched."""
-    rng = np.random.default_rng(3)
-    code = CODES.index((1, 2, 4))
-    values = []
-    for _ in range(150):
-        bob = rng.normal(size=(7, 4)) / 4
-        bob[:, 3] = bob.max(axis=1) + rng.random(7) / 2
-        eve = bob + rng.normal(size=(7, 4)) * 0.05
-        values.append(
-            check(on_score_grid(bob), on_score_grid(eve), code, ("assignment", "assignment"))
-        )
-    assert 15 < sum(values) < 135
+    allowed = rng.choice(12, int(rng.integers(0, 9)), replace=False)
+    check(bob, eve, code, matching, allowed)
 
 
 @settings(max_examples=60, deadline=None)
@@ -128,48 +111,31 @@ def test_both_values_come_up_where_no_hint_is_safe() -> None:
     shift=st.sampled_from([0.0, 0.3]),
     digits=st.sampled_from([1.0, 0.3, 0.0]),
     code=st.integers(0, 23),
-    eve_matching=st.sampled_from(MATCHINGS),
+    matching=st.sampled_from(MATCHINGS),
 )
-def test_an_eve_who_hears_almost_what_bob_hears(
-    seed, noise, shift, digits, code, eve_matching
-) -> None:
+def test_an_eve_who_hears_almost_what_bob_hears(seed, noise, shift, digits, code, matching) -> None:
     """Where Bob decodes and Eve hardly ever errs, bounds and stretches have most to decide."""
     rng = np.random.default_rng(seed)
     bob = rng.normal(size=(14, 4)) / 8 * [1, 1, digits, digits] + [0, 0, 0, shift]
     eve = bob + rng.normal(size=bob.shape) * noise
-    check(on_score_grid(bob), on_score_grid(eve), code, ("assignment", eve_matching))
+    check(on_score_grid(bob), on_score_grid(eve), code, matching)
 
 
 class TestSearch:
     lists = shipped_lists()
-    bob = ListenerSpec(shipped_embedding("minilm"))
+    bob = ListenerSpec(shipped_embedding("minilm"), "greedy")
     eve = ListenerSpec(shipped_embedding("wordnet"))
     words = ("piano", "queen", "bread", "beach")
     past = (Turn((1, 2, 3), ("violin", "king", "loaf"), (1, 2, 3), (1, 2, 3)),)
 
     def test_hints_are_legal_and_worth_one(self) -> None:
-        view = View(self.words, (2, 1, 4), self.past, Rules(no_repeat_hints=True))
+        view = View(self.words, (2, 1, 4), self.past)
         found = BestTurnSearch(self.lists, self.bob, self.eve).search(view)
         assert found is not None
-        assert hint_fault(found, self.words, view.code, view.turns, view.rules) is None
-
-    def test_no_repeats_where_the_rules_say_so(self) -> None:
-        """One hint per keyword; a digit that has had its hint has no other to be told by."""
-        lists = WordLists(self.words, ("violin", "king", "loaf", "sand"))
-        bob = ListenerSpec(self.bob.embedding, "greedy")
-        eve = ListenerSpec(shipped_embedding("wordnet"), "greedy")
-        search = BestTurnSearch(lists, bob, eve)
-        code = (4, 1, 2)
-        turns = (Turn((1, 2, 3), ("king", "loaf", "violin"), code, code),)  # misled Eve
-        found = search.search(View(self.words, code, turns))
-        assert found is not None
-        assert found[0] == "sand"  # first, a greedy Bob takes digit 4 from this one alone
-        again = (*turns, Turn(code, ("sand", "violin", "king"), code, code))
-        assert search(View(self.words, code, again, Rules(no_repeat_hints=True))) == 0.0
+        assert hint_fault(found, self.words) is None
 
 
-@pytest.mark.parametrize("matching", MATCHINGS)
-def test_zero_is_found_where_eve_hears_what_bob_hears(matching) -> None:
+def test_zero_is_found_where_eve_hears_what_bob_hears() -> None:
     rng = np.random.default_rng(1)
     scores = on_score_grid(rng.normal(size=(60, 4)) / 4)
-    assert best_hints(scores, scores, 5, (matching, matching)) is None
+    assert best_hints(scores, scores, 5, "greedy") is None

@@ -8,13 +8,10 @@ import itertools
 
 import pytest
 from asking import query
-from layout import check
 
 from tomeval.games.decrypto.replays import read_games
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.decrypto.tables import TABLES
-from tomeval.plots import Options, draw
-from tomeval.report.exporting import export_run
 from tomeval.runs.results import Run
 
 NUMBERS = [100 * a + 10 * b + c for a, b, c in itertools.permutations((1, 2, 3, 4), 3)]
@@ -49,7 +46,7 @@ def small(tmp_path_factory):
     return folder / "run"
 
 
-@pytest.mark.parametrize("what", [name for name in TABLES if name != "replay"])
+@pytest.mark.parametrize("what", TABLES)
 @pytest.mark.parametrize("by", [(), ("encoder",), ("interceptor", "encoder")])
 def test_tables(small, tomeval, what, by) -> None:
     args = ["table", small, "--what", what, "--format", "csv"]
@@ -86,19 +83,6 @@ def test_export(small, tomeval) -> None:
         assert len(rows) == query(run, "SELECT COUNT(*) FROM step_records")[0][0]
 
 
-def test_codes_are_numbers_in_every_format(small, tmp_path) -> None:
-    pyarrow = pytest.importorskip("pyarrow.parquet")
-    with Run(small) as run:
-        export_run(run, "steps", "parquet", tmp_path / "steps.parquet")
-        export_run(run, "steps", "csv", tmp_path / "steps.csv")
-    table = pyarrow.read_table(tmp_path / "steps.parquet")
-    codes = [table.column(name) for name in ("code", "bob", "eve", "predicted_eve")]
-    assert {str(column.type) for column in codes} == {"int64"}
-    assert set().union(*(column.to_pylist() for column in codes)) <= {*NUMBERS, None}
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "steps.csv").read_text())))
-    assert {row["predicted_eve"] for row in rows} <= {*map(str, NUMBERS), ""}
-
-
 def test_play(tmp_path, tomeval) -> None:
     games = tmp_path / "games.json"
     play = ("play", "decrypto", "--seed", "4", "--out", games, "--set", "rules.turns=2")
@@ -110,13 +94,3 @@ def test_play(tmp_path, tomeval) -> None:
     games.write_text("{}")
     assert "is not a file of recorded games" in tomeval(*play, stdin="123\n134\n")[2]
     assert games.read_text() == "{}"
-
-
-@pytest.mark.parametrize("column", ["double", "single"])
-def test_figures_of_every_domain(small, column) -> None:
-    with Run(small) as run:
-        drawings = draw(run, options=Options(column), every=True)
-    assert {drawing.name for drawing in drawings} == {"plane", "forest", "differences"}
-    for drawing in drawings:
-        if drawing.name == "plane":
-            check(drawing.figure)

@@ -86,7 +86,6 @@ def test_shipped_experiments_match_greedily(name) -> None:
     assert players
     for player in players:
         assert (player.options["matching"], player.options["k"]) == ("greedy", 16)
-        assert not player.options["careful"]
 
 
 def test_sampling_options_reach_every_request(tmp_path, monkeypatch) -> None:

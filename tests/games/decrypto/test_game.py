@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tomeval.games.decrypto.game import (
     CODES,
-    OUTCOMES,
     Deal,
     Game,
     Rules,
@@ -18,7 +17,6 @@ from tomeval.games.decrypto.game import (
     deal_stream,
     hint_fault,
     outcome_of,
-    read_code,
 )
 from tomeval.games.decrypto.seats import BOB, EVE
 from tomeval.lexicon.words import is_form
@@ -58,23 +56,6 @@ def test_the_game_ends_at_the_first_limit(marks) -> None:
         if len(turns) == 8:
             expected = "survived"
     assert outcome_of(turns, rules) == expected
-
-
-@pytest.mark.parametrize(
-    ("marks", "expected"),
-    [
-        ([(1, 0), (1, 0)], "miscommunication"),
-        ([(0, 1), (0, 1)], "interception"),
-        ([(1, 0), (0, 1), (1, 1)], "both"),
-        ([(1, 1), (1, 0)], "miscommunication"),
-        ([(0, 0)] * 8, "survived"),
-        ([(1, 0)] + [(0, 0)] * 6, None),
-        ([(0, 0)] * 7 + [(1, 1)], "survived"),
-    ],
-)
-def test_outcomes_by_hand(marks, expected) -> None:
-    assert outcome_of([turn(bool(m), bool(i)) for m, i in marks], Rules()) == expected
-    assert expected is None or expected in OUTCOMES
 
 
 keyword_sets = st.lists(st.sampled_from(WORDS), min_size=4, max_size=4, unique=True).map(tuple)
@@ -123,19 +104,6 @@ def test_deals_are_seeded_and_uniform() -> None:
     assert abs(heads - 4000 / 9).max() < 5 * np.sqrt(4000 / 9)
 
 
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
-        *((text, (2, 4, 1)) for text in ("241", "2 4 1", " 2-4-1 ", "2,4,1", "(2, 4, 1)", "2.4.1")),
-        *((value, (2, 4, 1)) for value in (241, [2, 4, 1], (2, 4, 1), "[2, 4, 1]")),
-        *((text, None) for text in ("24", "2411", "2 4 one", "0 1 2", "224", "-241x", "²41", "")),
-        *((value, None) for value in (None, True, 112, 24.1, [2, 4], [[2], 4, 1], [24, 1], {})),
-    ],
-)
-def test_codes_as_people_and_programs_write_them(said, code) -> None:
-    assert read_code(said) == code
-
-
 FORMS = {
     True: [
         *(("rivers", "river"), ("dancing", "dancer"), ("running", "run"), ("glasses", "glass")),
@@ -170,7 +138,7 @@ def test_forms(expected) -> None:
     ],
 )
 def test_illegal_hints(hint, why) -> None:
-    fault = hint_fault((hint, "snow", "bank"), KEYS, RIGHT)
+    fault = hint_fault((hint, "snow", "bank"), KEYS)
     assert fault is not None
     assert why in fault
     assert repr(hint) in fault
@@ -180,7 +148,7 @@ def test_illegal_hints(hint, why) -> None:
 @pytest.mark.parametrize("form", ["rivers_", "river_", "river_s", "River_d", "ri_ver", "o_river"])
 def test_apostrophes_of_any_kind_hide_no_keyword(form, sign) -> None:
     hint = form.replace("_", sign)
-    assert hint_fault((hint, "snow", "bank"), KEYS, RIGHT) == (
+    assert hint_fault((hint, "snow", "bank"), KEYS) == (
         f"hint 1, {hint!r}: is a keyword or a form of one ('river')"
     )
 
@@ -202,26 +170,11 @@ def test_apostrophes_of_any_kind_hide_no_keyword(form, sign) -> None:
     ],
 )
 def test_signs_accents_and_kinds_of_letters_hide_no_keyword(hint) -> None:
-    assert "a keyword" in (hint_fault((hint, "snow", "bank"), KEYS, RIGHT) or "")
+    assert "a keyword" in (hint_fault((hint, "snow", "bank"), KEYS) or "")
 
 
 @pytest.mark.parametrize(
     "hint", ["snow", "New York", "mother-in", "o'clock", "Übung", "St. Moritz"]
 )
 def test_legal_hints(hint) -> None:
-    assert hint_fault((hint, "snow", "bank"), KEYS, RIGHT) is None
-
-
-def test_repeats_are_refused_where_the_rules_say_so() -> None:
-    past = [Turn((2, 4, 1), ("string", "snow", "bank"), RIGHT, WRONG)]
-    again = ("snow", "BANK", "loaf")
-    assert hint_fault(again, KEYS, (4, 1, 3), past) is None
-    strict = Rules(no_repeat_hints=True)
-    assert "digit 4 already had" in (hint_fault(again, KEYS, (4, 1, 3), past, strict) or "")
-    assert "digit 1 already had" in (
-        hint_fault(("ice", *again[1:]), KEYS, (4, 1, 3), past, strict) or ""
-    )
-    assert hint_fault(again, KEYS, (1, 4, 3), past, strict) is None
-    spelt = ("Bank.", "sno’w", "loaf")
-    assert "digit 1 already had" in (hint_fault(spelt, KEYS, (1, 3, 2), past, strict) or "")
-    assert "digit 4 already had" in (hint_fault(spelt, KEYS, (3, 4, 2), past, strict) or "")
+    assert hint_fault((hint, "snow", "bank"), KEYS) is None

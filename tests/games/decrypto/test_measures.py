@@ -19,9 +19,9 @@ from tomeval.games.decrypto.measures import (
     turn_items,
     turns_a_wrong,
 )
-from tomeval.games.decrypto.played import Played
 from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, comparable
 from tomeval.games.decrypto.tables import pooled
+from tomeval.games.decrypto.turns import Played
 from tomeval.statistics.estimates import Share, clustered_share, wilson
 
 CODE, OTHER, THIRD = 241, 123, 312
@@ -209,7 +209,7 @@ def test_outcomes_and_replays_that_break_off() -> None:
     assert np.isnan(turns.values).tolist() == [False, False, True]
     assert math.isnan(
         measured(
-            played(GAMES, recorded={"bob": played(GAMES).bob, "eve": played(GAMES).eve}),
+            played(GAMES, replayed=True),
             "turns_per_game",
         )[0]
     )

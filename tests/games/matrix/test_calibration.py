@@ -103,7 +103,7 @@ CELLS = [
     (IBS, "single_action"),
     (IPD, "tit_for_tat"),
     (IPD, "noisy_tit_for_tat(0.2)"),
-    (IPD, "0.3*grim_trigger + 0.7*uniform_random"),
+    (IPD, "{ partners = ['grim_trigger', 'uniform_random'], weights = [0.3, 0.7] }"),
     (TWO_BY_THREE, "single_action"),
     (THREE_BY_TWO, "best_responder"),
     (FOUR, "win_stay_lose_shift + cycler"),

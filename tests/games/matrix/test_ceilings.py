@@ -78,5 +78,5 @@ def test_tables_show_it_where_chance_limits_it(tmp_path) -> None:
 
 
 def test_bounds_of_a_set_are_means_over_its_weights() -> None:
-    rows, _ = bounds_rows("RPS", "mixture(0.5, 0.3, 0.2) + always(0)", 10, "horizon")
+    rows, _ = bounds_rows("RPS", "mixture(0.5, 0.3, 0.2) + always(0)", 10)
     assert [row["best"] for row in rows] == pytest.approx([0.3, 1, 0.65])

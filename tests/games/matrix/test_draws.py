@@ -1,16 +1,11 @@
 """The literal question asked again, so that written predictions have probabilities."""
 
-import asyncio
-
 import pytest
-from known import Known, drawn, make_setup, play
+from known import drawn, make_setup, play
 from support import questions
 
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.partner_specs import get_partner_set
-from tomeval.games.matrix.play import play_episode_async
-from tomeval.models.base import Capabilities
-from tomeval.models.scripted import ScriptedModel
 from tomeval.play.plan import plan_rows
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
@@ -49,26 +44,6 @@ def test_scored_predictions_need_no_draws(strategy):
     partners = get_partner_set("tit_for_tat", IPD)
     steps = play(make_setup(IPD, partners, strategy, draws=5, **ASKED), drawn)
     assert steps.answers == []
-
-
-def test_servers_are_asked_at_once():
-    class Concurrent(ScriptedModel):
-        most = now = 0
-
-        async def generate(self, request):
-            self.now += 1
-            self.most = max(self.most, self.now)
-            await asyncio.sleep(0)
-            reply = await super().generate(request)
-            self.now -= 1
-            return reply
-
-    model = Concurrent(Known(IPD, IPD.label_set()))
-    model.capabilities = Capabilities(concurrent=True)
-    setup = make_setup(IPD, get_partner_set("tit_for_tat", IPD), "QA", draws=6, **ASKED)
-    steps = asyncio.run(play_episode_async(setup, 0, model))
-    assert model.most == 6
-    assert [value for *_, value, _ in steps.answers] == [1] * 6 + [0] * 6 + [1] * 6
 
 
 def test_plan_counts_draws():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 
 import numpy as np
@@ -68,18 +67,6 @@ def test_each_sees_its_own_side_and_nothing_of_the_step(copycat):
         assert observation.round == number + 1 == len(past) + 1
         for a, b, joint in zip(own, theirs, past, strict=False):
             assert joint == (b, a, payoffs[a, b, 1], payoffs[a, b, 0])
-
-
-def test_a_table_and_a_player_that_do_the_same_make_the_same_game(copycat):
-    """Fictitious play draws only at ties; against tit for tat its moves here are the same."""
-    with_player, _ = duel({"kind": "copycat"}, {"kind": "copycat"}, games="IPD")
-    [with_table] = make_experiment(
-        DATA | {"games": "IPD", "subjects": [{"kind": "copycat"}], "partners": "tit_for_tat"}
-    ).cells
-    first = play_episode(with_player.setup, 0)
-    second = play_episode(with_table.setup, 0)
-    for name in ("own_action", "partner_action", "own_reward", "partner_reward"):
-        assert first.column(name) == second.column(name)
 
 
 def test_seats_have_chance_of_their_own():
@@ -175,36 +162,6 @@ def test_prompts_of_both_seats_can_be_shown():
     assert mine.index("10 points") < mine.index("7 points")
     assert theirs.index("7 points") < theirs.index("10 points")
     assert list(cell.models) == ["subject", "partner"]
-
-
-def test_an_interrupted_episode_asks_neither_seat_twice(tmp_path):
-    """The first attempt breaks off in the middle of an episode; the second one asks the rest."""
-    asked: list[str] = []
-    stop = {"after": 9}
-
-    def answer(request):
-        if len(asked) >= stop["after"]:
-            raise TomevalError("the line is dead")
-        asked.append(json.dumps([request.seed, str(request.prompt)]))
-        return Reply("Final answer: J")
-
-    seat = {"strategy": "QA", "model": "scripted:line"}
-    data = DATA | {"name": "cut", "labels": "neutral", "subjects": [seat], "episodes": 1}
-    data |= {"partners": [{**seat, "goal": "none"}], "horizon": 3}
-    with scripts(line=answer):
-        with pytest.raises(TomevalError, match="dead"):
-            tomeval.run(data, tmp_path / "run")
-        first = len(asked)
-        stop["after"] = 1000
-        tomeval.run(data, tmp_path / "run").close()
-    assert first == 9
-    assert len(asked) == len(set(asked)) == 2 * 2 * 3  # two seats, two questions, three steps
-
-
-def test_a_player_that_leaves_nothing_to_chance_meets_another_once(tmp_path):
-    seat = {"strategy": "LM", "model": "pocket", "decide": "argmax"}
-    cells = make_experiment(DATA | {"subjects": [seat, "random"], "partners": [seat]}).cells
-    assert [cell.wanted(6) for cell in cells] == [1, 6]
 
 
 def test_what_another_model_replaces():

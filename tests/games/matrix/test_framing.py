@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from known import PAIRS, Known, fixed, make_setup, play
-from support import scripts
+from known import PAIRS, Known, make_setup, play
 
-import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import GAMES, get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
-from tomeval.games.matrix.scene import MOST, Order, Words, persona_text, prompts_of
+from tomeval.games.matrix.scene import Order, Words, prompts_of
 from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
 
 GAME = get_game("IPD")
@@ -72,13 +70,6 @@ def test_what_a_persona_says_is_text():
         assert f"Who you are: {text}\nWho the other player is: {text}\n\n" in shown
 
 
-def test_the_longest_persona_and_what_is_recorded_of_templates():
-    assert persona_text("persona", "x" * MOST) == "x" * MOST
-    plain = make_setup(GAME, fixed(GAME, [0]), "QA", 2)
-    assert plain.templates() == Prompts("matrix").sha256()
-    assert make_setup(GAME, fixed(GAME, [0]), "QA", 2, **BOTH).templates() != plain.templates()
-
-
 def test_a_frame_of_ones_own_is_a_template(tmp_path):
     file = tmp_path / "matrix" / "frame" / "pilots.j2"
     file.parent.mkdir(parents=True)
@@ -98,19 +89,3 @@ def test_a_frame_of_ones_own_is_a_template(tmp_path):
     (tmp_path / "matrix").rename(tmp_path / "arena")
     with pytest.raises(TomevalError, match="unknown prompt template 'frame/loud'"):
         Prompts("arena", tmp_path)
-
-
-def test_the_player_in_the_partners_seat_has_its_own(tmp_path):
-    heard = []
-
-    def script(request):
-        heard.append(request.prompt.messages[0].content)
-        return "Final answer: Cooperate"
-
-    partner = {"strategy": "QA", "persona": "a judge", "frame": "friends"}
-    data = {"games": "IPD", "subjects": {"strategy": "QA", **BOTH}, "partners": [partner]}
-    with scripts(both=script):
-        data |= {"model": "scripted:both", "horizon": 1, "episodes": 1}
-        tomeval.run(data, tmp_path / "run").close()
-    begun = {text[:40] for text in heard}
-    assert begun == {LINES[:40], "You and the other player are old friends"[:40]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from attacks.commands import call
 from support import scripts
 
 import tomeval
@@ -57,14 +56,3 @@ def test_a_measure_is_a_share_in_all_cells_or_in_none(folder) -> None:
                 some |= [bool(np.isfinite(one.values).any()) for one in totals]
             assert some.any()
             assert not some.all() or name == "adaptation"
-
-
-def test_tables_of_all_measures_leave_gaps(folder) -> None:
-    done = call("table", folder, "--all")
-    assert (done.code, "–" in done.out) == (0, True)
-    with Run(folder) as run:
-        rows = run.rows()
-    for name in ("compliance_wrong_percent", "compliance_right_percent"):
-        there = {row["subject"] for row in rows if np.isfinite(row[name])}
-        known = {row["subject"] for row in rows if np.isfinite(row[f"{name}_ci95_low"])}
-        assert known <= there < {row["subject"] for row in rows}

@@ -15,7 +15,7 @@ from support import setup_of
 from tomeval.core.streams import Stream
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
-from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.subjects.simulated import expected
 from tomeval.models.scripted import SCRIPTS
 from tomeval.play.runner import run_experiment
@@ -231,25 +231,6 @@ def test_right_reactions_cost_nothing(tmp_path, game, name):
     )
     row, reactions = planned_run(tmp_path, script, game, "tit_for_tat", name)
     assert row["delta_tom_planned_per_step"] == pytest.approx(0, abs=1e-12)
-    assert row["reaction_accuracy_percent"] == 100
     assert row["delta_functional_per_step"] > 0.1
     stated = "[" + ", ".join(str(b) for b in ANSWER[game]) + "]"
     assert reactions == [(t, stated) for t in range(1, T)] + [(T, None)]
-
-
-def test_accuracy_against_a_stochastic_partner(tmp_path):
-    """A partner of one state that plays action 1 with probability 0.7."""
-    game = get_game("IPD")
-    partner = Partner("coin", [[0.3, 0.7]], [[[0, 0], [0, 0]]])
-    sets = PartnerSet("coin", (partner,))
-    for stated, accuracy in (([0, 1], 50), ([1, 1], 70), ([0, 0], 30)):
-        script = Known(
-            game,
-            game.label_set("neutral"),
-            predict=lambda step, text, s=stated: s[0],
-            react=lambda step, a, text, s=stated: s[a],
-        )
-        row, _ = planned_run(tmp_path / str(accuracy), script, "IPD", sets, horizon=30)
-        assert row["reaction_accuracy_percent"] == pytest.approx(accuracy)
-        if stated[0] == stated[1]:  # who expects no reaction defects, which is right
-            assert row["delta_tom_planned_per_step"] == 0

@@ -72,18 +72,6 @@ def test_what_is_played_does_not_depend_on_the_probe(strategy, decide):
     assert not any(call[2] == "predict" for call in unasked.calls)
 
 
-def test_invalid_predictions_void_nothing_if_they_are_not_asked():
-    def silent(request):
-        return "no idea" if question(request)[0] == "predict" else chance(request)
-
-    partners = get_partner_set("tit_for_tat", RPS)
-    setups = (
-        make_setup(RPS, partners, "QA", labels="neutral", literal=literal, max_attempts=2)
-        for literal in (True, False)
-    )
-    assert [play(setup, silent).status for setup in setups] == ["void", "complete"]
-
-
 def experiment(*subjects):
     data = {"games": ["RPS"], "partners": ["single_action"], "labels": "neutral", "horizon": 5}
     return make_experiment(

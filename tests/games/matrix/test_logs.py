@@ -144,7 +144,7 @@ def test_a_match_does_not_get_shorter_by_a_row_without_a_match(tmp_path, last, w
     [
         ({"own_acton": "choice"}, "unknown field 'own_acton' (did you mean 'own_action'?)"),
         ({"own_action": ""}, "the field 'own_action' is required"),
-        ({"own_action": "choice"}, "the game is missing"),
+        ({"own_action": "choice"}, "missing column 'game'"),
     ],
 )
 def test_columns_that_are_not_there(people, columns, message) -> None:

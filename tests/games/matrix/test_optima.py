@@ -197,15 +197,6 @@ def test_generous_tit_for_tat_by_hand() -> None:
     assert stationary(IPD, get_partner("generous_tit_for_tat(0.7)", IPD)) == pytest.approx(8.5)
 
 
-def test_relevance() -> None:
-    # RPS: with 2/3 the belief is wrong, and the best response to a wrong action costs 1 or 2.
-    assert relevance(RPS, single_action(RPS)) == pytest.approx(1.0)
-    # IBS: half the beliefs are wrong and then cost 10 or 7: 0.25 x 10 + 0.25 x 7.
-    assert relevance(IBS, single_action(IBS)) == pytest.approx(4.25)
-    assert relevance(IPD, single_action(IPD)) == 0.0  # defecting is best against both
-    assert relevance(RPS, get_partner_set("tit_for_tat", RPS)) == 0.0
-
-
 def test_relevance_by_enumeration() -> None:
     # Always(0) or tit for tat in IPD, T = 3. Believing always(0), one defects: against tit for tat
     # 10 + 5 + 5 = 20 where 8 + 8 + 10 = 26 was possible. Believing tit for tat, one plays C, C, D

@@ -1,24 +1,11 @@
 """`tomeval prompt`: exactly what a model would read."""
 
-import pytest
 from known import PAIRS, Known, make_setup, play
 
-from tomeval.core.errors import TomevalError
-from tomeval.games.matrix.domain import MATRIX
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.shown import asked
-from tomeval.models.base import Message, Prompt
-from tomeval.play.preview import preview, token_counter
 from tomeval.strategies.asking import flatten
-
-
-def show(strategy, form="act", number=3, game="IPD", **options):
-    settings = {"game": game, "horizon": 5, "partners": "always(0)", "form": form, **options}
-    if not game.endswith(".toml"):
-        settings.setdefault("labels", "neutral")
-    cell = MATRIX.example(strategy, "", settings)
-    return preview(MATRIX, cell, "", form, number)
 
 
 def test_is_what_a_run_asks():
@@ -37,26 +24,3 @@ def test_is_what_a_run_asks():
             wanted = [one for one in script.log if one[:2] == (form, 1)]
             if strategy.context != "s2a" and not strategy.memory:
                 assert mine == wanted
-
-
-def test_head_and_tokens(tmp_path):
-    pytest.importorskip("transformers")
-    from tiny import make_tokenizer
-
-    make_tokenizer("chatml").save_pretrained(tmp_path)
-    plain = show("LM")
-    assert plain.startswith("--- call 1 of 1, act: the model scores J, F; ")
-    begun, _, instead = plain.rpartition(
-        "\n[or, if it cannot begin like this, the last message ends with]\n"
-    )
-    assert begun.endswith("[assistant begins]\nI choose")
-    assert instead == "Reply with the name of one action only, J or F, and nothing else."
-    tokens = token_counter(str(tmp_path))(Prompt((Message("user", plain),)))
-    assert 100 < tokens < len(plain)
-    with pytest.raises(TomevalError, match="--tokenizer"):
-        token_counter(str(tmp_path / "none"))
-
-
-def test_a_round_that_is_not_there():
-    with pytest.raises(TomevalError, match="--round must be from 1 to 4, is 5"):
-        show("QA", number=5, form="react")

@@ -175,34 +175,3 @@ def test_of_a_tie_the_first_is_taken_and_groups_are_whole() -> None:
     assert given[winner]["strategy"] == "Reflexion 2"
     rows, *_ = as_published(run, given)  # where one has no value, all keep their rows
     assert [row["subject"] for row in rows if row["game"] == "IPD"][1:] == [*BEST_OF[1]]
-
-
-def learner(request) -> str:
-    """Defect once two lessons are shown, and cooperate before."""
-    question = request.prompt.messages[-1].content
-    if "Final answer:" not in question:
-        return "a lesson"
-    return f"Final answer: {'F' if question.count('- a lesson') >= 2 else 'J'}"
-
-
-def test_published_best_of_rows_stand_beside_the_best(tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(SCRIPTS, "learner", learner)
-    subjects = [{"strategy": [*BEST_OF[1]]}]
-    experiment = {"games": "IPD", "labels": "neutral", "subjects": subjects, "episodes": 4}
-    experiment |= {"model": "scripted:learner", "partners": ["single_action"], "horizon": 4}
-    path = tmp_path / "published.csv"
-    path.write_text(
-        HEADER
-        + "2,Falcon 40B,Reflexion,IPD,single_action,delta_functional_per_step,1.0,0.1\n"
-        + "10,Falcon 40B,Reflexion 1,IPD,single_action,delta_functional_per_step,3.0,0.5\n",
-        encoding="utf-8",
-    )
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        own = [row["delta_functional_per_step"] for row in run.rows()]
-        rows, notes = beside(run, path, model="Falcon 40B")
-    assert own[0] > own[1] == own[2]
-    assert [(row["subject"], row["ours"], row["reported"]) for row in rows] == [
-        ("Reflexion 1", own[0], 3.0),
-        ("Reflexion", own[1], 1.0),
-    ]
-    assert any("its mean is too good" in note for note in notes)

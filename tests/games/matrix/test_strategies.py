@@ -386,17 +386,6 @@ def test_the_reacting_example_is_what_the_exact_optimum_does(name):
     assert plan.optimal[0, state, labels.own.index(final)]
 
 
-@pytest.mark.parametrize("goal", ["none", "win", "maximise"])
-@pytest.mark.parametrize(("game", "labels"), GAMES[:2], ids=["RPS", "IPD"])
-def test_goals(goal, game, labels):
-    _, log = played(parse_strategy("QA"), game, labels, goal=goal)
-    amount = "score" if game.wording == "score" else "points"
-    for *_, text in log:
-        aims = re.findall(r"^.*\baim\b.*$", text, re.M)
-        assert len(aims) == (goal != "none")
-        assert all(amount in aim and ("maximise" in aim) == (goal == "maximise") for aim in aims)
-
-
 def test_a_system_message_stands_first_in_every_request():
     game = get_game("IPD")
     for strategy in ("S2A + CoT", "Social LM", "Reflexion 1", "Plans + Insights + LM"):

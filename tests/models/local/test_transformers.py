@@ -99,18 +99,6 @@ def test_scores_equal_one_full_forward_per_label(models, family):
         assert result.method == "forward"
 
 
-@pytest.mark.parametrize("template", [None, "chatml"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_batches_score_like_single_requests(models, family, template):
-    model = models(family, template)
-    requests = [ScoreRequest(prompt, LABELS) for prompt in prompts()]
-    together = model.score_batch(requests)
-    for request, result in zip(requests, together, strict=True):
-        alone = model.score_batch([request])[0]
-        assert result.logprobs == pytest.approx(alone.logprobs, abs=1e-4)
-        assert replace(result.usage, cached=0) == replace(alone.usage, cached=0)
-
-
 # --- generation ----------------------------------------------------------------------------------
 
 
@@ -236,23 +224,6 @@ def test_the_revision_of_a_hub_model_is_its_commit(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     model = TransformersModel("org/tiny", local_files_only=True)
     assert (model.name, model.revision) == ("hf:org/tiny", commit)
-
-
-def test_half_precision_is_computed_in_single_on_a_cpu_unless_asked(models, tmp_path):
-    folder = models().name.removeprefix("hf:")
-    wide = TransformersModel(folder)
-    half = hf.AutoModelForCausalLM.from_pretrained(folder).half()
-    half.save_pretrained(tmp_path)
-    wide.tokenizer.save_pretrained(tmp_path)
-    model = TransformersModel(str(tmp_path))
-    assert model.model.dtype == torch.float32
-    # Exact: what a float32 model of the same, once rounded, weights says.
-    wide.model.load_state_dict(half.float().state_dict())
-    request = ScoreRequest(prompts(1)[0], LABELS)
-    [mine], [other] = model.score_batch([request]), wide.score_batch([request])
-    assert mine.logprobs == pytest.approx(other.logprobs, abs=1e-6)
-    asked = TransformersModel(str(tmp_path), dtype="float16", prefix_reuse=False)
-    assert asked.model.dtype == torch.float16
 
 
 # --- what comes next, the context, thinking, gated models ----------------------------------------

@@ -151,8 +151,8 @@ def test_models_of_other_builds_are_read_whole(build, name, caplog):
 
 def test_usual_models_keep_their_cache():
     for family in ("llama", "gpt2", "gemma3"):
-        engine = opened(llama(family)).engine
-        assert (engine.whole.cached, engine.switch) == (True, math.inf)
+        engine = opened(llama(family), prefix_reuse=False).engine
+        assert (engine.reader.cached, engine.switch) == (True, math.inf)
 
 
 def test_the_trial_finds_a_wrong_mask():
@@ -175,13 +175,12 @@ def test_a_model_that_does_not_read_text_alone_is_one_error(monkeypatch):
 # --- rotary factors that switch -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reuse", [True, False])
-def test_no_prefix_is_kept_across_a_switch_of_rotary_factors(reuse, caplog):
+def test_no_prefix_is_kept_where_rotary_factors_switch(caplog):
     """Prompts below, across and beyond it, side by side; and texts that pass it."""
     with caplog.at_level(logging.WARNING, "tomeval"):
-        model = opened(phi3(), prefix_reuse=reuse)
-    assert isinstance(model.engine.reader, Prefixes) == reuse
-    assert (f"prompts of more than {SWITCH} tokens are encoded whole" in caplog.text) == reuse
+        model = opened(phi3())
+    assert not isinstance(model.engine.reader, Prefixes)
+    assert f"encoded whole: its rotary factors change beyond {SWITCH} tokens" in caplog.text
     check(model, (20, 30, SWITCH - 4, SWITCH - 1, SWITCH, SWITCH + 1, SWITCH + 9, 25), count=7)
 
 

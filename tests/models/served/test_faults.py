@@ -25,7 +25,7 @@ from tomeval.models.base import (
     Sampling,
     Stopped,
 )
-from tomeval.models.served import OpenAIOptions, Waiting
+from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.faults import ServerGone, message_of
 from tomeval.models.served.model import OpenAIModel
 
@@ -269,11 +269,9 @@ def test_notes_of_a_server_name_its_model_and_no_address(caplog):
     caplog.set_level(logging.INFO)
     answers = iter([FINE, status(503, retry_after_ms="20"), FINE])
     with serving(lambda: next(answers)) as server:
-        waiting = Waiting(model="Llama 8B")
-        options = OpenAIOptions(scoring="off")
-        with_started(OpenAIModel("toy", f"{server.url}/v1", options, waiting=waiting), ask)
+        with_model(server, ask)
     noted = [r.getMessage() for r in caplog.records if r.name.startswith("tomeval")]
-    assert "Llama 8B: HTTP 503: a fault with 503; retrying in 0.0 s" in noted
+    assert "openai:toy: HTTP 503: a fault with 503; retrying in 0.0 s" in noted
     assert "127.0.0.1" not in "".join(noted)
 
 

@@ -235,9 +235,8 @@ CHOICES = ("Final answer: J", "Final answer: F")
 
 
 async def held(model):
-    """Return what a model can be held to, and its reply to choices."""
-    can = model.capabilities
-    return can.choices, can.schemas, await model.generate(request(choices=CHOICES))
+    """Return whether a model can be held to a form, and its reply to choices."""
+    return model.capabilities.holds, await model.generate(request(choices=CHOICES))
 
 
 SHAPE = {"type": "object", "properties": {"code": {"enum": ["1-2-3"]}}}
@@ -258,8 +257,8 @@ def test_answers_are_held_to_choices_or_a_schema_in_the_servers_own_words(flavou
         *_, loose = with_model(server, held, structured="auto")  # the server does not hold to it
         assert field in sent(server)
         server.forms = {field, "response_format"}
-        choices, schemas, reply = with_model(server, held, structured="auto")
-        assert (choices, schemas, reply.text) == (True, True, CHOICES[0])
+        holds, reply = with_model(server, held, structured="auto")
+        assert (holds, reply.text) == (True, CHOICES[0])
         shaped = generate(server, SHAPED, structured="auto")
         assert (shaped.text, shaped.details["enforced"]) == ('{"code": "1-2-3"}', "json_schema")
         *_, free = with_model(server, held)  # the option is off
@@ -271,8 +270,8 @@ def test_answers_are_held_to_choices_or_a_schema_in_the_servers_own_words(flavou
 def test_a_model_that_thinks_is_not_held_to_a_form_which_is_told_in_one_line(caplog):
     with FakeServer("vllm") as server:
         server.reply = {"reasoning": "Hm."}
-        choices, schemas, reply = with_model(server, held, structured="auto")
-    assert (choices, schemas) == (False, False)
+        holds, reply = with_model(server, held, structured="auto")
+    assert not holds
     assert "enforced" not in reply.details
     [line] = [record.getMessage() for record in caplog.records if "auto" in record.getMessage()]
     assert line.endswith("the model thinks first")

@@ -4,174 +4,154 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from tomeval.comparing.comparison import compare_pairs
+from tomeval.comparing.pairing import pair
+from tomeval.comparing.sides import Side, read_sides
 from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import fixed, interval, p_text
 from tomeval.core.parts import Compared
 from tomeval.extensions.fresh.twins import said_kinds
-from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
+from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.report.comparisons import READ
 from tomeval.runs.columns import interval_columns
 from tomeval.runs.results import Run
-from tomeval.statistics.paired import holm, standard_error, t_interval, t_test
+from tomeval.statistics.paired import holm
 
 REGRET, LITERAL = "delta_functional_per_step", "tom_percent"
 NAMES = {REGRET: ("regret", 3), LITERAL: ("ToM %", 1)}
 """How readers know the measures, and digits."""
-PLAYER = ["subject", "model", "strategy"]
-STRATUM = ["game", "partners", "horizon", "seed"]
+PLAYER = ("subject", "model", "strategy")
 ANY = "any"
-_SAME = 1e-12
 
+Pair = tuple[Side, Side]
 Rows = list[dict[str, Any]]
 
 
-def pairs(runs: Sequence[Run], reference: str | None = None) -> pd.DataFrame:
-    """Return a row per twin and episode that is complete in the twin and in its famous game.
+def pairs(runs: Sequence[Run], reference: str | None = None) -> list[Pair]:
+    """Return the cell of each famous game beside that of a twin of it, as one task.
 
-    Columns: `PLAYER` and `STRATUM`, in which ``game`` is the famous one; ``disguised``;
-    ``episode``; ``exact``: whether every distinct episode was played once; and by measure
-    ``MEASURE famous``, ``MEASURE twin`` and ``MEASURE``, their difference. Regret is per step, in
-    the famous game's payoffs; the share of right predictions in percent, NaN where one was not
-    asked.
+    Regret is per step, in the famous game's payoffs.
 
     Raises
     ------
     TomevalError
         There is no twin whose game was played too.
     """
-    cells = [cell for run in runs for cell in matrix_cells(run)]
-    famous: dict[tuple[str, str], MatrixRunCell] = {}
-    for cell in cells:
-        if cell.game.disguise is None:
-            famous.setdefault((_task(cell), cell.game.name), cell)
-    frames = []
-    for cell in cells:
-        disguise = cell.game.disguise
-        other = famous.get((_task(cell), disguise.of)) if disguise else None
-        if other is not None:
-            frames.append(_pair(cell, other, reference))
-    if not any(map(len, frames)):
+    sides = read_sides(runs, None, list(NAMES), reference)
+    famous = {(_task(side), _cell(side).game.name): side for side in sides}
+    found = []
+    for side in sides:
+        disguise = _cell(side).game.disguise
+        other = famous.get((_task(side), disguise.of)) if disguise else None
+        if disguise is not None and other is not None:
+            task = {"game": disguise.of, "disguised": said_kinds(disguise.kinds)}
+            task["otherwise"] = _task(side)
+            values = side.values / [disguise.scale[0], 1.0]
+            twin = replace(side, level="twin", held="", task=task, values=values)
+            found.append((replace(other, level="famous", held="", task=task), twin))
+    if not found:
         raise TomevalError(
             "no twin was played together with its game: the memory effect needs games = [{ twins = "
             "{ of = [...] } }], see docs/measures/fresh.md"
         )
-    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+    return found
 
 
-def _task(cell: MatrixRunCell) -> str:
+def _cell(side: Side) -> MatrixRunCell:
+    assert isinstance(side.cell, MatrixRunCell)
+    return side.cell
+
+
+def _task(side: Side) -> str:
     """Return what a twin and its game have in common, as text."""
-    defined = cell.definition
+    defined = side.cell.definition
     keys = ("subject", "kind", "model", "strategy", "options", "horizon", "on_invalid")
-    more = [defined["partners"]["name"], cell.seed, cell.reference]
+    more = [defined["partners"]["name"], side.seed, side.cell.reference]
     return json.dumps([[defined.get(key) for key in keys], more], sort_keys=True)
 
 
-def _pair(twin: MatrixRunCell, famous: MatrixRunCell, reference: str | None) -> pd.DataFrame:
-    assert twin.game.disguise is not None
-    episodes, *places = np.intersect1d(famous.episodes, twin.episodes, return_indices=True)
-    frame = pd.DataFrame({"episode": episodes})
-    for name in (*PLAYER, "partners", "horizon"):
-        frame[name] = twin.columns[name]
-    frame["seed"], frame["game"] = twin.seed, famous.game.name
-    frame["disguised"] = said_kinds(twin.game.disguise.kinds)
-    frame["exact"] = famous.each_once and twin.each_once
-    scale = {(REGRET, "twin"): twin.game.disguise.scale[0]}
-    for measure in NAMES:
-        for side, cell, place in zip(("famous", "twin"), (famous, twin), places, strict=True):
-            asked = measure == REGRET or cell.played.predicted is not None
-            values = cell.totals(measure, reference).values[place] if asked else math.nan
-            frame[f"{measure} {side}"] = values / scale.get((measure, side), 1.0)
-        frame[measure] = frame[f"{measure} twin"] - frame[f"{measure} famous"]
-    return frame
-
-
-class Effect(NamedTuple):
-    """A mean of differences with Student's 95 % interval and two-sided p; NaN if there is none."""
-
-    value: float
-    low: float
-    high: float
-    p: float
-    units: int
-
-
-def effect(chosen: pd.DataFrame, measure: str) -> Effect:
-    """Return the mean effect over games, every one the same, of one player's pairs.
-
-    A game's twins are averaged episode by episode, for they share the famous game's episodes; the
-    episodes of a game, partner set and seed are the sampling units, and games are no sample: the
-    interval is about these games. Without a sampling error there is no interval.
-    """
-    units = chosen.dropna(subset=[measure]).groupby([*STRATUM, "episode"])[measure].mean()
-    strata = [values.to_numpy() for _, values in units.groupby(level=STRATUM)]
-    if not strata:
-        return Effect(math.nan, math.nan, math.nan, math.nan, 0)
-    mean = np.mean([values.mean() for values in strata])
-    parts = [(v - v.mean())[:, None] / (len(v) * len(strata)) for v in strata]
-    standard, value = standard_error(parts), np.array([mean])
-    if chosen["exact"].all() or not standard.error[0] > _SAME * (1 + abs(mean)):
-        return Effect(float(mean), math.nan, math.nan, math.nan, len(units))
-    low, high = (float(end[0]) for end in t_interval(value, standard))
-    return Effect(float(mean), low, high, float(t_test(value, standard)[0]), len(units))
-
-
-def effects(paired: pd.DataFrame) -> Rows:
+def effects(paired: Sequence[Pair]) -> Rows:
     """Return a row per player, measure and part of its pairs; Holm over all rows of a measure.
 
-    Parts are all of a player's pairs, each disguise and each game.
+    Parts are all of a player's pairs, each disguise and each game. Columns: `PLAYER`, ``measure``,
+    ``game``, ``disguised``, ``episodes``, the means ``famous`` and ``twin``, the ``effect``, twin
+    minus famous, its ends ``low`` and ``high``, ``p`` and ``p_holm``.
     """
-    rows: Rows = []
-    for player, own in paired.groupby(PLAYER, sort=False, dropna=False):
-        for measure in NAMES:
-            by_pair = own.groupby([*STRATUM, "disguised"], sort=False)
-            if not by_pair[measure].count().all():
-                continue
-            for game, disguised, chosen in _parts(own):
-                sides = chosen.dropna(subset=[measure]).groupby([*STRATUM, "disguised"])
-                means = [sides[f"{measure} {side}"].mean().mean() for side in ("famous", "twin")]
-                rows.append(
-                    dict(zip(PLAYER, player, strict=True))
-                    | {"measure": measure, "game": game, "disguised": disguised}
-                    | {"famous": means[0], "twin": means[1], "effect": effect(chosen, measure)}
-                )
+    players: dict[tuple[Any, ...], list[Pair]] = {}
+    for one in paired:
+        player = tuple(one[1].cell.columns[name] for name in PLAYER)
+        players.setdefault(player, []).append(one)
+    rows = [
+        dict(zip(PLAYER, player, strict=True)) | {"game": game, "disguised": disguised} | row
+        for player, own in players.items()
+        for game, disguised, chosen in _parts(own)
+        for row in effect(chosen)
+    ]
     for measure in NAMES:
         family = [row for row in rows if row["measure"] == measure]
-        for row, p in zip(family, holm([row["effect"].p for row in family]), strict=True):
+        for row, p in zip(family, holm([row["p"] for row in family]), strict=True):
             row["p_holm"] = float(p)
-    return rows
+    return sorted(rows, key=lambda row: [*NAMES].index(row["measure"]))
 
 
-def _parts(own: pd.DataFrame) -> Iterable[tuple[str, str, pd.DataFrame]]:
-    kinds, games = own["disguised"].unique(), own["game"].unique()
+def _parts(own: Sequence[Pair]) -> Iterator[tuple[str, str, list[Pair]]]:
+    of_game: dict[str, list[Pair]] = {}
+    of_kind: dict[str, list[Pair]] = {}
+    for one in own:
+        of_game.setdefault(one[1].task["game"], []).append(one)
+        of_kind.setdefault(one[1].task["disguised"], []).append(one)
     # one disguise alone would stand twice, and count twice for Holm
-    yield "all", kinds[0] if len(kinds) == 1 else ANY, own
-    for kind in kinds if len(kinds) > 1 else ():
-        yield "all", kind, own[own["disguised"] == kind]
-    for game in games if len(games) > 1 else ():
-        yield game, ANY, own[own["game"] == game]
+    yield "all", next(iter(of_kind)) if len(of_kind) == 1 else ANY, list(own)
+    if len(of_kind) > 1:
+        yield from (("all", kind, chosen) for kind, chosen in of_kind.items())
+    if len(of_game) > 1:
+        yield from ((game, ANY, chosen) for game, chosen in of_game.items())
+
+
+def effect(chosen: Sequence[Pair]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each measure of some pairs of one player, see `effects`.
+
+    Twins of a game share its episodes, so they are averaged by episode; games count the same and
+    are no sample: the interval is about these games. There is none where nothing differs, or every
+    distinct episode was played once.
+    """
+    # the famous game's cell says which pairs met the same chance, so it stands for the level
+    pairing = pair([side for one in chosen for side in one], "game", "twin", list(NAMES))
+    found = compare_pairs(pairing, margin=np.full(len(NAMES), np.nan), resamples=99)
+    exact = all(_cell(side).each_once for one in chosen for side in one)
+    for measure in NAMES:
+        row = found.at("famous", measure)
+        if not math.isnan(row["difference"]):  # else it was not asked
+            none = exact or row["verdict"] == "identical"
+            ends = ("difference_high", "difference_low", "p_t")
+            high, low, p = (math.nan if none else row[name] for name in ends)
+            yield {
+                **{"measure": measure, "episodes": row["pairs"], "famous": row["level_mean"]},
+                **{"twin": row["baseline_mean"], "effect": 0.0 - row["difference"]},
+                **{"low": -high, "high": -low, "p": p},
+            }
 
 
 def shown(rows: Rows, read: bool) -> Rows:
     """Return the rows of `effects` with columns to print: for readers, or with every digit."""
     made = []
     for row in rows:
-        name, digits = NAMES[row["measure"]]
-        of: Effect = row["effect"]
+        (name, digits), ends = NAMES[row["measure"]], (row["effect"], row["low"], row["high"])
         columns = {column: row[column] for column in (*PLAYER, "measure", "game", "disguised")}
-        columns |= {"episodes": of.units}
+        columns |= {"episodes": row["episodes"]}
         if read:
             columns |= {side: fixed(row[side], digits) for side in ("famous", "twin")}
-            columns |= {"measure": name, "effect": interval(*of[:3], digits)}
-            columns |= {"p": p_text(of.p), "p_holm": p_text(row["p_holm"])}
+            columns |= {"measure": name, "effect": interval(*ends, digits)}
+            columns |= {"p": p_text(row["p"]), "p_holm": p_text(row["p_holm"])}
         else:
             columns |= {side: row[side] for side in ("famous", "twin")}
-            columns |= {**interval_columns("effect", *of[:3]), "p": of.p, "p_holm": row["p_holm"]}
+            columns |= {**interval_columns("effect", *ends), "p": row["p"], "p_holm": row["p_holm"]}
         made.append(columns)
     return made
 

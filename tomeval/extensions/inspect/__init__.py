@@ -50,6 +50,13 @@ class InspectModel(Model):
         Caps, which may be shared with other models. A call that inspect_ai retries counts once.
     scores : bool
         Whether labels will be scored: `start` then refuses the model.
+    given : inspect_ai.model.Model, optional
+        The model of an eval, with inspect_ai's own settings of caches, retries and limits.
+
+    Attributes
+    ----------
+    last_error : str
+        What the provider said when it last failed.
 
     Notes
     -----
@@ -57,7 +64,7 @@ class InspectModel(Model):
     providers begin a new answer: the last message ends in what the prompt has instead.
     """
 
-    _caching: Mapping[str, Any] = {"cache": False}  # every draw is one
+    last_error = ""
 
     def __init__(
         self,
@@ -66,12 +73,13 @@ class InspectModel(Model):
         *,
         budget: Budget | None = None,
         scores: bool = False,
+        given: Any = None,
     ) -> None:
         self.name = name
         self.options = options or InspectOptions()
         self._model_name = name.partition(":")[2]
         self._budget = budget or Budget()
-        self._scores = scores
+        self._scores, self._given = scores, given
         self._room = self.options.thinking_budget or 0
         self._api = need("inspect_ai.model", "inspect", "models named inspect:...")
         self._model = self._open()
@@ -112,6 +120,8 @@ class InspectModel(Model):
         return await self._ask(request, self._room)
 
     def _open(self) -> Any:
+        if self._given is not None:
+            return self._given
         config = self._api.GenerateConfig(
             max_connections=self.options.concurrency,
             attempt_timeout=math.ceil(self.options.timeout),
@@ -153,7 +163,8 @@ class InspectModel(Model):
             try:
                 # In a task of its own, whose context the record that inspect_ai keeps goes with.
                 config = api.GenerateConfig(**fields)
-                work = self._model.generate(messages, config=config, **self._caching)
+                caching = {"cache": False} if self._given is None else {}  # every draw is one
+                work = self._model.generate(messages, config=config, **caching)
                 output = await asyncio.get_running_loop().create_task(work)
             except Exception as error:  # noqa: BLE001 (every provider raises its own)
                 raise self._explained(error) from None
@@ -173,32 +184,13 @@ class InspectModel(Model):
 
     def _explained(self, error: Exception) -> Exception:
         """Return the error to raise for one of a provider's."""
-        if isinstance(error, TomevalError):
+        if isinstance(error, TomevalError) or type(error).__name__ == "LimitExceededError":
+            self.last_error = str(error)
             return error
-        text = f"{self.name}: {said(error)}"
+        text = self.last_error = f"{self.name}: {said(error)}"
         if type(error).__name__ == "PrerequisiteError":  # a missing key or package
             return TomevalError(text)
         return ContextExceeded(text) if is_too_long(text) else BackendError(text)
-
-
-class EvalModel(InspectModel):
-    """The model of an eval, with inspect_ai's own settings of caches, retries and limits."""
-
-    _caching: Mapping[str, Any] = {}
-    last_error = ""
-
-    def __init__(self, model: Any, scores: bool) -> None:
-        self._given = model
-        super().__init__(f"inspect:{model}", scores=scores)
-
-    def _open(self) -> Any:
-        return self._given
-
-    def _explained(self, error: Exception) -> Exception:
-        limited = type(error).__name__ == "LimitExceededError"
-        result = error if limited else super()._explained(error)
-        self.last_error = str(result)
-        return result
 
 
 _PLACES = re.compile(r"(^|[._])(url|uri|host|endpoint|proxy|proxies|address)([.]|$)", re.I)

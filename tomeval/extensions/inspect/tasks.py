@@ -21,7 +21,7 @@ from tomeval import __version__
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import FAILED
 from tomeval.core.resources import experiment_path, read_toml
-from tomeval.extensions.inspect import EvalModel
+from tomeval.extensions.inspect import InspectModel
 from tomeval.extensions.inspect import episodes as episodes_
 from tomeval.extensions.inspect.episodes import KEPT
 from tomeval.models.base import BackendError
@@ -48,7 +48,7 @@ class Session:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
-        self.models: dict[str, EvalModel] = {}
+        self.models: dict[str, InspectModel] = {}
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
         """Check the eval's settings, and test the model."""
@@ -65,7 +65,8 @@ class Session:
             raise TomevalError("epochs: an episode is played once; raise -T episodes=...")
         experiment = episodes_.experiment_of(self.data, f"inspect:{model}")
         scores = any(cell.scores for cell in experiment.cells)
-        asked = self.models[str(model)] = EvalModel(model, scores)
+        asked = InspectModel(f"inspect:{model}", scores=scores, given=model)
+        self.models[str(model)] = asked
         await asked.start()
         return KEPT
 

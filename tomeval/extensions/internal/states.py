@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import run_now
 from tomeval.games.matrix.play import generator_of
 from tomeval.games.matrix.played import IntArray, Played
 from tomeval.games.matrix.results import MatrixRunCell

@@ -165,32 +165,12 @@ class ArenaExperiment(GameExperiment):
         return [player.name for name in tables for player in self.named[name]]
 
     @cached_property
-    def _with_models(self) -> set[str]:
-        """The games that language models play, see `Kind.with_models`: all line-ups are alike.
-
-        Not those in which one of them scores labels, which has no words of its own.
-        """
-        playing: dict[str, list[Any]] = {}
-        for table in self.lineups:
-            others = ([one] if isinstance(one, str) else one for one in table.others)
-            names = {*table.subject, *itertools.chain(*others)}
-            names |= {*self.league} if MODELS in names else set()
-            players = [one for name in names for one in self.named.get(name, ()) if one.model]
-            for game in table.game:
-                playing.setdefault(game, []).extend(players)
-        return {
-            game
-            for game, players in playing.items()
-            if players and not any(one.llm_options.strategy_in().scores for one in players)
-        }
-
-    @cached_property
     def by_game(self) -> dict[str, NamedGame]:
         """The games that the experiment gives parameters for."""
         for name in self.games:
             check_name(name, f"{self._where}: games")
         return {
-            name: named_game(name, table, f"{self._where}: games.{name}", name in self._with_models)
+            name: named_game(name, table, f"{self._where}: games.{name}")
             for name, table in self.games.items()
         }
 
@@ -255,7 +235,7 @@ class ArenaExperiment(GameExperiment):
             return self.by_game[name]
         if not is_game(name):
             raise unknown("game", name, dict.fromkeys([*self.by_game, *all_games()]), where)
-        return named_game(name, {"game": name}, where, name in self._with_models)
+        return named_game(name, {"game": name}, where)
 
 
 def round_robin(subject: str, players: Sequence[str], seats: int) -> list[list[str]]:

@@ -32,8 +32,6 @@ class Kind:
         one has a default; extra keys are forbidden.
     presets : mapping of str to dict
         Named sets of parameters, such as ``small``; default: none.
-    with_models : mapping
-        Parameters whose default is this where a language model plays the game.
     make : callable
         Returns the game, given an instance of `rules`; a `TomevalError` if they make no sense.
     policies : mapping of str to type of Policy
@@ -51,7 +49,6 @@ class Kind:
     title: str
     rules: type[BaseModel]
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    with_models: Mapping[str, Any] = field(default_factory=dict)
     make: Callable[[Any], ArenaGame[Any]]
     policies: Mapping[str, type[Policy]]
     solver: Callable[[Any, int, Mapping[int, Policy]], Solver | None]
@@ -146,13 +143,8 @@ class NamedGame:
         return json.dumps([self.kind.name, self.rules.model_dump()], sort_keys=True)
 
 
-def named_game(
-    name: str, table: Mapping[str, Any], where: str, with_models: bool = False
-) -> NamedGame:
-    """Return a game from its table, or from what a store keeps of it.
-
-    `with_models` says that language models play it, see `Kind.with_models`.
-    """
+def named_game(name: str, table: Mapping[str, Any], where: str) -> NamedGame:
+    """Return a game from its table, or from what a store keeps of it."""
     entry = dict(table)
     if "game" not in entry:
         raise TomevalError(f"{where}: missing key 'game', one of: {', '.join(GAMES)}")
@@ -166,8 +158,6 @@ def named_game(
         if key not in kind.rules.model_fields:
             known = ["game", *["preset"] * bool(kind.presets), *kind.rules.model_fields]
             raise unknown("key", key, known, where)
-    if with_models:
-        entry = {**kind.with_models, **entry}
     rules = read_table(kind.rules, entry, where)
     try:
         return NamedGame(name, kind, rules, kind.make(rules))

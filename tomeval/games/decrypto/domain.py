@@ -8,20 +8,21 @@ from typing import Any
 from tomeval.games.answer import score_notes, verdict
 from tomeval.games.cells import play_of
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.games.decrypto.game import UNDECIDED
 from tomeval.games.decrypto.measures import (
     BRIER_MEASURES,
     MEASURES,
-    REPLAY_MEASURES,
     for_interceptor,
 )
 from tomeval.games.decrypto.results import (
     DecryptoRunCell,
     game_lines,
     gives_probabilities,
+    replays,
 )
 from tomeval.games.decrypto.scripts import SCRIPTS
 from tomeval.games.decrypto.seats import NAMES, ROLES
-from tomeval.games.decrypto.tables import TABLES, replays
+from tomeval.games.decrypto.tables import TABLES
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import worded
@@ -42,7 +43,7 @@ def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
 
 def _measured(run: Run) -> Mapping[str, Measure]:
     """Return the measures, those of replays only if a record is replayed."""
-    left_out = set() if replays(run) else {f"{name}_percent" for name in REPLAY_MEASURES}
+    left_out = set() if replays(run.store) else {f"{UNDECIDED}_percent"}
     if not gives_probabilities(run.store):
         left_out |= {*BRIER_MEASURES}
     return {n: m for n, m in MEASURES.items() if n not in left_out}

@@ -52,23 +52,14 @@ class EncoderSpec:
         Candidates: for each digit the k legal hints nearest (cosine) to the keyword that the digit
         has not had. The reference says the same as a list that grows by one each time the digit
         comes up, from which a digit never gets a hint twice.
-    careful : bool
-        Draw only from candidates that are nearer to their own keyword than to each of the other
-        three. If there are none, take the candidate for which the difference between its own score
-        and the highest other one is largest (of equals, the nearest).
     """
 
     embedding: Embedding
     k: int = 16
-    careful: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise TomevalError(f"embedding encoder: k must be a positive integer, is {self.k!r}")
-        if not isinstance(self.careful, bool):
-            raise TomevalError(
-                f"embedding encoder: careful must be true or false, is {self.careful!r}"
-            )
 
 
 @dataclass(frozen=True)
@@ -193,38 +184,26 @@ def encoder_candidates(view: View, place: int, spec: EncoderSpec, lists: WordLis
     """
     digit = view.code[place] - 1
     history = hint_history(view.turns)[digit]
-    scores, ranked = _scored(spec.embedding, lists, view.keywords)
+    ranked = _ranked(spec.embedding, lists, view.keywords)
     had = {hint_letters(hint) for hint in history}
     near = ranked[digit][: spec.k + len(history)].tolist()
-    left = [hint for hint in near if hint_letters(lists.hints[hint]) not in had]
-    return _nearer(left, scores, digit) if spec.careful and left else left
-
-
-def _nearer(near: list[int], scores: Floats, digit: int) -> list[int]:
-    """Return the hints nearest to their own keyword, or else the one that comes closest to it."""
-    others = [other for other in range(4) if other != digit]
-    margins = [scores[digit, hint] - scores[others, hint].max() for hint in near]
-    kept = [hint for hint, margin in zip(near, margins, strict=True) if margin > 0]
-    return kept or [near[int(np.argmax(margins))]]
+    return [hint for hint in near if hint_letters(lists.hints[hint]) not in had]
 
 
 @lru_cache(maxsize=64)
-def _scored(
-    embedding: Embedding, lists: WordLists, keywords: Keywords
-) -> tuple[Floats, list[Ints]]:
-    """Return the bank's scores with the keywords, and each one's legal hints, nearest first."""
-    each = [_of_keyword(embedding, lists, keyword) for keyword in keywords]
-    legal = ~np.any([is_form for _, _, is_form in each], axis=0)
-    return np.stack([scores for scores, *_ in each]), [row[legal[row]] for _, row, _ in each]
+def _ranked(embedding: Embedding, lists: WordLists, keywords: Keywords) -> list[Ints]:
+    """Return each keyword's legal hints, nearest first; of equals, as listed."""
+    legal = np.asarray(~forms(keywords, lists.hints).any(axis=0))
+    return [row[legal[row]] for row in (_by_nearness(embedding, lists, one) for one in keywords)]
 
 
 @lru_cache(maxsize=1024)
-def _of_keyword(embedding: Embedding, lists: WordLists, keyword: str) -> tuple[Floats, Ints, Bools]:
-    """Return the bank's scores, its order by them (of equals, as listed), and forms."""
+def _by_nearness(embedding: Embedding, lists: WordLists, keyword: str) -> Ints:
+    """Return the bank by its scores with a keyword."""
     # Of one vector, BLAS would wake its threads, which takes longer than the sum.
     vector = keyword_vector(embedding, keyword)
     scores = np.einsum("hd,d->h", bank_vectors(embedding, lists), vector)
-    return scores, np.argsort(-scores, kind="stable"), forms((keyword,), lists.hints)[0]
+    return np.argsort(-scores, kind="stable")
 
 
 class EmbeddingListener(Seat):

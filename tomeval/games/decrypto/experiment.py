@@ -121,10 +121,15 @@ class DecryptoCell(GameCell):
         }
 
     def solver(self, episode: int) -> Solver | None:
-        """Return the search for the best attainable value of a turn, if the pairing allows it."""
+        """Return the search for the best attainable value of a turn, if the pairing allows it.
+
+        Both listeners play over embeddings, and Bob is greedy.
+        """
         _, bob, eve = self.players
         wanted = self.experiment.best_turn and not self.experiment.records
         if not wanted or bob is None or eve is None or {bob.kind, eve.kind} != {"embedding"}:
+            return None
+        if bob.options["matching"] != "greedy":
             return None
         from tomeval.games.decrypto.best_turn import BestTurnSearch
 
@@ -167,14 +172,13 @@ class DecryptoExperiment(GameExperiment):
     episodes : int
         Games per pairing and seed; default 32. In replays the most games; default all.
     rules : table
-        How long games are, and what ends them: ``turns``, ``miscommunications``, ``interceptions``,
-        ``no_repeat_hints``.
+        How long games are, and what ends them: ``turns``, ``miscommunications``, ``interceptions``.
     probes : table
         Which questions are asked beside the moves: ``eve``, ``eve_reminded``, ``bob``, ``beliefs``,
         ``beliefs_in_view``.
     best_turn : bool
-        Search, in every turn of an encoder with embedding partners, for the best value that it
-        could have reached: needed for ΔFunctional/T and ΔToM/T.
+        Search, in every turn of an encoder with embedding partners and a greedy decoder, for the
+        best value that it could have reached: needed for ΔFunctional/T and ΔToM/T.
     keywords, hints : str
         Files of own word lists.
     records : str

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.decrypto.seats import ALICE, EVE
-from tomeval.lexicon.words import MAX_LENGTH, hint_letters, hint_words, is_form
+from tomeval.lexicon.words import MAX_LENGTH, hint_words, is_form
 
 Code = tuple[int, int, int]
 Hints = tuple[str, str, str]
@@ -42,7 +42,6 @@ UNDECIDED = "undecided"
 """What tables say of a recorded game that was broken off, or whose replay would have gone on."""
 
 MAX_HINT_LENGTH = MAX_LENGTH
-_CODE = re.compile(r"[(\[]?\s*([1-4])[\s,.;-]*([1-4])[\s,.;-]*([1-4])\s*[)\]]?")
 _WORD = re.compile(r"[^\W\d_]+(?:['’.][^\W\d_]+)*['’.]?")
 
 
@@ -55,15 +54,12 @@ class Rules(BaseModel):
         Turns after which Alice and Bob have survived, 1 to 24.
     miscommunications, interceptions : int
         How many of either end the game.
-    no_repeat_hints : bool
-        Whether a hint that a digit had before is illegal for this digit; see `hint_fault`.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     turns: int = Field(default=8, ge=1, le=len(CODES))
     miscommunications: int = Field(default=2, ge=1, le=24)
     interceptions: int = Field(default=2, ge=1, le=24)
-    no_repeat_hints: bool = False
 
 
 USUAL = Rules()
@@ -245,52 +241,30 @@ def code_number(code: Code | None) -> int | None:
     return None if code is None else 100 * code[0] + 10 * code[1] + code[2]
 
 
-def read_code(said: object) -> Code | None:
-    """Return a code as people and programs write it, None for anything else.
-
-    Examples
-    --------
-    >>> read_code([2, 4, 1]) == read_code("2-4-1") == read_code(241) == read_code("(2, 4, 1)")
-    True
-    >>> read_code("1,1,2"), read_code("24"), read_code("")
-    (None, None, None)
-    """
-    digits = _CODE.fullmatch(str(said).strip()) if isinstance(said, str | int) else None
-    return as_code([int(digit) for digit in digits.groups()] if digits else said)
-
-
 def clean_hint(hint: str) -> str:
     """Return a hint trimmed, with single blanks and composed accents; its case stays."""
     return " ".join(unicodedata.normalize("NFC", hint).split())
 
 
-def hint_fault(
-    hints: Sequence[str],
-    keywords: Sequence[str],
-    code: Code,
-    turns: Sequence[Turn] = (),
-    rules: Rules | None = None,
-) -> str | None:
-    """Return why three hints, in the order of `code`, break the rules, or None if they are legal.
+def hint_fault(hints: Sequence[str], keywords: Sequence[str]) -> str | None:
+    """Return why three hints break the rules, or None if they are legal.
 
     A hint is one or two words of letters (blanks and hyphens separate words), at most 60
     characters. Neither its words nor both written together may be one of the four keywords, a word
-    of one, or a form of either, see `forms.is_form`. With ``rules.no_repeat_hints`` a digit never
-    gets the same hint of `turns` twice, ignoring case, accents and signs.
+    of one, or a form of either, see `forms.is_form`.
 
     Examples
     --------
     >>> words = ("river", "violin", "bread", "winter")
-    >>> hint_fault(("string", "snow", "bank"), words, (2, 4, 1))
-    >>> hint_fault(("string", "rivers", "bank"), words, (2, 4, 1))
+    >>> hint_fault(("string", "snow", "bank"), words)
+    >>> hint_fault(("string", "rivers", "bank"), words)
     "hint 2, 'rivers': is a keyword or a form of one ('river')"
-    >>> hint_fault(("string", "very cold season", "bank"), words, (2, 4, 1))
+    >>> hint_fault(("string", "very cold season", "bank"), words)
     "hint 2, 'very cold season': must be one or two words of letters"
     """
     if len(hints) != 3:
         return f"three hints are needed, not {len(hints)}"
-    past = hint_history(turns) if rules is not None and rules.no_repeat_hints else None
-    for number, (hint, digit) in enumerate(zip(hints, code, strict=True), start=1):
+    for number, hint in enumerate(hints, start=1):
         where = f"hint {number}, {hint!r}"
         words = hint_words(hint)
         if (
@@ -302,6 +276,4 @@ def hint_fault(
         for keyword in keywords:
             if is_form(hint, keyword):
                 return f"{where}: is a keyword or a form of one ({keyword!r})"
-        if past is not None and hint_letters(hint) in map(hint_letters, past[digit - 1]):
-            return f"{where}: digit {digit} already had this hint"
     return None

@@ -15,8 +15,8 @@ import numpy as np
 
 from tomeval.core.once import once_each
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
-from tomeval.games.decrypto.played import NONE, Bools, Floats, Ints, Played
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS
+from tomeval.games.decrypto.turns import NONE, Bools, Floats, Ints, Played
 from tomeval.games.scores import Counted, Head, Items, Scores, Terms, known, mean, percent, score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
@@ -76,9 +76,6 @@ def regrets(played: Played) -> dict[str, Floats]:
     }
 
 
-AGREEMENT = ("decoded_record", "bob_agrees", "intercepted_record", "eve_agrees")
-REPLAY_MEASURES = (UNDECIDED, *AGREEMENT)
-"""Measures that only replays of records have."""
 _BELIEFS = ("weak_rc", "strong_rc", "weak_fb", "strong_fb", "consistent")
 IN_VIEW = "_in_view"
 """Ends the names of measures whose questions quoted Eve's answer to prompt A."""
@@ -107,12 +104,6 @@ def turn_items(played: Played) -> Shares:
         shares[f"predicted_{question}"] = (predicted == played.code, among)
         shares[f"actual_{question}"] = (truth == played.code, among)
     shares |= _belief_items(played)
-    if played.recorded:
-        bob, eve = played.recorded["bob"], played.recorded["eve"]
-        shares["decoded_record"] = (bob == played.code, every)
-        shares["bob_agrees"] = (played.bob == bob, every)
-        shares["intercepted_record"] = (eve == played.code, every)
-        shares["eve_agrees"] = (played.eve == eve, every)
     return shares
 
 
@@ -247,7 +238,7 @@ BRIER_MEASURES = tuple(measure.name for measure in _BRIER)
 
 FLOOR = (
     "Uses and plays are lower bounds, as the best hints were not searched (best_turn = true does, "
-    "against embedding players)"
+    "against a greedy Bob and an Eve by embeddings)"
 )
 
 _KNOWS_BOB = (
@@ -380,14 +371,6 @@ MEASURES = registry(
             "expects a bad outcome and sends the hints anyway.",
             (UNDECIDED, "undecided %", 0): "Replays: games without an outcome, because the record "
             "ends before either limit.",
-            ("decoded_record", "Bob decodes %, record", 0): "Replays: turns on which Bob guesses "
-            "the code in the record.",
-            ("bob_agrees", "Bob as recorded %", 0): "Replays: turns on which Bob guesses as "
-            "recorded.",
-            ("intercepted_record", "Eve intercepts %, record", 0): "Replays: turns on which Eve "
-            "guesses the code in the record.",
-            ("eve_agrees", "Eve as recorded %", 0): "Replays: turns on which Eve guesses as "
-            "recorded.",
         },
     ),
     *_BRIER,

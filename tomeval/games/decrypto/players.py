@@ -88,7 +88,7 @@ class DecryptoPlayer(GamePlayer):
 
     def encoder_spec(self, lists: WordLists) -> EncoderSpec:
         """Return an embedding player as Alice."""
-        return EncoderSpec(self.embedding(lists), self.options["k"], self.options["careful"])
+        return EncoderSpec(self.embedding(lists), self.options["k"])
 
     def listener_spec(self, lists: WordLists) -> ListenerSpec:
         """Return an embedding player as Bob or Eve."""
@@ -128,7 +128,7 @@ def _by_embedding(player: DecryptoPlayer, lists: WordLists) -> Callable[[Chair],
 
 EMBEDDING = PlayerKind(
     "hints near the keywords; guesses by cosine",
-    {"embedding": None, "k": 16, "careful": False, "matching": "assignment"},
+    {"embedding": None, "k": 16, "matching": "assignment"},
     _by_embedding,
 )
 RANDOM = PlayerKind("legal hints and codes at random", {}, lambda player, lists: ScriptedSeat)

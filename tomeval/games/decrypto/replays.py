@@ -25,9 +25,9 @@ from tomeval.games.decrypto.game import (
     Code,
     Rules,
     Turn,
+    as_code,
     clean_hint,
     outcome_of,
-    read_code,
 )
 from tomeval.runs.experiment import read_table
 
@@ -50,7 +50,7 @@ def _word(text: str) -> str:
 
 
 def _code(value: Any) -> Code:
-    if (code := read_code(value)) is None:
+    if (code := as_code(value)) is None:
         raise ValueError(f"must be three different digits from 1 to 4, is {str(value)[:80]}")
     return code
 

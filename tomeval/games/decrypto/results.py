@@ -11,18 +11,9 @@ import numpy as np
 
 from tomeval.core.once import held, once_each
 from tomeval.core.outcomes import VALID
-from tomeval.games.decrypto.game import ENDINGS, Deal, Game, Rules, code_number
+from tomeval.games.decrypto.game import ENDINGS, Deal, Game, Rules
 from tomeval.games.decrypto.llm import spec_for
 from tomeval.games.decrypto.measures import scores
-from tomeval.games.decrypto.played import (
-    LISTENERS,
-    NONE,
-    Bools,
-    Floats,
-    Ints,
-    Played,
-    Texts,
-)
 from tomeval.games.decrypto.seats import (
     ENCODER_QUESTIONS,
     INTERCEPTOR_QUESTIONS,
@@ -32,7 +23,17 @@ from tomeval.games.decrypto.seats import (
     comparable,
 )
 from tomeval.games.decrypto.stages import Decrypto
-from tomeval.games.decrypto.turns import SHOWN_AS, finished, turns_of
+from tomeval.games.decrypto.turns import (
+    NONE,
+    SHOWN_AS,
+    Bools,
+    Floats,
+    Ints,
+    Played,
+    Texts,
+    finished,
+    turns_of,
+)
 from tomeval.games.played import RECORDED, frozen
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
@@ -80,7 +81,7 @@ class DecryptoRunCell(ScoredCell):
         rules = Rules(**data["rules"])
         words = f"{rules.turns} turns, {rules.miscommunications} + {rules.interceptions}"
         more = {
-            "rules": words + (", no repeats" if rules.no_repeat_hints else ""),
+            "rules": words,
             "words": data["words"][:8],
             "records": data["records"][:8],
         }
@@ -108,6 +109,11 @@ class DecryptoRunCell(ScoredCell):
     def name(self) -> str:
         """Who plays."""
         return ", ".join(self.seated.values())
+
+
+def replays(store: Store) -> bool:
+    """Return whether any games are played from a record."""
+    return any(definition["records"] for _, definition in store.cells())
 
 
 @once_each
@@ -147,10 +153,6 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     def brier(question: str) -> Floats:
         return np.array([turn["brier"].get(question) for turn in turns], dtype=np.float64)
 
-    def recorded(name: str) -> Ints:
-        said = (turn["details"]["record"][name] for turn in turns)
-        return np.array([code_number(code) for code in said], dtype=np.int64)
-
     return Played(
         outcomes=[record.own["outcome"] for record in games],
         clusters=np.array([f"{seed} {record.episode}" for record in games], dtype=np.str_),
@@ -170,7 +172,7 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         keywords=keywords[game],
         best=known("best"),
         random=known("random"),
-        recorded={name: recorded(name) for name in LISTENERS} if replayed else {},
+        replayed=replayed,
     )
 
 

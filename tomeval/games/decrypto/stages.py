@@ -146,7 +146,7 @@ class Decrypto(ArenaGame[Game]):
         """Return why hints, or a code, are against the rules."""
         if ask.kind != ENCODE:
             return None if action in CODES else _NO_CODE
-        wrong = hint_fault(action, view.keywords, view.code, view.turns, view.rules)
+        wrong = hint_fault(action, view.keywords)
         return None if wrong is None else Broken("rule", wrong)
 
     def meant(self, view: Any, what: What, items: Sequence[Any]) -> Action | Broken:
@@ -276,6 +276,6 @@ def random_hints(view: View, words: Sequence[str], rng: np.random.Generator) -> 
     for _ in range(1000):
         one, two, three = (words[int(i)] for i in rng.integers(len(words), size=3))
         hints = (one, two, three)
-        if hint_fault(hints, view.keywords, view.code, view.turns, view.rules) is None:
+        if hint_fault(hints, view.keywords) is None:
             return hints
     raise TomevalError("almost no hint words are legal hints")

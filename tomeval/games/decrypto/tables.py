@@ -12,7 +12,6 @@ from tomeval.core.errors import unknown
 from tomeval.core.outcomes import FAILED, VOID
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.games.decrypto.measures import (
-    AGREEMENT,
     BELIEF_MEASURES,
     BRIER_MEASURES,
     CHANCE,
@@ -21,7 +20,7 @@ from tomeval.games.decrypto.measures import (
     turn_items,
     turns_a_wrong,
 )
-from tomeval.games.decrypto.results import gives_probabilities
+from tomeval.games.decrypto.results import gives_probabilities, replays
 from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, ROLES
 from tomeval.games.scores import totals_of
 from tomeval.runs import tallies
@@ -73,11 +72,6 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "functional": (
         *("games", "turns", "own_turns", "value_per_turn", "delta_functional_per_turn"),
         *("predicted_turns", "delta_tom_per_turn", "response_per_turn", "knowingly_bad_percent"),
-    ),
-    "replay": (
-        *("games", "turns", "invalid_rate", "reask_rate"),
-        *("miscommunication_per_turn_percent", "interception_per_turn_percent"),
-        *(f"{name}_percent" for name in AGREEMENT),
     ),
 }
 """The counts and measures of every table but that of turns."""
@@ -143,7 +137,7 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
     for cell in run.cells:
         together.setdefault(tuple(cell.columns[role] for role in roles), []).append(cell)
     columns = _COLUMNS.get(what, ())
-    columns += (f"{UNDECIDED}_percent",) * (what == "outcomes" and replays(run))
+    columns += (f"{UNDECIDED}_percent",) * (what == "outcomes" and replays(run.store))
     columns += BRIER_MEASURES * (what == "perspective" and gives_probabilities(run.store))
     result: list[Row] = []
     for names, cells in together.items():
@@ -182,11 +176,6 @@ def _counts(run: Run, cells: Cells, what: str) -> Row:
     return row
 
 
-def replays(run: Run) -> bool:
-    """Return whether any games are played from a record."""
-    return any(definition["records"] for _, definition in run.store.cells())
-
-
 def _asks(*probes: str) -> dict[str, Any]:
     """Return what a table says that needs any of some probes."""
 
@@ -217,10 +206,4 @@ TABLES = {
         "functional", "what hints were worth, and what better ones would have been"
     ),
     "turns": _table("turns", "predictions and outcomes by turn"),
-    "replay": _table(
-        "replay",
-        "how guesses at recorded games agree with the record",
-        present=replays,
-        needs="records, a file of recorded games",
-    ),
 }

@@ -155,7 +155,6 @@ KIND = Kind(
         "free": {"talk": "free"},
         "textarena": {"talk": "free", "rules": "textarena-0.7.4"},
     },
-    with_models={"talk": "free"},
     make=Mafia,
     policies=POLICIES,
     solver=solver,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import unknown
 from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.optima import (
     REFERENCES,
@@ -65,7 +65,8 @@ def bounds(
     >>> round(bounds("IPD", "tit_for_tat")[0]["regret_max"], 2)
     3.02
     """
-    game, partners = opened(game, partners)
+    game = get_game(game)
+    partners = get_partner_set(partners, game)
     if reference not in REFERENCES:
         raise unknown("reference", reference, REFERENCES)
     rows = []
@@ -77,22 +78,6 @@ def bounds(
         row |= {"stationary": stationary, "regret_min": start - best, "regret_max": start - worst}
         rows.append(row)
     return rows
-
-
-def given(what: str, value: Any, kind: type) -> Any:
-    """Return a name or a path as text, and an object of `kind` as it is; refuse all else."""
-    if not isinstance(value, str | Path | kind):
-        raise TomevalError(f"{what} must be a name, a file or a {kind.__name__}, is {value!r}")
-    return str(value) if isinstance(value, Path) else value
-
-
-def opened(
-    game: str | Path | MatrixGame, partners: str | Path | PartnerSet
-) -> tuple[MatrixGame, PartnerSet]:
-    """Return a game and a set of partners, each given as it is, by name or by file."""
-    found, met = given("game", game, MatrixGame), given("partner", partners, PartnerSet)
-    found = get_game(found) if isinstance(found, str) else found
-    return found, get_partner_set(met, found) if isinstance(met, str) else met
 
 
 @lru_cache(maxsize=4096)
@@ -233,15 +218,14 @@ def blind_sentences(tasks: Iterable[tuple[MatrixGame, PartnerSet, int]]) -> list
     return [_BLIND[kind].format(tasks=first_names(names)) for kind, names in where.items() if names]
 
 
-def bounds_rows(
-    game: str, partner_set: str, horizon: int, reference: str
-) -> tuple[Rows, list[str]]:
+def bounds_rows(game: str, partner_set: str, horizon: int) -> tuple[Rows, list[str]]:
     """Return the bounds of a cell, per partner and for the whole set, and lines on what it tells.
 
     The first line is its relevance; the others say what its measures cannot tell.
     """
-    found, partners = opened(game, partner_set)
-    rows = _of_set(found, partners, horizon, reference)
+    found = get_game(game)
+    partners = get_partner_set(partner_set, found)
+    rows = _of_set(found, partners, horizon, REFERENCES[0])
     what = "relevance (regret per step of the best response to the wrong partner)"
     said = f"{relevance(found, partners, horizon):.6g}"
     if len(partners.partners) == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -13,14 +13,6 @@ from tomeval.core.printing import show, tell
 from tomeval.core.resources import shipped_experiments
 
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
-ReferenceOption = Annotated[
-    Literal["horizon", "stationary"],
-    typer.Option(
-        "--reference",
-        help="What ΔFunctional is measured from: the best response over the horizon, or the best "
-        "long-run mean.",
-    ),
-]
 
 
 def bounds(
@@ -29,7 +21,6 @@ def bounds(
     ],
     partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")] = "",
     horizon: Horizon = 100,
-    reference: ReferenceOption = "horizon",
     form: TableFormat = "text",
 ) -> None:
     """Show what is attainable: best, worst, stationary reward.
@@ -41,7 +32,7 @@ def bounds(
         return
     from tomeval.games.matrix.bounds import bounds_rows
 
-    rows, told = bounds_rows(game, partner_set, horizon, reference)
+    rows, told = bounds_rows(game, partner_set, horizon)
     show_table(rows, form)
     if form == "text":
         show("\n" + "\n".join(told))

@@ -230,7 +230,6 @@ MATRIX = Domain(
     published=later("tomeval.games.matrix.published:as_published"),
     by=("strategy", "subject", "model", "labels", "condition"),
     task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
-    panel=("game", "labels"),
     shares_draws=("game", "partners"),
     task_words=_words,
     level=_level,

@@ -155,7 +155,12 @@ class MatrixExperiment(Experiment):
             more = named(_SETS) if kind == "game" else ()
             check_keys(where, entry, (kind, *_ENTRY[1:], *more), (kind,))
             with located(where):
-                made = self._of_set(kind, entry) if kind != "game" else [self._of_game(entry)]
+                made: Sequence[_WithPartners]
+                if kind == "game":
+                    found = get_game(entry["game"], self._base)
+                    made = [(found, self._partner_sets(entry, found))]
+                else:
+                    made = self._of_set(kind, entry)
                 labels = entry.get("labels", self.labels if kind == "game" else [])
                 tasks += [
                     (game, name, one)
@@ -164,13 +169,6 @@ class MatrixExperiment(Experiment):
                     for one in partners
                 ]
         return tasks
-
-    def _of_game(self, entry: dict[str, Any]) -> _WithPartners:
-        """Return a game with its partners."""
-        game = entry["game"]
-        if not isinstance(game, MatrixGame):
-            game = get_game(_text(game, "game"), self._base)
-        return game, self._partner_sets(entry, game)
 
     def _of_set(self, kind: str, entry: dict[str, Any]) -> Sequence[_WithPartners]:
         """Return the games of a set with their partners."""
@@ -191,14 +189,9 @@ class MatrixExperiment(Experiment):
         specs = specs if isinstance(specs, list) else [specs]
         if not specs:
             raise TomevalError("partners is an empty list")
-        for item in specs:
-            if not isinstance(item, str | dict | PartnerSet):
-                raise TomevalError(f"partners must be names or tables, is {item!r}")
         sets: list[PartnerSet | PartnerPlayer] = []
         for s in specs:
-            if isinstance(s, PartnerSet):
-                sets.append(s)
-            elif isinstance(s, dict) and is_player(s):
+            if is_player(s):
                 sets += expand_player(s, self.model, "partners")
             else:
                 sets.append(get_partner_set(s, game, self._base))

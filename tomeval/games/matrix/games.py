@@ -231,66 +231,6 @@ def _check_labels(game: str, labels: Labels, n: int, m: int) -> None:
                 )
 
 
-def _built_in(
-    name: str, title: str, canonical: Sequence[str], source: str, payoffs: Any, letters: str = ""
-) -> MatrixGame:
-    """Return a game with the label sets that every built-in game has; `letters` only if given."""
-    n = len(canonical)
-    names: dict[str, Sequence[str]] = {"canonical": canonical}
-    if letters:
-        names["letters"] = letters
-    names["neutral"] = NEUTRAL[:n]
-    names["long_neutral"] = [letter * 21 for letter in NEUTRAL[:n]]
-    names["nonsense"] = NONSENSE[:n]
-    labels = {key: Labels(key, tuple(own), tuple(own)) for key, own in names.items()}
-    return MatrixGame(name, np.array(payoffs, float), labels, title=title, source=source)
-
-
-def _dilemma(
-    name: str, title: str, labels: tuple[str, str], source: str, payoffs: tuple[int, int, int, int]
-) -> MatrixGame:
-    """Return a symmetric 2x2 game from its payoffs: reward, sucker, temptation, punishment."""
-    r, s, t, p = payoffs
-    return _built_in(name, title, labels, source, [[[r, r], [s, t]], [[t, s], [p, p]]])
-
-
-_RIEMER = "Riemer et al. 2025, arXiv 2412.19726"
-_ORDINAL = "ordinal 2x2 payoffs 4 > 3 > 2 > 1 (Rapoport and Guyer 1966)"
-_MOVES = ("Cooperate", "Defect")
-GAMES: dict[str, MatrixGame] = {
-    game.name: game
-    for game in (
-        _built_in(
-            "RPS",
-            "Rock, Paper, Scissors",
-            ["Rock", "Paper", "Scissors"],
-            _RIEMER,
-            [[[0, 0], [-1, 1], [1, -1]], [[1, -1], [0, 0], [-1, 1]], [[-1, 1], [1, -1], [0, 0]]],
-            letters="RPS",
-        ),
-        _built_in(
-            "IBS",
-            "Iterated Battle of the Sexes",
-            ["Fight", "Ballet"],
-            _RIEMER,
-            [[[10, 7], [0, 0]], [[0, 0], [7, 10]]],
-        ),
-        _dilemma("IPD", "Iterated Prisoner's Dilemma", _MOVES, _RIEMER, (8, 0, 10, 5)),
-        _dilemma("stag_hunt", "Stag Hunt", ("Stag", "Hare"), _ORDINAL, (4, 1, 3, 2)),
-        _dilemma("chicken", "Chicken", ("Swerve", "Straight"), _ORDINAL, (3, 2, 4, 1)),
-        _built_in(
-            "matching_pennies",
-            "Matching Pennies",
-            ["Heads", "Tails"],
-            "von Neumann and Morgenstern 1944; the subject wins when the sides match",
-            [[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]],
-        ),
-        _dilemma("harmony", "Harmony", _MOVES, _ORDINAL, (4, 2, 3, 1)),
-        _dilemma("deadlock", "Deadlock", _MOVES, _ORDINAL, (2, 1, 4, 3)),
-    )
-}
-
-
 def check_keys(
     where: object, given: Iterable[str], known: Sequence[str], required: Iterable[str] = ()
 ) -> None:
@@ -315,17 +255,21 @@ def load_game(path: str | Path) -> MatrixGame:
     TomevalError
         The file is missing or malformed, has an unknown or missing key, or is not a valid game.
     """
-    path = Path(path)
-    data = read_toml(path)
+    data = read_toml(Path(path))
+    if isinstance(name := data.get("name"), str) and name.lower() in map(str.lower, GAMES):
+        raise TomevalError(f"{path}: name {name!r} is a built-in game, choose another")
+    return _read_game(path, data)
+
+
+def _read_game(where: object, data: Mapping[str, Any]) -> MatrixGame:
+    """Read a game from the keys of its file; `where` is named by errors."""
     texts = ("name", "title", "source", "wording", "story")
-    check_keys(path, data, (*texts, "payoffs", "labels"), ("name", "payoffs", "labels"))
+    check_keys(where, data, (*texts, "payoffs", "labels"), ("name", "payoffs", "labels"))
     for key in texts:
         if not isinstance(data.get(key, ""), str):
-            raise TomevalError(f"{path}: {key} must be text, is {data[key]!r}")
-    if data["name"].lower() in {name.lower() for name in GAMES}:
-        raise TomevalError(f"{path}: name {data['name']!r} is a built-in game, choose another")
+            raise TomevalError(f"{where}: {key} must be text, is {data[key]!r}")
     if not isinstance(data["labels"], dict):
-        raise TomevalError(f"{path}: labels must be a table of label sets")
+        raise TomevalError(f"{where}: labels must be a table of label sets")
     try:
         return MatrixGame(
             payoffs=data["payoffs"],
@@ -333,7 +277,7 @@ def load_game(path: str | Path) -> MatrixGame:
             **{key: data.get(key, "") for key in texts},
         )
     except TomevalError as error:
-        raise TomevalError(f"{path}: {error}") from None
+        raise TomevalError(f"{where}: {error}") from None
 
 
 def _read_labels(name: str, raw: Any) -> Labels:
@@ -349,12 +293,22 @@ def _read_labels(name: str, raw: Any) -> Labels:
     )
 
 
-def get_game(name: str, base: Path | None = None) -> MatrixGame:
+_FILE = Path(__file__).with_name("games.toml")
+GAMES = {name: _read_game(_FILE, {"name": name, **of}) for name, of in read_toml(_FILE).items()}
+"""The built-in games by name."""
+
+
+def get_game(name: str | Path | MatrixGame, base: Path | None = None) -> MatrixGame:
     """Return a built-in game by name (case does not matter) or load a ``.toml`` game file.
 
-    A relative path starts from `base` (default: the working folder). Raises `TomevalError` for an
-    unknown name or a file that is not a valid game.
+    A relative path starts from `base` (default: the working folder); a game is returned as it is.
+    Raises `TomevalError` for an unknown name or a file that is not a valid game.
     """
+    if isinstance(name, MatrixGame):
+        return name
+    if not isinstance(name, str | Path):
+        raise TomevalError(f"game must be a name, a file or a MatrixGame, is {name!r}")
+    name = str(name)
     for known, game in GAMES.items():
         if name.lower() == known.lower():
             return game

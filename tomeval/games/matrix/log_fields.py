@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,26 +15,21 @@ from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.outcomes import NOT_ASKED, VALID
 from tomeval.core.resources import check_columns
 from tomeval.core.text import ascii_signs, excerpt
-from tomeval.games.matrix.bounds import given, opened
 from tomeval.games.matrix.games import Labels, MatrixGame, get_game, mirrored
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.rules import NONE
 
 REQUIRED = ("episode", "step", "own_action", "partner_action")
-WHO_PLAYED = ("participant", "seed")
-"""Who played a match, and what chance it met: what comparisons take as one sampling unit."""
-
 NAMING = ("own_action", "partner_action", "predicted_action", "game", "partner")
 """Fields that hold names, for which a file may have texts of its own."""
 
-FIELDS = (*REQUIRED, *NAMING[2:], "seat", "own_reward", "partner_reward", *WHO_PLAYED)
+FIELDS = (*REQUIRED, *NAMING[2:], "seat", "own_reward", "partner_reward", "participant")
 
 WHO = ("subject", "condition")
 """Columns that tell rows of tables apart, if no others are named."""
 
-INVALID = "invalid"
-"""The text of a move or prediction that could not be read; the log does not say in which way."""
+INVALID, UNREAD = "invalid", "unparsable"
+"""The text of a move or prediction that could not be read, and the outcome that stands for it."""
 
 UNKNOWN = "unknown"
 SEATS = {"row": False, "1": False, "column": True, "2": True}
@@ -85,35 +81,31 @@ class Rows:
     """
 
     def __init__(self, path: Path, header: Sequence[str], reading: Reading) -> None:
-        own, partner = reading.game, reading.partner
-        self._game = None if own is None else opened(own, "single_action")[0]
-        self._partner = None if partner is None else given("partner", partner, PartnerSet)
+        self._game = None if reading.game is None else get_game(reading.game)
+        self._partner = reading.partner
         for name, column in reading.columns.items():
             if name not in FIELDS:
                 raise unknown("field", name, FIELDS, "--map")
             if not column and name in REQUIRED:
                 raise TomevalError(f"--map: the field {name!r} is required: name its column")
-        columns = {name: name for name in FIELDS if name in header or name in REQUIRED}
-        columns |= reading.columns
-        lacks = [name for name in REQUIRED if columns[name] not in header]
-        for name, said in (("game", own), ("partner", partner)):
-            if said is not None and reading.columns.get(name):
+        columns = {name: name for name in FIELDS if name in header} | dict(reading.columns)
+        needed = list(REQUIRED)
+        for name, said in (("game", reading.game), ("partner", reading.partner)):
+            if said is None:
+                needed.append(name)
+            elif reading.columns.get(name):
                 raise TomevalError(f"--{name} and --map {name}=COLUMN cannot be combined")
-            if said is not None:
+            else:
                 columns[name] = ""
-            elif not columns.get(name):
-                lacks.append(name)
         self.columns = {name: column for name, column in columns.items() if column}
-        hint = (
-            f"; name with --map FIELD=COLUMN: {', '.join(lacks)}; the game and the partner also "
-            "with --game and --partner"
-        ) * bool(lacks)
+        lacks = [name for name in needed if self.columns.get(name) not in header]
+        wanted = [self.columns.get(name, name) for name in needed]
         try:
-            check_columns(path, header, [*self.columns.values(), *(reading.by or ())])
+            check_columns(path, header, [*wanted, *self.columns.values(), *(reading.by or ())])
         except TomevalError as error:
+            hint = f"; name with --map FIELD=COLUMN: {', '.join(lacks)}" * bool(lacks)
+            hint += "; the game and the partner also with --game and --partner" * bool(lacks)
             raise TomevalError(f"{error}{hint}") from None
-        if lacks:
-            raise TomevalError(f"{path}: the {lacks[0]} is missing{hint}")
         by = tuple(name for name in WHO if name in header) if reading.by is None else reading.by
         self.by = by if reading.by is not None or "subject" in by else ("", *by)
         self._labels = reading.labels
@@ -164,17 +156,12 @@ class Rows:
 
     def partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
         """Return the partner set of a row; None: nobody knows."""
-        met = self._partner
-        if isinstance(met, PartnerSet):
-            if (met.partners[0].n, met.partners[0].m) != (game.n, game.m):
-                raise TomevalError(f"partner set {met.name!r} is for a game of another size")
-            return met
-        text = self._named(row, "partner") if met is None else met
+        if self._partner is not None:
+            return None if self._partner == UNKNOWN else get_partner_set(self._partner, game)
+        text = self._named(row, "partner")
         try:
             return None if text in ("", UNKNOWN) else get_partner_set(text, game)
         except TomevalError as error:
-            if met is not None:
-                raise
             raise _wrong(self.columns["partner"], text, f"is not a partner: {error}") from None
 
     def number(self, row: dict[str, str]) -> int:
@@ -185,24 +172,30 @@ class Rows:
         except ValueError:
             raise _wrong(self.columns["step"], text, "is not a whole number") from None
 
-    def step(self, game: MatrixGame, row: dict[str, str]) -> tuple[int, int, int, str, str]:
-        """Return both moves and the prediction, and what became of the subject's questions."""
-        own, act = self._action(game, row, "own_action", "own")
-        partner, _ = self._action(game, row, "partner_action", "partner")
-        predicted, predict = NONE, NOT_ASKED
+    def step(self, game: MatrixGame, row: dict[str, str]) -> dict[str, Any]:
+        """Return both moves, rewards and the prediction, and what became of the questions."""
+        own, theirs = (self._action(game, row, f"{who}_action", who) for who in ("own", "partner"))
+        predicted, predict = None, NOT_ASKED
         if self.text(row, "predicted_action"):
-            predicted, predict = self._action(game, row, "predicted_action", "partner")
-        if act == VALID:
-            self._check_rewards(game, row, own, partner)
-        return own, partner, predicted, act, predict
+            predicted = self._action(game, row, "predicted_action", "partner")
+            predict = UNREAD if predicted is None else VALID
+        rewards = [None, None]
+        if own is not None:
+            rewards = game.payoffs[own, theirs].tolist()
+            self._check_rewards(game, row, own, theirs)
+        return {
+            **{"own_action": own, "partner_action": theirs, "predicted_action": predicted},
+            **dict(zip(("own_reward", "partner_reward"), rewards, strict=True)),
+            **{"act_outcome": UNREAD if own is None else VALID, "predict_outcome": predict},
+            # A record does not say how often it was asked.
+            **dict.fromkeys(("act_attempts", "predict_attempts", "told"), 0),
+        }
 
-    def _action(
-        self, game: MatrixGame, row: dict[str, str], name: str, side: str
-    ) -> tuple[int, str]:
-        """Return an action and what became of the question."""
+    def _action(self, game: MatrixGame, row: dict[str, str], name: str, side: str) -> Any:
+        """Return the index of an action; None: it could not be read."""
         column, text = self.columns[name], self.text(row, name)
         if text.casefold() == INVALID and name != "partner_action":
-            return NONE, "unparsable"
+            return None
         labels = game.label_set(self._labels) if self._labels else None
         names, folded = _action_names(game, labels, side), ascii_signs(text).casefold()
         # ``1.0`` is how tables with empty cells write the index 1
@@ -214,7 +207,7 @@ class Rows:
         label = getattr(labels or game.label_set(), side)[action]
         if row[column].strip()[:1].isdigit() and text.casefold() != label.casefold():
             self.indices[game] = None
-        return action, VALID
+        return action
 
     def _check_rewards(self, game: MatrixGame, row: dict[str, str], own: int, partner: int) -> None:
         """Raise unless recorded rewards are those of the game; it finds wrong seats and labels."""

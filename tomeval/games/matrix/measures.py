@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tomeval.games.matrix.planned import planned_regret, reactions_right
+from tomeval.games.matrix.planned import planned_regret
 from tomeval.games.matrix.played import FloatArray, Played, StepFacts, hindsight_regret
 from tomeval.games.matrix.responses import best_responses
 from tomeval.games.matrix.scores import scores
@@ -35,7 +35,7 @@ class MatrixMeasure(Measure):
     step : callable, optional
         What every step adds, shape (N,), in the unit of the measure: an episode's value is the mean
         over its steps. Without it, `of` gives the measure of whole episodes.
-    where : {"", "partner known", "partner unknown", "asked to react", "reacting"}
+    where : {"", "partner known", "partner unknown", "reacting"}
         Which tables have it, see `measured`; empty: all.
     """
 
@@ -50,13 +50,12 @@ def measured(run: Run) -> Mapping[str, Measure]:
     hindsight is added. ΔToM over T steps is there if the conditional probe was asked, or any
     partner reacts.
     """
-    known, asked = partners_known(run.store), has_reactions(run.store)
+    known = partners_known(run.store)
     there = {
         "": True,
         "partner known": any(known) or not known,
         "partner unknown": not all(known),
-        "asked to react": asked,
-        "reacting": asked or partners_react(run.store),
+        "reacting": has_reactions(run.store) or partners_react(run.store),
     }
     return {one.name: MEASURES[one.name] for one in _TABLE if there[one.where]}
 
@@ -263,16 +262,6 @@ _TABLE = (
         _PAPER,
         "Reward that the subject earned per step, in payoff units.",
         step=lambda s: s.played.own_reward,
-    ),
-    _measure(
-        "reaction_accuracy_percent",
-        "reactions right %",
-        1,
-        _OWN,
-        "How probable the stated reactions are under the partner's table, 0 to 100. Higher is "
-        "better.",
-        of=lambda played, reference: Totals.known(reactions_right(played)),
-        where="asked to react",
     ),
     _measure(
         "hindsight_constant_regret_per_step",

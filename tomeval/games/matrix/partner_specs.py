@@ -105,17 +105,17 @@ def get_partner(spec: str, game: MatrixGame, base: Path | None = None) -> Partne
 
 
 def get_partner_set(
-    spec: str | dict[str, Any], game: MatrixGame, base: Path | None = None
+    spec: str | Path | dict[str, Any] | PartnerSet, game: MatrixGame, base: Path | None = None
 ) -> PartnerSet:
-    """Build a partner set.
+    """Build a partner set; one that is given already is returned as it is.
 
     Parameters
     ----------
-    spec : str or dict
-        ``"single_action"`` (every ``always(k)``, uniformly); one partner; several joined by
-        ``+``, with weights as in ``"0.3*always(0) + 0.7*tit_for_tat"`` or without (uniform); or a
-        table, or the text of a table in TOML, with ``partners`` (list of specs), optional
-        ``weights`` and ``name``; or one of a kind that an extension brings, such as ``switch``.
+    spec : str, Path, dict or PartnerSet
+        ``"single_action"`` (every ``always(k)``, uniformly); one partner; several joined by ``+``
+        (uniform); or a table, or the text of a table in TOML, with ``partners`` (list of specs),
+        optional ``weights`` and ``name``; or one of a kind that an extension brings, such as
+        ``switch``.
     game, base
         As for `get_partner`.
 
@@ -125,6 +125,13 @@ def get_partner_set(
     >>> get_partner_set("single_action", get_game("RPS")).weights
     (0.3333333333333333, 0.3333333333333333, 0.3333333333333333)
     """
+    if isinstance(spec, PartnerSet):
+        if (spec.partners[0].n, spec.partners[0].m) != (game.n, game.m):
+            raise TomevalError(f"partner set {spec.name!r} is for a game of another size")
+        return spec
+    if not isinstance(spec, str | Path | dict):
+        raise TomevalError(f"partner must be a name, a file, a table or a PartnerSet, is {spec!r}")
+    spec = str(spec) if isinstance(spec, Path) else spec
     if isinstance(spec, str) and spec.lstrip().startswith("{"):
         spec = _inline(spec)
     if isinstance(spec, dict):
@@ -136,23 +143,8 @@ def get_partner_set(
     if spec.strip() == "single_action":
         specs = [f"always({k})" for k in range(game.m)]
         return PartnerSet("single_action", tuple(get_partner(s, game, base) for s in specs))
-    terms = _JOINED.split(spec)
-    if len(terms) == 1 and "*" not in spec:
-        partner = get_partner(spec, game, base)
-        return PartnerSet(partner.name, (partner,))
-    weights, specs = [], []
-    for term in terms:
-        weight, star, rest = term.partition("*")
-        try:
-            weights.append(float(weight) if star else None)
-        except ValueError:
-            raise TomevalError(f"partner set {spec!r}: {weight!r} is not a weight") from None
-        specs.append(rest if star else term)
-    given = [w for w in weights if w is not None]
-    if given and len(given) < len(weights):
-        raise TomevalError(f"partner set {spec!r}: give a weight to every partner or to none")
-    partners = tuple(get_partner(s, game, base) for s in specs)
-    return PartnerSet(spec.strip(), partners, tuple(given))
+    partners = tuple(get_partner(one, game, base) for one in _JOINED.split(spec))
+    return PartnerSet(spec.strip() if len(partners) > 1 else partners[0].name, partners)
 
 
 def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:

@@ -1,4 +1,4 @@
-"""What planning is worth: ΔToM over T steps, how right stated reactions are, the informed best."""
+"""What planning is worth: ΔToM over T steps."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding
 
 UNSAID, TAKEN_BACK = -1, -2
-_ENTRIES = 10_000_000
-"""How large plans are at a time: steps x implied partners x joint moves."""
 
 
 @lru_cache(maxsize=4)
@@ -41,12 +39,8 @@ def planned_regret(played: Played) -> FloatArray:
         return per_step
     for partner, horizon, mine, steps in played.alike():
         machines, which = np.unique(implied(played, steps), axis=0, return_inverse=True)
-        size = max(1, _ENTRIES // (horizon * played.game.n * played.game.m))
-        regret = [
-            _regret(played.game, part, *_plan(played.game, part, horizon), partner)
-            for part in np.split(machines, range(size, len(machines), size))
-        ]
-        per_step[mine] = np.concatenate(regret)[which.ravel()]
+        plan = _plan(played.game, machines, horizon)
+        per_step[mine] = _regret(played.game, machines, *plan, partner)[which.ravel()]
     return per_step
 
 
@@ -174,27 +168,4 @@ def _regret(
         lost += optimum[t] - (least + (joint * payoffs).sum(axis=(1, 2)))
         mass = np.concatenate([np.zeros((count, 1)), joint.reshape(count, -1)], axis=1)
     result: FloatArray = np.where(known, np.maximum(lost, 0.0) / horizon, np.nan)
-    return result
-
-
-def reactions_right(played: Played) -> FloatArray:
-    """Return ``reaction_accuracy_percent`` per episode, shape (E,).
-
-    How probable the stated next actions are under the partner's table, mean over own actions, then
-    over steps but the last: over reactions that were stated, and steps with one. NaN if none was.
-    """
-    result = np.full(played.episodes, np.nan)
-    if played.reactions is None or not played.partners:
-        return result
-    for partner, _, mine, steps in played.alike():
-        before = steps[:, :-1]
-        said = played.reactions[before]  # (K, T - 1, n)
-        following = partner.next_state[played.states[before], :, played.partner[before]]
-        stated = said >= 0
-        count = stated.sum(axis=2)
-        chances = np.where(stated, partner.emissions[following, said], 0.0).sum(axis=2)
-        asked = (count > 0).sum(axis=1)
-        some = asked > 0
-        share = (chances / np.maximum(count, 1)).sum(axis=1)
-        result[mine[some]] = 100.0 * share[some] / asked[some]
     return result

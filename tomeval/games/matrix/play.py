@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.coroutines import run_now
-from tomeval.core.outcomes import VALID, Decision, Invalid, InvalidAnswerError
+from tomeval.core.outcomes import VALID, Decision, Invalid, InvalidAnswerError, run_now
 from tomeval.core.streams import Stream
 from tomeval.games.game import Ask, Probe
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels

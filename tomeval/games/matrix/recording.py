@@ -16,7 +16,7 @@ from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.resources import read_csv
 from tomeval.games.matrix.experiment import game_data, partners_data
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.log_fields import UNKNOWN, WHO_PLAYED, Reading, Rows
+from tomeval.games.matrix.log_fields import UNKNOWN, Reading, Rows
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.rules import NONE
@@ -167,9 +167,8 @@ class _Reader:
 
     def _match(self, cell: _Cell, name: str) -> None:
         """Add a match to the episodes of its cell; it is void from an invalid move on."""
-        steps: list[tuple[Any, ...]] = []
+        steps: list[dict[str, Any]] = []
         rows, first, status = cell.rows[name], self.fields.number(cell.rows[name][0][1]), COMPLETE
-        who = [self.fields.text(rows[0][1], column) for column in WHO_PLAYED]
         for number, (self.line, row) in enumerate(rows):
             step = self.fields.number(row)
             if first not in (0, 1):
@@ -177,28 +176,31 @@ class _Reader:
             if step != first + number:
                 before = first + number - 1
                 raise TomevalError(f"a gap in episode {name!r}: step {step} after step {before}")
-            if [self.fields.text(row, column) for column in WHO_PLAYED] != who:
-                raise TomevalError(
-                    f"{' or '.join(WHO_PLAYED)} differs from the start of episode {name!r}"
-                )
             steps.append(self.fields.step(cell.game, row))
-            if steps[-1][0] == NONE:
+            if steps[-1]["own_action"] is None:
                 status = VOID
                 break
-        which, states = 0, [NONE] * len(steps)
+        columns = {column: [step[column] for step in steps] for column in steps[0]}
+        which, columns["partner_state"] = 0, [NONE] * len(steps)
         if cell.partners is not None:
-            which, states = self._partner_of(cell.partners, f"episode {name!r}", rows, steps)
-        columns, met = _columns(cell.game, steps, states), {"partner": which}
+            moves = columns["own_action"], columns["partner_action"]
+            found = self._partner_of(cell.partners, f"episode {name!r}", rows, *moves)
+            which, columns["partner_state"] = found
+        met = {"partner": which}
         cell.records.append(Record(len(cell.records), status, len(steps), met, columns))
 
     def _partner_of(
-        self, partners: PartnerSet, episode: str, rows: list[_Row], steps: list[tuple[Any, ...]]
+        self,
+        partners: PartnerSet,
+        episode: str,
+        rows: list[_Row],
+        own: Sequence[int | None],
+        theirs: Sequence[int],
     ) -> tuple[int, list[int]]:
         """Return which partner of a set fits a match, and its states; exactly one must."""
-        own, theirs = [step[0] for step in steps], [step[1] for step in steps]
         every = [fitting(partner, own, theirs) for partner in partners.partners]
         longest = max(map(len, every))
-        if longest < len(steps):
+        if longest < len(theirs):
             self.line = rows[longest][0]
             raise TomevalError(
                 f"{episode}: {partners.name!r} cannot have played action {theirs[longest]} in "
@@ -239,20 +241,19 @@ class _Reader:
         made = []
         for task, cell in zip(tasks, cells, strict=True):
             more: dict[str, Any] = {"matches": list(cell.rows)}
-            for name, column in zip(("participants", "seeds"), WHO_PLAYED, strict=True):
-                texts = [self.fields.text(rows[0][1], column) for rows in cell.rows.values()]
-                if all(texts):
-                    more[name] = texts
+            people = [self.fields.text(rows[0][1], "participant") for rows in cell.rows.values()]
+            if all(people):
+                more["participants"] = people
             more |= {"horizon": longest[task], "seed": 0, "reference": REFERENCES[0]}
             more |= {"on_invalid": "void", "source": {"file": self.path.name, "sha256": digest}}
             made.append((cell.definition | more, cell.records))
         return made
 
 
-def fitting(partner: Partner, own: Sequence[int], theirs: Sequence[int]) -> list[int]:
+def fitting(partner: Partner, own: Sequence[int | None], theirs: Sequence[int]) -> list[int]:
     """Return a partner's states in the steps of a match, up to the first that it cannot have made.
 
-    Where it fits there are as many as steps. A match ends where the subject made no move, -1.
+    Where it fits there are as many as steps. A match ends where the subject made no move, None.
 
     Examples
     --------
@@ -269,30 +270,6 @@ def fitting(partner: Partner, own: Sequence[int], theirs: Sequence[int]) -> list
         if partner.emissions[state, b] == 0:
             break
         states.append(state)
-        if a >= 0:
+        if a is not None:
             state = int(partner.next_state[state, a, b])
     return states
-
-
-def _columns(
-    game: MatrixGame, steps: list[tuple[Any, ...]], states: list[int]
-) -> dict[str, list[Any]]:
-    """Return the steps of a match, in the columns of `tomeval.games.matrix.storing.SCHEMA`."""
-    own, partner, predicted, act, predict = map(list, zip(*steps, strict=True))
-    unplayed = [None, None]
-    rewards = [
-        unplayed if mine == NONE else game.payoffs[mine, theirs].tolist()
-        for mine, theirs in zip(own, partner, strict=True)
-    ]
-    return {
-        "partner_state": states,
-        "own_action": [None if action == NONE else action for action in own],
-        "partner_action": partner,
-        "own_reward": [reward[0] for reward in rewards],
-        "partner_reward": [reward[1] for reward in rewards],
-        "predicted_action": [None if action == NONE else action for action in predicted],
-        "act_outcome": act,
-        "predict_outcome": predict,
-        # A record does not say how often it was asked.
-        **{name: [0] * len(steps) for name in ("act_attempts", "predict_attempts", "told")},
-    }

@@ -69,21 +69,8 @@ class MatrixRunCell(ScoredCell):
 
     @property
     def people(self) -> NDArray[np.str_] | None:
-        """The participants of recorded matches."""
-        return self._told("participants")
-
-    @property
-    def chances(self) -> NDArray[np.str_] | None:
-        """Which recorded matches met the same random draws: seed and name, if the log has seeds."""
-        seeds = self._told("seeds")
-        if seeds is None:
-            return None
-        names = [self.episode_names[episode] for episode in self.episodes.tolist()]
-        return np.array([f"{s} {n}" for s, n in zip(seeds, names, strict=True)], dtype=np.str_)
-
-    def _told(self, what: str) -> NDArray[np.str_] | None:
-        """Return what a log says of each complete match."""
-        told = self.definition.get(what)
+        """The participants of recorded matches, if the log names them."""
+        told = self.definition.get("participants")
         if told is None:
             return None
         return np.array([told[episode] for episode in self.episodes.tolist()], dtype=np.str_)

@@ -20,7 +20,7 @@ from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.rules import ACT, DRAW, PARTNER, PREDICT, SEAT
-from tomeval.games.matrix.storing import BELIEFS, draws_of
+from tomeval.games.matrix.storing import BELIEFS
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.play.engines import run_loop
 from tomeval.report.facts import counted
@@ -169,9 +169,6 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
         for step, seat, question, outcome, _, value, _ in record.answers
         if seat == PARTNER and question in (ACT, PREDICT)
     }
-    draws: dict[int, list[int | None]] = {}
-    for step, _, _, outcome, _, value, _ in draws_of(record):
-        draws.setdefault(step, []).append(value if outcome == VALID else None)
     for step, own, theirs, predicted, reward, act, predict, told, right in store.read(
         "steps", _SHOWN, cell.number, episode
     ):
@@ -189,15 +186,6 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
             + (f", predicted {_label(labels.own, guess[1], guess[0])}" if guess else "")
             + (f"; reward {reward:g}" if reward is not None else ""),
         )
-        if step in draws:
-            yield Line(step, _drawn(labels.partner, draws[step]))
-
-
-def _drawn(labels: tuple[str, ...], found: list[int | None]) -> str:
-    """Describe how often each action was predicted when the question was asked again."""
-    counts = [f"{label} {found.count(action)}" for action, label in enumerate(labels)]
-    unread = f", unreadable {found.count(None)}" if None in found else ""
-    return f"asked {len(found)} times more, predicted {', '.join(counts)}{unread}"
 
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:
@@ -235,9 +223,8 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
         f"T steps against: {first_names(reacting)}. ΔToM/T (planned) is.": bool(
             reacting and set(names) & set(ONE_STEP)
         ),
-        "The imported file has no `seed` column, so episodes cannot be paired by chance: "
-        "comparisons treat players as independent groups, except for a participant who is in "
-        "both.": any(cell.chances is None for cell in recorded),
+        "Matches played elsewhere are not paired by chance: comparisons treat players as "
+        "independent groups, except for a participant who is in both.": bool(recorded),
         "Where the partner is unknown, ΔFunctional and foresight cannot be computed. Regret in "
         "hindsight holds the partner's moves fixed as recorded, and is not ΔFunctional.": any(
             not cell.partners for cell in recorded

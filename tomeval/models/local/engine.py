@@ -15,7 +15,6 @@ from tomeval.models.base import ContextExceeded
 from tomeval.models.local.load import require
 from tomeval.models.local.prefix import Prefixes
 from tomeval.models.local.tasks import (
-    ALONE,
     AnyReading,
     LabelQuery,
     Reading,
@@ -45,10 +44,8 @@ class Engine:
 
     Attributes
     ----------
-    whole : Whole
-        Reads every prompt whole.
     reader : Whole or Prefixes
-        Reads prompts that are no longer than `switch`.
+        Reads prompts.
     """
 
     def __init__(
@@ -60,8 +57,8 @@ class Engine:
         self._threads = 1 if small and free else None
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         self.device = model.get_input_embeddings().weight.device
-        self.batch_tokens, self.whole = batch_tokens, Whole(self)
-        self.reader: Whole | Prefixes = self.whole
+        self.batch_tokens = batch_tokens
+        self.reader: Whole | Prefixes = Whole(self)
 
     def score(self, queries: Sequence[LabelQuery]) -> list[Scored]:
         """Score token sequences after prefixes.
@@ -69,10 +66,10 @@ class Engine:
         Raises `ContextExceeded`, before anything is run, if a prompt is longer than the model's
         context, and `TomevalError` when out of memory.
         """
-        scored = [Scored(query, number) for number, query in enumerate(queries)]
+        scored = [Scored(query) for query in queries]
 
-        def work(reader: Whole | Prefixes, batch: list[Scored]) -> None:
-            logits, at = reader.read(batch), 0
+        def work(batch: list[Scored]) -> None:
+            logits, at = self.reader.read(batch), 0
             likeliest = logits.argmax(-1).tolist()
             rows: list[int] = []
             for one in batch:
@@ -90,8 +87,8 @@ class Engine:
     def write(self, texts: Sequence[Text]) -> None:
         """Write texts to their ends; errors as for `score`."""
 
-        def work(reader: Whole | Prefixes, live: list[Text]) -> None:
-            logits = reader.read(live)
+        def work(live: list[Text]) -> None:
+            logits = self.reader.read(live)
             while live:
                 tokens = choose(
                     logits,
@@ -99,7 +96,7 @@ class Engine:
                     [float(text.uniforms.random()) for text in live],
                 )
                 live = [t for t, token in zip(live, tokens, strict=True) if not t.take(token)]
-                logits = reader.step(live) if live else None
+                logits = self.reader.step(live) if live else None
 
         self._each(texts, work)
 
@@ -110,9 +107,7 @@ class Engine:
         return self.model(input_ids=ids, **options)
 
     def _each(
-        self,
-        readings: Sequence[AnyReading],
-        work: Callable[[Whole | Prefixes, list[AnyReading]], None],
+        self, readings: Sequence[AnyReading], work: Callable[[list[AnyReading]], None]
     ) -> None:
         """Do the work on batches of readings; what comes behind each needs a place at least."""
         longest = max(
@@ -122,13 +117,10 @@ class Engine:
             raise ContextExceeded(
                 f"a prompt needs {longest:,} tokens; the model's context is {self.context:,}"
             )
-        far = [one for one in readings if one.end + one.new > self.switch]
-        near = [one for one in readings if one.end + one.new <= self.switch]
         with self.running():
-            for reader, some in ((self.whole, far), (self.reader, near)):
-                for batch in reader.batches(some):
-                    work(reader, batch)
-                    reader.forget(one.group for one in batch if one.group.startswith(ALONE))
+            for batch in self.reader.batches(readings):
+                work(batch)
+                self.reader.forget([""])  # what belongs to no episode
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import re
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tomeval.core.credentials import check_code
-from tomeval.core.errors import LOCAL, TomevalError, installed, need
-from tomeval.core.resources import read_text
+from tomeval.core.errors import LOCAL, TomevalError, need
 from tomeval.models import check_options
 from tomeval.models.base import LocalModel, Opening
 
@@ -39,7 +36,7 @@ class LocalOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    # By default as the weights are stored; float16 on a CPU becomes float32, which is exact.
+    # By default as the weights are stored.
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     device: str | None = None  # of torch; by default a GPU if there is one
     device_map: Any = None  # for `from_pretrained`: spread over devices, in place of `device`
@@ -86,7 +83,8 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
     Raises `TomevalError` if there is no such folder or repository, if files do not load, or if a
     library is missing.
     """
-    torch, transformers = require("torch"), require("transformers")
+    require("torch")
+    transformers = require("transformers")
     file = gguf_file(path_or_repo)
     folder = local_folder(path_or_repo) if file is None else file.parent
     source = str(folder) if folder else path_or_repo
@@ -117,10 +115,6 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
             model = model.to(device)
     except (*_FAULTS, require("safetensors").SafetensorError) as error:
         raise TomevalError(_load_message(path_or_repo, revision, error)) from error
-    narrow = model.dtype == torch.float16 and not how.quantization
-    if how.dtype == "auto" and narrow and model.device.type == "cpu":
-        # CPUs have no arithmetic of this width: it is slow there, and rounds for nothing.
-        model = model.float()
     at = file or folder
     return Loaded(model.eval(), tokenizer, folder_revision(at) if at else revision or "")
 
@@ -247,27 +241,12 @@ def _checked(name: str, options: dict[str, Any]) -> LocalOptions:
     return check_options(LocalOptions, options, f"model {name!r}")
 
 
-def look(name: str, options: dict[str, Any], opening: Opening) -> int | None:
-    """Check a model's name and options, and return its longest sequence; nothing is loaded.
-
-    None if the configuration does not say it, or is not on this machine.
-    """
+def look(name: str, options: dict[str, Any], opening: Opening) -> None:
+    """Check a model's name and options; nothing is loaded."""
     _checked(name, options)
-    source, revision = source_of(name, opening.base)
-    if gguf_file(source) is not None:
-        return None
-    folder = local_folder(source)
-    file: Any = folder and folder / "config.json"
-    if file is None and installed("huggingface_hub"):  # which keeps the cache
-        cached = require("huggingface_hub").try_to_load_from_cache
-        file = cached(source, "config.json", revision=revision)
-    if not isinstance(file, str | Path):
-        return None
-    try:
-        config = json.loads(read_text(Path(file)))
-    except (ValueError, RecursionError) as error:
-        raise TomevalError(f"{file}: cannot be read: {error}") from None
-    return context_length(SimpleNamespace(**{**config, **(config.get("text_config") or {})}))
+    source, _ = source_of(name, opening.base)
+    if gguf_file(source) is None:
+        local_folder(source)
 
 
 def pocket_folder(name: str) -> Path:

@@ -86,7 +86,7 @@ class Prefixes:
             counts[one.group] += 1
             chain = self.cache.chains.get(one.branch)
             one.start = common_prefix(chain.tokens, one.ids) if chain else 0
-        self._branches = max(self._branches, *counts.values(), 0)
+        self._branches = max(self._branches, *(n for group, n in counts.items() if group), 0)
         batch: list[AnyReading] = []
         widest = places = 0
         for one in sorted(readings, key=lambda one: one.start - one.end):

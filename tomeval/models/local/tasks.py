@@ -15,9 +15,6 @@ from tomeval.core.text import common_prefix
 from tomeval.models.base import BackendError, Sampling
 from tomeval.models.local.load import require
 
-ALONE = "(alone)"
-"""Begins the names of groups that hold one request, and of no others."""
-
 Tails = tuple[tuple[int, ...], ...]
 
 _LEAST = 1e-12  # probability share below which the rest of a label is rounding noise
@@ -139,10 +136,10 @@ class Scored(Reading):
         The most probable token after the prefix.
     """
 
-    def __init__(self, query: LabelQuery, number: int) -> None:
+    def __init__(self, query: LabelQuery) -> None:
         # The last token of a label is not read.
         tails = dict.fromkeys(ids[:-1] for ids in query.sequences if len(ids) > 1)
-        super().__init__(query.prefix, query.group or f"{ALONE} {number}", tuple(tails))
+        super().__init__(query.prefix, query.group, tuple(tails))
         begins = dict(zip(tails, accumulate(map(len, tails), initial=1), strict=False))
         self.sequences = query.sequences
         # Where the logits of their tokens are among those that are wanted.
@@ -173,7 +170,7 @@ class Text(Reading):
     ) -> None:
         room = math.inf if context is None else context - len(ids)
         new = int(min(sampling.max_tokens, room))
-        super().__init__(ids, group or f"{ALONE} {id(self)}", new=new)
+        super().__init__(ids, group, new=new)
         self.sampling, self.ends = sampling, ends
         self.uniforms = np.random.Generator(np.random.Philox(key=seed))  # one number a token
         self.prompt, self.drawn = len(ids), 0

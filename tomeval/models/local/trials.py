@@ -59,8 +59,10 @@ def settle(engine: Engine, reuse: bool, memory: int | None = None) -> None:
         play.alone(play.tokens(3))
     except _FAULTS as error:
         raise TomevalError(f"this model does not work on text alone: {_message(error)}") from error
-    if reason := play.fault(engine.whole, _NARROW_CACHE):
-        engine.whole.cached = False
+    whole = Whole(engine)
+    engine.reader = whole
+    if reason := play.fault(whole, _NARROW_CACHE):
+        whole.cached = False
         logger.warning("text is generated without a cache, which is slow: %s", reason)
     if not reuse:
         return
@@ -71,18 +73,14 @@ def settle(engine: Engine, reuse: bool, memory: int | None = None) -> None:
         reason = f"its layers keep a state that cannot be rolled back ({', '.join(kinds)})"
     elif "sliding_attention" in kinds and not isinstance(window, int):
         reason = "its sliding window is not stated"
+    elif engine.switch < (engine.context or math.inf):
+        reason = f"its rotary factors change beyond {engine.switch:,} tokens"
     else:
         reason = play.fault(reader, _NARROW_PREFIXES)
     if reason:
         logger.warning("prefixes are not reused; every prompt is encoded whole: %s", reason)
         return
     engine.reader = reader
-    if engine.switch < (engine.context or math.inf):
-        logger.warning(
-            "prompts of more than %d tokens are encoded whole, as the model's rotary factors "
-            "change there",
-            engine.switch,
-        )
 
 
 def attention(config: Any) -> tuple[list[str], int | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from time import monotonic
@@ -19,7 +20,7 @@ import openai
 from openai._models import FinalRequestOptions
 
 from tomeval.models.base import BackendError, Stopped, Unusable
-from tomeval.models.served import Budget, OpenAIOptions, Price, Waiting
+from tomeval.models.served import Budget, OpenAIOptions
 from tomeval.models.served.faults import (
     Mends,
     Refused,
@@ -33,6 +34,9 @@ from tomeval.models.served.faults import (
 from tomeval.models.served.replies import read_usage
 
 logger = logging.getLogger(__name__)
+
+SILENT = 30.0
+"""Seconds without a reply after which that is worth saying."""
 
 IN_A_ROW = 3
 """The number of unanswered requests in a row after which the server counts as gone."""
@@ -71,28 +75,28 @@ class Client(openai.AsyncOpenAI):
     key : (str, str)
         A variable and the key in it, see `tomeval.models.naming.key_for`. It is sent to this
         URL only, and never along with a redirect, which counts as a refusal.
+    name : str
+        What notes call the model.
     options : OpenAIOptions
-    budget, price
-        Caps, and what calls cost.
-    waiting : Waiting
-        Told how the server is waited for.
+    budget : Budget, optional
+        Caps.
     """
 
     def __init__(
         self,
         url: str,
         key: tuple[str, str],
+        name: str,
         options: OpenAIOptions,
         budget: Budget | None = None,
-        price: Price | None = None,
-        waiting: Waiting | None = None,
     ) -> None:
-        self.options, self.waiting = options, waiting or Waiting()
-        self.name = self.waiting.model or url  # in notes
+        self.name, self.options = name, options
         self.starting = False  # whether failures tell what a server can, and are not waited out
         self.url = url
         self._variable, self._key = key
-        self._budget, self._price = budget or Budget(), price
+        self._budget = budget or Budget()
+        self._trouble, self._until = "", -math.inf  # what came last, and when it is asked again
+        self._under_way, self._heard = 0, math.inf  # requests, and when a reply came last
         self._mends: dict[str, Mends] = {}
         self._unanswered = 0  # requests in a row
         self._gone: ServerGone | None = None
@@ -108,6 +112,16 @@ class Client(openai.AsyncOpenAI):
                 trust_env=httpx2.URL(url).host not in _NEARBY,  # no proxy reaches this machine
             ),
         )
+
+    def waits(self) -> str:
+        """Return why the client waits; empty if it does not, or for less than `SILENT`."""
+        now = monotonic()
+        many = f"{self._under_way:,} request{'' if self._under_way == 1 else 's'} under way"
+        if self._until > now and self._trouble:
+            return f"retrying in {math.ceil(self._until - now):,} s; {self._trouble}; {many}"
+        if self._under_way and now - self._heard >= SILENT:
+            return f"no reply for {now - self._heard:,.0f} s; {many}"
+        return ""
 
     def stop(self) -> None:
         """Have nothing sent any more; what waits to be sent again ends at once."""
@@ -145,10 +159,9 @@ class Client(openai.AsyncOpenAI):
         """
         if self._gone is not None:
             raise self._gone
-        waiting = self.waiting
-        if not waiting.under_way:
-            waiting.heard, waiting.trouble = monotonic(), ""
-        waiting.under_way += 1
+        if not self._under_way:
+            self._heard, self._trouble = monotonic(), ""
+        self._under_way += 1
         try:
             async with self._places:
                 value = await self._insist(path, body, tokens, read)
@@ -156,7 +169,7 @@ class Client(openai.AsyncOpenAI):
             self._count(error)
             raise
         finally:
-            waiting.under_way -= 1
+            self._under_way -= 1
         self._unanswered = 0
         return value
 
@@ -168,7 +181,9 @@ class Client(openai.AsyncOpenAI):
         while True:
             self._check()
             sent, mended = mends.apply(body or {})
-            caps = nullcontext() if tokens is None else self._budget.call(tokens, self._price)
+            caps = (
+                nullcontext() if tokens is None else self._budget.call(tokens, self.options.price)
+            )
             try:
                 async with caps as call:
                     data = await self._send(path, None if body is None else sent)
@@ -202,8 +217,7 @@ class Client(openai.AsyncOpenAI):
     async def wait(self, trouble: str, seconds: float) -> None:
         """Wait before a request is sent again; `Stopped`, at once, if it is not to be sent."""
         logger.info("%s: %s; retrying in %.1f s", self.name, trouble, seconds)
-        self.waiting.retries += 1
-        self.waiting.trouble, self.waiting.until = trouble, monotonic() + seconds
+        self._trouble, self._until = trouble, monotonic() + seconds
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopped.wait(), seconds)
         self._check()
@@ -245,7 +259,7 @@ class Client(openai.AsyncOpenAI):
             raise self._fault(url, error.response) from None
         except openai.APIConnectionError as error:
             raise connection_fault(url, error.__cause__) from None
-        self.waiting.heard, self.waiting.trouble = monotonic(), ""
+        self._heard, self._trouble = monotonic(), ""
         data = read_json(self._clean(raw.http_response.content))
         if "error" in data and is_too_long(said := json.dumps(data)):
             raise status_fault(url, 200, said)

@@ -28,11 +28,11 @@ from tomeval.models.base import (
     thinking_room,
 )
 from tomeval.models.naming import check_url, key_for
-from tomeval.models.served import Budget, OpenAIOptions, Waiting, estimate_tokens
+from tomeval.models.served import Budget, OpenAIOptions, estimate_tokens
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.labels import ROUTES, Query, find_route
 from tomeval.models.served.replies import check_logprobs, read_reply
-from tomeval.models.served.requests import CHAT, OLLAMA, Requests, look_up, omission
+from tomeval.models.served.requests import CHAT, Requests, look_up, omission
 
 if TYPE_CHECKING:
     from tomeval.models.served.client import Client
@@ -62,8 +62,6 @@ class OpenAIModel(Model):
     options : OpenAIOptions, optional
     budget : Budget, optional
         Caps, which may be shared with other models.
-    waiting : Waiting, optional
-        Where its client says how the server is waited for.
     """
 
     def __init__(
@@ -73,7 +71,6 @@ class OpenAIModel(Model):
         options: OpenAIOptions | None = None,
         *,
         budget: Budget | None = None,
-        waiting: Waiting | None = None,
     ) -> None:
         self.options = options or OpenAIOptions()
         self.route = ""  # by which labels are scored
@@ -84,8 +81,7 @@ class OpenAIModel(Model):
         self._key = key_for(self._url)
         self._budget = budget
         self._context: int | None = None
-        self._waiting = waiting or Waiting()
-        self._label = self._waiting.model or f"openai:{model}"  # in notes
+        self._label = f"openai:{model}"  # in notes
         self._requests = Requests(self.name, model, self.options)
         self._client: Client | None = None
         self._read: dict[str, tuple[int, int]] = {}  # characters and tokens, by conversation
@@ -97,7 +93,7 @@ class OpenAIModel(Model):
         if self._client is None:
             from tomeval.models.served.client import Client
 
-            how = (self.options, self._budget, self.price, self._waiting)
+            how = (self._label, self.options, self._budget)
             self._client = Client(self._url, self._key, *how)
         return self._client
 
@@ -113,8 +109,6 @@ class OpenAIModel(Model):
         try:
             about = await look_up(self.client, ask.model, self._label)
             self.revision, ask.server, self._context = about
-            if ask.server is OLLAMA:
-                logger.warning("%s: Ollama uses its own top_k and min_p", self._label)
             await self._ask_first()
             if scoring:
                 self.route, faults = await find_route(self._score)
@@ -132,7 +126,11 @@ class OpenAIModel(Model):
         if wanted and self.thinks:
             note = "%s: structured = 'auto': answers are not held to a form: the model thinks first"
             logger.warning(note, self._label)
-        self.capabilities = Capabilities(choices=ask.holds, schemas=ask.holds)
+        self.capabilities = Capabilities(holds=ask.holds)
+
+    def waits(self) -> str:
+        """See `Model.waits`."""
+        return self._client.waits() if self._client else ""
 
     def stop(self) -> None:
         """See `Model.stop`."""
@@ -239,6 +237,4 @@ def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> Open
         raise TomevalError(f"{name!r} is not {form}")
     options = {"scoring": "required" if opening.scores else "off", **options}
     checked = check_options(OpenAIOptions, options, "openai model")
-    return OpenAIModel(
-        match["model"], match["url"], checked, budget=opening.budget, waiting=opening.waiting
-    )
+    return OpenAIModel(match["model"], match["url"], checked, budget=opening.budget)

@@ -44,14 +44,13 @@ class Server(NamedTuple):
     goes_on: bool = False  # whether it goes on from a begun answer
 
 
-ANY, OLLAMA = Server(), Server()
+ANY = Server()
 _LLAMA = {"repeat_penalty": 1.0, **_PENALTIES}
 _OWNERS = {  # by who owns a model, as its server's list says
     "vllm": Server(_OFF, {"repetition_penalty": 1.0, **_PENALTIES}, "choice", True),
     "sglang": Server(_OFF, {"repetition_penalty": 1.0}, "ebnf", True),
     "llamacpp": Server(_OFF, _LLAMA, "grammar"),
     "me": Server({**_OFF, "top_k": 0}, _LLAMA),  # llama-cpp-python
-    "library": OLLAMA,
 }
 
 

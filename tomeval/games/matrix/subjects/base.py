@@ -12,9 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.coroutines import run_now
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision, Invalid
+from tomeval.core.outcomes import Decision, Invalid, run_now
 from tomeval.games import seats
 from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.partners import Partner, PartnerSet
