@@ -36,39 +36,21 @@ def test_accepted(text):
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [
-        ("", "empty"),
         (" \n\u200b", "empty"),
-        ("I choose J.", "unparsable"),
         ("Their answer: J", "unparsable"),
         ("The answer is close to J", "illegal"),
         ("Final answer: J\nUnless F is better.", "unparsable"),
         ('Final answer: {"partner": "J"}', "illegal"),
-        ("<think>Final answer: J</think>", "empty"),
-        ("Final answer:", "illegal"),
-        ("Final answer: J or F", "illegal"),
         ("Final answer: not J", "illegal"),
-        ("Final answer: J (or F)", "unparsable"),
         ("Final answer: Ј", "illegal"),  # Cyrillic
         ("Final answer: K", "illegal"),
-        ("<think>J", "truncated"),
         ("<thinking>J is good.\nFinal answer: J", "truncated"),
         ("<|channel|>analysis<|message|>So J.\nFinal answer: J", "truncated"),
-        ("Final answer: J\nWait, actually F.", "unparsable"),
         ("Final answer: J\n\nWait, if I play J they will exploit me. F is better.", "unparsable"),
-        # what would be a reason cannot be told from a second thought: "J, but F is close"
-        ("Final answer: J, because F loses.", "unparsable"),
         ("Final answer: J because it pays more", "illegal"),
         # a list of answers
         ("If they do:\nFinal answer: J\nIf they don't:\nFinal answer: F", "unparsable"),
-        ("Final answer:\nJ\nF", "unparsable"),
-        ("~~Final answer: J~~", "illegal"),
-        ("<!-- Final answer: J -->", "illegal"),
         ('If I were bold: "Final answer: J"', "unparsable"),
-        ("Final answer: J?", "illegal"),
-        ("Final answer: J, F", "unparsable"),
-        ("Final answer: Cooperate (J)", "illegal"),
-        ('Final answer: {"action": "J", "alternative": "F"}', "unparsable"),
-        ('Final answer: {"avoid": "J"}', "illegal"),
     ],
 )
 def test_rejected(text, outcome):

@@ -45,7 +45,6 @@ class Person(Subject):
     answered before anything of the round is shown.
     """
 
-    by_run: ClassVar[bool] = False
     reads_templates: ClassVar[bool] = True
     console: Console | None = None
 

@@ -53,20 +53,15 @@ def closing(run: Run) -> Closing:
         cell.number: max(0, (run.wanted(cell) or 0) - counts[cell.number].total())
         for cell in run.cells
     }
-    people = [cell.number for cell in run.cells if not cell.wanted(1)]
-    lacks |= dict.fromkeys(people, 0)
-    without = [number for number in lacks if not counts[number][COMPLETE]]
-    empty = [number for number in without if number not in people]
+    empty = [number for number in lacks if not counts[number][COMPLETE]]
     partly = [number for number in lacks if number in stops and number not in empty]
     unread = [number for number in tallies.unread_cells(store) if number not in empty]
     total, left = sum(counts.values(), Counter[str]()), sum(lacks.values())
     lines = [
         f"episodes: {_counted(total, left)}",
         *(_why_failed(store) if total[FAILED] else ()),
-        f"cells: {len(lacks) - len(without):,} with complete episodes, {len(without):,} without",
+        f"cells: {len(lacks) - len(empty):,} with complete episodes, {len(empty):,} without",
     ]
-    if people:
-        lines.append(f"people: {len(people):,} cells are played by people, see tomeval play")
     nothing = "no answer could be read, so the results say nothing about the player"
     for what, some in (
         (f"no episode is complete in {len(empty):,} cells", empty),

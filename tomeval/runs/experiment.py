@@ -158,7 +158,7 @@ class Experiment(BaseModel):
 
     @property
     def apart(self) -> set[int]:
-        """The cells whose number of episodes is another one: their own, or what people play."""
+        """The cells whose number of episodes is another one: their own."""
         return {
             n for n, cell in enumerate(self.cells) if (cell.wanted(0), cell.wanted(1)) != (0, 1)
         }

@@ -9,6 +9,7 @@ import json
 import pytest
 
 import tomeval
+from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
 from tomeval.extensions.people import play_session, session
 from tomeval.runs.results import Run, iterate_export
@@ -110,12 +111,10 @@ def test_people_meet_what_other_subjects_meet(tmp_path):
     assert [s["own_action"] for s in mine] != [s["own_action"] for s in theirs]
 
 
-def test_a_run_leaves_people_out_and_plays_the_rest(tmp_path):
+def test_a_run_asks_nobody(tmp_path):
     experiment = {"games": "IPD", "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
-    experiment |= {"subjects": ["random", "person"]}
-    with tomeval.run(experiment, tmp_path / "run") as run:
-        assert [len(cell.episodes) for cell in run.cells] == [2, 0]
-        assert [row["subject"] for row in run.rows()] == ["random", "person"]
+    with pytest.raises(TomevalError, match="plays with tomeval play, not here"):
+        tomeval.run(experiment | {"subjects": ["random", "person"]}, tmp_path / "run")
 
 
 @pytest.fixture

@@ -62,8 +62,6 @@ def test_python_objects_serve_as_well() -> None:
         # two players at one table
         ({"partners": [{"kind": "simulated"}]}, "in the subject's seat only"),
         (DUEL | {"subjects": "best_response"}, "has no table"),
-        (DUEL | {"subjects": "person"}, "people can play only against partners defined by tables"),
-        ({"partners": [{"kind": "person"}]}, "people can play only against"),
         ({"partners": [{"kind": "rmax", "gamma": 1}]}, "in the partner's seat: rmax: gamma"),
     ],
 )

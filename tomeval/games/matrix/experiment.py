@@ -27,7 +27,7 @@ from tomeval.games.matrix.subject_specs import (
     expand_subject,
     is_player,
 )
-from tomeval.games.matrix.subjects import Subject, subject_class
+from tomeval.games.matrix.subjects import Subject
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import Experiment, among, axis, located, read_table
 from tomeval.strategies import parse_strategy
@@ -216,14 +216,9 @@ class MatrixCell(Cell):
     setup: Setup
     reference: str  # what ΔFunctional is measured from
 
-    @property
-    def by_people(self) -> bool:
-        """Whether people play it, and no run does."""
-        return not subject_class(self.spec.kind).by_run
-
     def wanted(self, planned: int) -> int:
-        """Return how many episodes a run is to play: none of people's, else see `Setup`."""
-        return 0 if self.by_people else self.setup.enumerated or planned
+        """Return how many episodes a run is to play; see `Setup`."""
+        return self.setup.enumerated or planned
 
     @property
     def seats(self) -> Mapping[str, Player]:
@@ -271,7 +266,7 @@ class MatrixCell(Cell):
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
-        } | ({"by_people": True} if self.by_people else {})
+        }
 
 
 def _player_data(player: Player, setup: Setup) -> dict[str, Any]:
@@ -299,8 +294,6 @@ def _check_players(setup: Setup) -> None:
 
 def _seated(side: Setup) -> Subject:
     """Return the subject of a seat that a player sits opposite to; raise if it cannot play so."""
-    if not subject_class(side.kind).by_run:
-        raise TomevalError("people can play only against partners defined by tables")
     subject, _ = side.seat_subject(None, np.random.default_rng(0))
     if subject.needs_table:
         raise TomevalError(

@@ -125,14 +125,7 @@ class MatrixRunCell(ScoredCell):
 
     def wanted(self, planned: int) -> int:
         """Return how many episodes are to be played: one for each partner if nothing is drawn."""
-        if self.by_people:
-            return 0
         return planned if self.recorded else self.setup.enumerated or planned
-
-    @property
-    def by_people(self) -> bool:
-        """Whether people play it, and no run does."""
-        return bool(self.definition.get("by_people", False))
 
     @cached_property
     def setup(self) -> Setup:

@@ -132,8 +132,6 @@ class Subject(ABC):
 
     needs_table: bool = False
     """Whether it asks the door for the partner's table, which a player does not have."""
-    by_run: ClassVar[bool] = True
-    """Whether a run plays it; False: people do, and a run leaves its cells to them."""
 
     reads_templates: ClassVar[bool] = False
     """Whether it is told things in the words of prompt templates."""
