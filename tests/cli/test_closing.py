@@ -57,7 +57,7 @@ def test_a_whole_run_is_code_zero(play, tomeval, tmp_path, domain) -> None:
 
 @pytest.mark.parametrize("domain", EXPERIMENTS)
 def test_a_cell_without_a_complete_episode_is_named(play, tomeval, tmp_path, domain) -> None:
-    code, _, errors = play(domain, lambda request: "what?", "--concurrency", "1")
+    code, _, errors = play(domain, lambda request: "what?")
     assert code == 1
     text = " ".join(errors.split())
     assert "warning: no episode is complete" in text

@@ -5,8 +5,11 @@ import json
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from unittest import mock
 
@@ -15,7 +18,7 @@ import pytest
 from attacks.commands import call
 from fake_server import FakeServer
 from known import Known, episode_of, fixed, make_setup, play, prompts_in_log, question
-from support import calls_in, dump, stored
+from support import ROOT, calls_in, dump, stored
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import InvalidAnswerError
@@ -158,6 +161,56 @@ def test_scripted_rows_do_not_depend_on_concurrency(tmp_path, monkeypatch):
     assert all(tables == plays[0] for tables in plays[1:])
     outcomes = {row[11] for row in plays[0]["steps"]}
     assert {"valid", "illegal", "unparsable", "truncated"} <= outcomes
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    sys.path.insert(0, str(ROOT / "experiments"))
+    try:
+        from make_tiny_model import make_model
+    finally:
+        sys.path.pop(0)
+    folder = tmp_path_factory.mktemp("model") / "tiny"
+    make_model(folder)
+    return folder
+
+
+def test_transformers_rows_do_not_depend_on_the_batch(tmp_path, tiny):
+    data = {
+        "games": ["IPD"],
+        "partners": ["tit_for_tat"],
+        "labels": "neutral",
+        "horizon": 2,
+        "episodes": 1,
+        "on_invalid": "random",
+        "subjects": [{"strategy": NAMES, "max_tokens": 2, "max_attempts": 1, "decide": "sample"}],
+        "model": f"hf:{tiny}",
+    }
+    loaded = make_experiment(data)
+    dumps = []
+    for concurrency in (1, 3, 32):
+        run_experiment(loaded, tmp_path / str(concurrency), concurrency=concurrency)
+        dumps.append(dump(tmp_path / str(concurrency)))
+    for tables in dumps[1:]:
+        for one, other in zip(dumps[0]["steps"], tables["steps"], strict=True):
+            assert one[:9] == other[:9]  # states, actions, rewards
+            assert one[11:16] == other[11:16]  # outcomes and attempts
+            for a, b in zip(one[9:11], other[9:11], strict=True):  # up to rounding
+                assert (a is None) == (b is None)
+                if a is not None:
+                    np.testing.assert_allclose(a, b, rtol=1e-3)
+        for one, other in zip(dumps[0]["calls"], tables["calls"], strict=True):
+            assert one[:5] == other[:5]
+            call, call_2 = json.loads(one[-1]), json.loads(other[-1])
+            assert call["prompt_rest"] == call_2["prompt_rest"]
+            if "reply" in call:
+                assert call["reply"]["text"] == call_2["reply"]["text"]
+    with Run(tmp_path / "3") as run:
+        assert {cell.columns["model"] for cell in run.cells} == {f"hf:{tiny}"}
+        assert list(run.store.revisions()) == [f"hf:{tiny}"]
+        assert run.store.revisions()[f"hf:{tiny}"]
 
 
 # --- invalid answers ------------------------------------------------------------------------------
@@ -501,15 +554,24 @@ KEY = "sk-planted-0123456789abcdef"
 
 
 class GameServer(FakeServer):
-    """Plays by the seed."""
+    """Plays by the seed; after `open_for` requests of the game it answers no more."""
 
     def __init__(self):
         super().__init__("vllm", KEY)
-        self.answered = []
+        self.open_for = None
+        self.answered, self.held = [], []
+        self.gate = threading.Event()
+        self._mutex = threading.Lock()
 
     def post(self, path, body):
-        if "repeated game" in json.dumps(body.get("messages") or body.get("prompt")):
-            self.answered.append(json.dumps(body, sort_keys=True))
+        text = json.dumps(body.get("messages") or body.get("prompt"))
+        if "repeated game" not in text:
+            return super().post(path, body)
+        with self._mutex:
+            hold = self.open_for is not None and len(self.answered) >= self.open_for
+            (self.held if hold else self.answered).append(json.dumps(body, sort_keys=True))
+        if hold:
+            self.gate.wait(30)
         return super().post(path, body)
 
     def text(self, body):
@@ -517,6 +579,10 @@ class GameServer(FakeServer):
             return super().text(body)
         rng = np.random.default_rng(body.get("seed", 0))
         return f"Final answer: {rng.choice(['J', 'J', 'F', 'K'])}"
+
+    def restart(self, open_for=None):
+        self.open_for, self.answered, self.held = open_for, [], []
+        self.gate.clear()
 
 
 SERVED = """
@@ -560,6 +626,48 @@ def assert_no_secret(folder, *texts):
     assert not any(KEY in text for text in texts)
 
 
+def paid(bodies):
+    """Return the requests that a server answers by its model: a prompt is split at every start."""
+    return [body for body in bodies if '"max_tokens"' in body]
+
+
+@pytest.mark.slow
+def test_kill_and_resume(tmp_path):
+    strategies = ["QA", "Reflexion 1", "S2A", "LM"]
+    with GameServer() as server:
+        whole = run_command(served_command(tmp_path, server, tmp_path / "whole", strategies))
+        assert whole.returncode == 0, whole.stderr
+        needed = len(paid(server.answered))
+        command = served_command(tmp_path, server, tmp_path / "killed", strategies)
+        before: list[str] = []
+        for open_for in (11, 30):
+            server.restart(open_for)
+            process = subprocess.Popen(
+                command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            deadline = time.monotonic() + 60
+            held = -1
+            while (held < 4 or held != len(server.held)) and time.monotonic() < deadline:
+                held = len(server.held)
+                time.sleep(0.4)
+            assert held >= 4  # every live episode waits: all answers have arrived
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            server.gate.set()
+            before += server.answered
+        assert list((tmp_path / "killed").glob("replies/*"))
+        server.restart()
+        resumed = run_command(command)
+        assert resumed.returncode == 0, resumed.stderr
+        assert len(paid([*before, *server.answered])) == needed
+        drawn = [body for body in before + server.answered if '"max_tokens": 1,' not in body]
+        written = [body for body in drawn if '"seed"' in body and '"assistant"' not in body]
+        assert len(written) == len(set(written)) > 40
+        assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
+        assert dump(tmp_path / "killed")["answered"] == []
+    assert_no_secret(tmp_path, whole.stderr, whole.stdout, resumed.stderr)
+
+
 def test_max_calls(tmp_path):
     with GameServer() as server:
         out = tmp_path / "run"
@@ -579,7 +687,7 @@ def test_max_calls(tmp_path):
         assert resumed.returncode == 0, resumed.stderr
         assert len(server.answered) == len(set(server.answered))
         asked = len(server.answered)
-        server.answered.clear()
+        server.restart()
         whole = run_command(served_command(tmp_path, server, tmp_path / "whole", ["QA"]))
         assert whole.returncode == 0
         assert len(server.answered) == asked

@@ -18,15 +18,25 @@ class Lists:
             (c, e) for e, c in sorted((e, c) for c, some in episodes.items() for e in some)
         ]
         self.order = {cell: list(some) for cell, some in episodes.items()}
-        self.after, self.void = after, set()
+        self.begun, self.void = dict.fromkeys(episodes, 0), set()
+        self.after, self.through = after, set()
 
     def take(self):
-        return self.jobs.pop(0) if self.jobs else None
+        for job in self.jobs:
+            cell = job[0]
+            if not self.after or cell in self.through or self.begun[cell] < self.after:
+                self.jobs.remove(job)
+                self.begun[cell] += 1
+                return job
+        return None
 
     def ended(self, cell, episode, status):
-        if status == "failed":
+        if status == "complete":
+            self.through.add(cell)
+        elif status == "failed":
+            self.begun[cell] -= 1
             self.order[cell].remove(episode)
-        elif status == "void":
+        else:
             self.void.add((cell, episode))
             order, rows = self.order[cell], [[]]
             for e in order:
@@ -50,7 +60,7 @@ def test_it_does_what_lists_do(cells, after, data) -> None:
     plain, playing, stopped = Lists(cells, after), [], set()
     assert ours.cells == sorted(cell for cell, some in cells.items() if some)
     for _ in range(data.draw(st.integers(0, 40))):
-        what = data.draw(st.sampled_from(["take", "take", "end", "back", "stop"]))
+        what = data.draw(st.sampled_from(["take", "take", "end", "back", "stop", "step"]))
         if what == "take":
             job = plain.take()
             assert ours.take() == job
@@ -64,6 +74,10 @@ def test_it_does_what_lists_do(cells, after, data) -> None:
             job = playing.pop()
             ours.give_back(job)
             plain.jobs.append(job)
+            plain.begun[job[0]] -= 1
+        elif what == "step" and playing:
+            ours.stepped(playing[0][0])
+            plain.through.add(playing[0][0])
         elif what == "stop" and cells:
             cell = data.draw(st.sampled_from(sorted(cells)))
             assert ours.stop(cell, "so") == sum(job[0] == cell for job in plain.jobs)

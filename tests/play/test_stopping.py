@@ -89,11 +89,11 @@ def test_a_cell_with_nothing_left_to_play_is_not_stopped(tmp_path, caplog) -> No
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_stopped_cell_is_tried_again(tmp_path, domain) -> None:
-    play(tmp_path / "run", domain, void_in(domain, range(99)), concurrency=1)
+    play(tmp_path / "run", domain, void_in(domain, range(99)))
     with Run(tmp_path / "run") as run:
         assert run.store.stops() == {0: "5 void episodes in a row"}
     # Still not understood: five more. The key may change; the experiment is the same.
-    play(tmp_path / "run", domain, void_in(domain, range(99)), concurrency=1)
+    play(tmp_path / "run", domain, void_in(domain, range(99)))
     assert statuses(tmp_path / "run") == dict.fromkeys(range(10), "void")
     play(tmp_path / "run", domain, void_in(domain, range(10)), stop_after_voids=0)
     whole = {"stop_after_voids": 0, "go_on": True}
@@ -109,7 +109,7 @@ def test_failed_episodes_are_no_voids(tmp_path, waits) -> None:
             raise BackendError("gone")
         return "what?"
 
-    play(tmp_path / "run", "matrix", script, episodes=30, concurrency=1)
+    play(tmp_path / "run", "matrix", script, episodes=30)
     found = statuses(tmp_path / "run")
     # Passed over: five voids without a readable episode between them stop the cell.
     assert list(found.values()).count("void") == 5

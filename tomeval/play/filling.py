@@ -187,6 +187,7 @@ class Filler:
     def on_step(self, number: int, episode: int) -> None:
         """Count a step of a language model: these take long enough to be shown."""
         self.live.steps += 1
+        self.schedules[number].stepped(number)
         self.live.tell_steps()
 
     def done(self, number: int, record: Record, under_way: int, unusable: str) -> None:

@@ -9,8 +9,9 @@ nearly always be void, even in cells where most get to their end.
 from __future__ import annotations
 
 import asyncio
+import heapq
 import re
-from collections import deque
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -52,7 +53,9 @@ class Schedule:
     stop_after_voids : int
         How many void episodes in a row stop a cell; 0: any number is played. Failed episodes say
         nothing and are passed over, unless the caller counts them as void, because their replies
-        came and could not be used; those of earlier sessions do not count.
+        came and could not be used; those of earlier sessions do not count. A cell also begins with
+        no more episodes than this: the others wait until one of them has got through a step, so
+        that a model that is never understood is not asked for all of them at once.
 
     Attributes
     ----------
@@ -67,15 +70,18 @@ class Schedule:
         self.most = 0
         self._after = stop_after_voids
         self._order = {cell: numbers for cell, numbers in sorted(jobs.items()) if len(numbers)}
-        ready = sorted((e, cell) for cell, some in self._order.items() for e in some)
-        self._ready = deque((cell, e) for e, cell in ready)
-        self._under_way = 0
+        # (rank, episode, cell): what was given back comes last, for it may end every player.
+        self._ready = sorted((0, e, cell) for cell, some in self._order.items() for e in some)
+        self._held: dict[int, list[tuple[int, int, int]]] = {}  # the same, of cells that may not
+        self._under_way = self._given_back = 0
+        self._begun: Counter[int] = Counter()
+        self._got_through: set[int] = set()
         self._void: set[Job] = set()
         self._passed_over: set[Job] = set()
         self._change = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._ready)
+        return len(self._ready) + sum(map(len, self._held.values()))
 
     @property
     def cells(self) -> list[int]:
@@ -93,21 +99,40 @@ class Schedule:
 
     def take(self) -> Job | None:
         """Return the next episode, which begins by that; None: none may begin now."""
-        if not self._ready or 0 < self.most <= self._under_way:
-            return None
-        self._under_way += 1
-        return self._ready.popleft()
+        while self._ready and not 0 < self.most <= self._under_way:
+            entry = _, episode, cell = heapq.heappop(self._ready)
+            if not self._after or cell in self._got_through or self._begun[cell] < self._after:
+                self._begun[cell] += 1
+                self._under_way += 1
+                return cell, episode
+            self._held.setdefault(cell, []).append(entry)
+        return None
+
+    def _free(self, cell: int) -> None:
+        """Allow a cell to begin episodes again."""
+        for entry in self._held.pop(cell, ()):
+            heapq.heappush(self._ready, entry)
+        self._change.set()
 
     def give_back(self, job: Job) -> None:
-        """Put an episode that was taken and has not ended to the end: it may end every player."""
+        """Put an episode that was taken and has not ended to the end."""
+        cell, episode = job
+        self._begun[cell] -= 1
         self._under_way -= 1
-        self._ready.append(job)
-        self._change.set()
+        self._given_back += 1
+        heapq.heappush(self._ready, (self._given_back, episode, cell))
+        self._free(cell)
 
     def limit(self, most: int) -> None:
         """Limit how many episodes are played at a time; 0: no limit."""
         self.most = most
         self._change.set()
+
+    def stepped(self, cell: int) -> None:
+        """Note that an episode of a cell has got through a step."""
+        if cell not in self._got_through:
+            self._got_through.add(cell)
+            self._free(cell)
 
     def ended(self, cell: int, episode: int, status: str = FAILED) -> list[int]:
         """Note the end of an episode; return the voids in a row if these are to stop its cell now.
@@ -116,9 +141,13 @@ class Schedule:
         """
         self._change.set()
         self._under_way -= 1
-        if status == FAILED:
+        if status == COMPLETE:
+            self.stepped(cell)
+        elif status == FAILED:
+            self._begun[cell] -= 1
+            self._free(cell)
             self._passed_over.add((cell, episode))
-        elif status != COMPLETE:
+        else:
             self._void.add((cell, episode))
             if self._after and cell not in self.reasons:
                 row = self._row(cell, episode)
@@ -135,13 +164,15 @@ class Schedule:
         """Stop a cell; return how many of its episodes are left out. The first reason stays."""
         self.reasons.setdefault(cell, reason)
         before = len(self)
-        self._ready = deque(job for job in self._ready if job[0] != cell)
+        self._held.pop(cell, None)
+        self._ready = [entry for entry in self._ready if entry[2] != cell]
+        heapq.heapify(self._ready)
         self._change.set()
         return before - len(self)
 
     def clear(self) -> None:
         """Begin no more episodes."""
-        self._ready.clear()
+        self._ready, self._held = [], {}
         self._change.set()
 
 

@@ -139,7 +139,7 @@ REFUSED = {
     "regret ~ C(__import__('os').system('true'))": "write RESPONSE",
     "regret ~ sbject": "unknown column 'sbject' (did you mean 'subject'?)",
     "horizon ~ subject": "horizon is a text, or the same in every step",
-    "regret ~ labels": "terms are collinear",
+    "regret ~ labels": "labels has 1 values, not 2 to",
     "regret ~ log(own_reward)": "not above 0",
     "regret ~ horizon": "terms are collinear",
     "stated_accuracy ~ step": "no step of a complete episode has stated_accuracy, step",

@@ -297,6 +297,8 @@ async def _ended_together(work: Iterable[Coroutine[Any, Any, None]]) -> AsyncIte
 
 def _hand_over(filler: Filler, schedule: Schedule, number: int, record: Record, fault: str) -> None:
     """Hand an episode of a cell to the run, after what came of its questions."""
+    if record.steps > 1:  # of a void one the last
+        schedule.stepped(number)
     last = {call[:3]: call for call in record.calls if "outcome" in call[3]}
     for _, seat, _, call in last.values():  # the last attempt at each question
         key = filler.keys[number][seat]
