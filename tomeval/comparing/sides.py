@@ -343,8 +343,9 @@ def _check_same_content(sides: Sequence[Side]) -> None:
 
 def task_names(domain: Domain, tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Name tasks by what decides their chance and by what else differs between them."""
-    always = domain.shares_draws
     columns = tasks[0] if tasks else {}
+    always = {domain.task[0], *domain.shares_draws}
+    always = {key for key in always & columns.keys() if domain.task_words({key: columns[key]})}
     varies = {key for key in columns if len({str(task[key]) for task in tasks}) > 1}
     result = []
     for task in tasks:

@@ -258,7 +258,8 @@ class Domain:
         What the sampling unit of a paired comparison is: an episode, or the deal of several.
     shares_draws : tuple of str
         Columns of `task` in which cells must agree for episodes of one seed and number to have met
-        the same chance, so that they are one sampling unit. Tasks are named by them.
+        the same chance, so that they are one sampling unit. Tasks are named by them, and by the
+        first of `task`.
     task_words : function of a task
         A task, or some of its columns, in words; empty without columns.
     level : function of cell, by
