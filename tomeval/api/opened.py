@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tomeval.api.showing import Compared, Figures, Text, table_text
+from tomeval.api.showing import Compared, Figures, Text, table_text, watched
 from tomeval.comparing.comparison import compare as compare_runs
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.text import in_line
@@ -264,7 +264,7 @@ def run(
         Play only one of several parts of the experiment, such as ``"3/16"``.
     progress : callable, optional
         Called with (steps done, steps in all), which count earlier sessions too. The second number
-        falls when a cell is stopped.
+        falls when a cell is stopped. In a notebook, without it, a bar below the cell shows it.
 
     Raises
     ------
@@ -285,20 +285,22 @@ def run(
         experiment = load_experiment(experiment)
     elif isinstance(experiment, dict):
         experiment = make_experiment(experiment)
-    run_experiment(
-        experiment,
-        Path(out),
-        workers=workers,
-        engine=make_engine(
-            engine,
-            None if workers == 1 else workers,
-            replicas=replicas,
-            gpus_per_replica=gpus_per_replica,
-        ),
-        concurrency=concurrency,
-        budget=budget,
-        go_on=go_on,
-        shard=None if shard is None else parse_shard(shard),
-        progress=progress,
-    )
+    with watched(progress) as (live, on_steps):
+        run_experiment(
+            experiment,
+            Path(out),
+            workers=workers,
+            engine=make_engine(
+                engine,
+                None if workers == 1 else workers,
+                replicas=replicas,
+                gpus_per_replica=gpus_per_replica,
+            ),
+            concurrency=concurrency,
+            budget=budget,
+            go_on=go_on,
+            shard=None if shard is None else parse_shard(shard),
+            progress=on_steps,
+            live=live,
+        )
     return Run(out)

@@ -7,13 +7,17 @@ import dataclasses
 import io
 import shutil
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tomeval.comparing.result import Comparison
 from tomeval.core.printing import wrap
 from tomeval.core.text import in_line, visible
+from tomeval.play.live import Live, Progress
 from tomeval.plots.drawing import Drawing
 from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows
 from tomeval.report.rows import grid_of
@@ -103,3 +107,47 @@ def table_text(above: Sequence[str], grids: Sequence[Grid], notes: Sequence[str]
 
     said = [*map(line, above), tables, *(line(f"note: {note}") for note in notes)]
     return Text("\n".join(said))
+
+
+EVERY = 0.5
+"""Seconds between two states that are shown."""
+
+
+def in_notebook() -> bool:
+    """Return whether a notebook's kernel runs this; IPython is not imported for it."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+@contextmanager
+def watched(progress: Progress | None) -> Iterator[tuple[Live | None, Progress | None]]:
+    """Give who is told how a run goes: in a notebook a bar, where no one else asked to be.
+
+    The last state of the bar stays.
+    """
+    if progress is not None or not in_notebook():
+        yield None, progress
+        return
+    from IPython.display import display
+
+    live, last = Live(), time.monotonic()
+    handle: Any = display(_state(live), raw=True, display_id=True)
+
+    def on_steps(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= EVERY:
+            last = time.monotonic()
+            handle.update(_state(live), raw=True)
+
+    try:
+        yield live, on_steps
+    finally:
+        handle.update(_state(live), raw=True)
+
+
+def _state(live: Live) -> dict[str, str]:
+    """Return a bar, steps, time left and episodes as a notebook shows them."""
+    left = f", {timedelta(seconds=round(live.left))} left" if live.left else ""
+    text = f"{live.steps:,} of {live.total:,} steps{left}; episodes: {live.counts}"
+    bar = f'<progress max="{max(1, live.total)}" value="{live.steps}"></progress>'
+    return {"text/plain": text, "text/html": f"{bar} {escape(text)}"}
