@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class BackendError(Exception):
-    """The backend gave no reply: no network, a server error, out of memory. Never an answer."""
+    """The backend gave no reply: no network, a server error. Never an answer."""
 
 
 class ContextExceeded(BackendError):

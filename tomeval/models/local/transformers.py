@@ -112,8 +112,8 @@ class TransformersModel(LocalModel):
         gets the probability that the text does *not* go on to the other, so that labels are
         disjoint and `mass` never counts twice.
 
-        Raises `TomevalError` for labels that the tokenizer cannot tell apart or thinking on,
-        `ContextExceeded` for a prompt beyond the context, `BackendError` when out of memory.
+        Raises `TomevalError` for labels that the tokenizer cannot tell apart, thinking on, or when
+        out of memory, and `ContextExceeded` for a prompt beyond the context.
         """
         start = time.perf_counter()
         queries = [self.codec.label_query(request) for request in requests]
@@ -127,8 +127,8 @@ class TransformersModel(LocalModel):
         A thinking block that the prompt itself opens is put back before the text, so that the text
         shows it like one that the model opened.
 
-        Raises `ContextExceeded` for a prompt beyond the context, `BackendError` when out of memory
-        or if logits are not numbers.
+        Raises `ContextExceeded` for a prompt beyond the context, `BackendError` if logits are not
+        numbers, and `TomevalError` when out of memory.
         """
         start = time.perf_counter()
         encoded = [self.codec.encode(request.prompt) for request in requests]
