@@ -329,8 +329,8 @@ def _domain_of(data: dict[str, Any], where: str) -> Domain:
 T = TypeVar("T", bound=BaseModel)
 
 
-def read_table(keys: type[T], data: Mapping[str, Any], where: str) -> T:
-    """Check a table whose keys depend on what it says, such as the parameters of a game.
+def read_table(keys: type[T], data: Mapping[str, Any] | str, where: str) -> T:
+    """Check a table whose keys depend on what it says, such as the parameters of a game; or JSON.
 
     Raises
     ------
@@ -338,7 +338,7 @@ def read_table(keys: type[T], data: Mapping[str, Any], where: str) -> T:
         `where`, the key, the value and the near match.
     """
     try:
-        return keys(**data)
+        return keys.model_validate_json(data) if isinstance(data, str) else keys(**data)
     except ValidationError as error:
         from tomeval.runs.faults import field_of, worded
 

@@ -92,5 +92,5 @@ def test_play(tmp_path, tomeval) -> None:
     (game,) = read_games(games)
     assert game.players == {"encoder": "minilm", "decoder": "minilm", "interceptor": "human"}
     games.write_text("{}")
-    assert "is not a file of recorded games" in tomeval(*play, stdin="123\n134\n")[2]
+    assert "games.json: missing key 'format'" in tomeval(*play, stdin="123\n134\n")[2]
     assert games.read_text() == "{}"

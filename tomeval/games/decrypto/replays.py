@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
-    GetPydanticSchema,
+    field_validator,
     model_validator,
 )
-from pydantic_core.core_schema import no_info_after_validator_function
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
-from tomeval.games.decrypto.game import (
-    Code,
-    Rules,
-    Turn,
-    as_code,
-    clean_hint,
-    outcome_of,
-)
+from tomeval.games.decrypto.game import Rules, Turn, as_code, clean_hint, outcome_of
 from tomeval.runs.experiment import read_table
 
 FORMAT = "tomeval-decrypto-games"
@@ -49,27 +40,8 @@ def _word(text: str) -> str:
     return cleaned
 
 
-def _code(value: Any) -> Code:
-    if (code := as_code(value)) is None:
-        raise ValueError(f"must be three different digits from 1 to 4, is {str(value)[:80]}")
-    return code
-
-
 _Line = Annotated[str, AfterValidator(_line)]
 _Word = Annotated[str, AfterValidator(_word)]
-_Code = Annotated[Any, BeforeValidator(_code)]
-_List = Field(strict=False)  # of JSON, for a tuple
-
-
-class _Turn(NamedTuple):
-    code: _Code
-    hints: Annotated[tuple[_Word, _Word, _Word], _List]
-    bob: _Code
-    eve: _Code
-
-
-def _as_turn(_: Any, schema: Callable[[Any], Any]) -> Any:
-    return no_info_after_validator_function(lambda read: Turn(*read), schema(_Turn))
 
 
 class RecordedGame(BaseModel):
@@ -80,14 +52,22 @@ class RecordedGame(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    keywords: Annotated[tuple[_Word, _Word, _Word, _Word], _List]
-    turns: Annotated[
-        tuple[Annotated[Turn, GetPydanticSchema(_as_turn)], ...], Field(min_length=1, strict=False)
-    ]
+    keywords: tuple[_Word, _Word, _Word, _Word]
+    turns: Annotated[tuple[Turn, ...], Field(min_length=1)]
     rules: Rules = Rules()
     name: _Line = ""
     players: dict[Literal["encoder", "decoder", "interceptor"], _Line] = {}
     source: _Line = ""
+
+    @field_validator("turns")
+    @classmethod
+    def _of_codes_and_words(cls, turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        for number, turn in enumerate(turns, 1):
+            for name, code in zip(("code", "bob", "eve"), (turn.code, *turn[2:]), strict=True):
+                if as_code(code) is None:
+                    wrong = f"three different digits from 1 to 4, is {list(code)}"
+                    raise ValueError(f"turn {number}: {name}: must be {wrong}")
+        return tuple(Turn(code, (*map(_word, hints),), *rest) for code, hints, *rest in turns)
 
     @model_validator(mode="after")
     def _of_one_game(self) -> Self:
@@ -119,6 +99,13 @@ class RecordedGame(BaseModel):
         }
 
 
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    format: Literal["tomeval-decrypto-games"]
+    version: Literal[1]
+    games: Annotated[list[dict[str, Any]], Field(min_length=1)]
+
+
 def write_games(path: Path, games: Sequence[RecordedGame]) -> None:
     """Write a file of games, in one step."""
     data = {"format": FORMAT, "version": VERSION, "games": [game.as_json() for game in games]}
@@ -134,27 +121,9 @@ def read_games(path: Path) -> list[RecordedGame]:
         Names file, game, turn and field of what is missing, unknown, of the wrong kind or against
         the rules; a game that goes on after its end is against the rules.
     """
-    try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise TomevalError(f"{path}: not valid JSON: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise TomevalError(
-            f"{path}: is not a file of recorded games (format {FORMAT!r}), see docs/decrypto.md"
-        )
-    if data.get("version") != VERSION:
-        raise TomevalError(f"{path}: version {data.get('version')!r}; this tomeval reads {VERSION}")
-    known = ("format", "version", "games")
-    if odd := [key for key in data if key not in known]:
-        raise unknown("key", odd[0], known, str(path))
-    if not isinstance(data.get("games"), list) or not data["games"]:
-        raise TomevalError(f"{path}: 'games' must be a list of at least one game")
-    games: list[RecordedGame] = []
-    for number, entry in enumerate(data["games"], 1):
-        where = f"{path}: game {number}"
-        if not isinstance(entry, dict):
-            raise TomevalError(f"{where}: must be an object")
-        game = read_table(RecordedGame, entry, where)
+    file, games = read_table(_File, read_text(path), str(path)), list[RecordedGame]()
+    for number, entry in enumerate(file.games, 1):
+        game = read_table(RecordedGame, json.dumps(entry), f"{path}: game {number}")
         if game.name and any(game.name == before.name for before in games):
             raise TomevalError(f"{path}: two games have the name {game.name!r}")
         games.append(game)
