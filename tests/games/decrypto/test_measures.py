@@ -21,7 +21,7 @@ from tomeval.games.decrypto.measures import (
 )
 from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, comparable
 from tomeval.games.decrypto.tables import pooled
-from tomeval.games.decrypto.turns import Played
+from tomeval.games.decrypto.turns import READ, SHOWN_AS, Played
 from tomeval.statistics.estimates import Share, clustered_share, wilson
 
 CODE, OTHER, THIRD = 241, 123, 312
@@ -36,24 +36,19 @@ def played(games, **more) -> Played:
         np.array(column) for column in zip(*rows, strict=True)
     )
     n = len(rows)
-    data = {
-        "outcomes": ["survived"] * len(games),
-        "clusters": np.arange(len(games)),
-        "game": game,
-        "turn": turn,
-        "code": np.full(n, CODE),
-        "bob": np.where(bob, CODE, OTHER),
-        "eve": np.where(eve, CODE, OTHER),
-        "own": np.ones(n, dtype=bool),
-        "guessed": {"bob": np.ones(n, dtype=bool), "eve": np.ones(n, dtype=bool)},
-        "predicted": {"eve": says_eve, "eve_reminded": np.zeros(n, int), "bob": says_bob},
-        "believed": {question: np.full(n, "") for question in INTERCEPTOR_QUESTIONS},
-        "keywords": np.full(n, comparable(KEYS)),
-        "best": best.astype(float),
-        "random": best / 4.0,
-        "brier": dict.fromkeys(("eve", "eve_reminded", "bob"), np.full(n, np.nan)),
-    }
-    return Played(**(data | more))
+    turns = {name: np.full(n, np.nan) for name in READ[np.float64]}
+    turns |= {name: np.zeros(n, dtype=np.int64) for name in READ[np.int64]}
+    turns |= {name: np.ones(n, dtype=bool) for name in READ[np.bool_]}
+    turns |= {name: np.full(n, "") for name in READ[np.str_]}
+    turns |= {"game": game, "step": turn, "code": np.full(n, CODE)}
+    turns |= {"bob": np.where(bob, CODE, OTHER), "eve": np.where(eve, CODE, OTHER)}
+    turns |= {"miscommunication": bob == 0, "interception": eve == 1}
+    turns |= {"predicted_eve": says_eve, "predicted_bob": says_bob}
+    turns |= {"keywords": np.full(n, comparable(KEYS))}
+    turns |= {"best": best.astype(float), "random": best / 4.0}
+    turns |= {name: more.pop(name) for name in turns if name in more}
+    whole = {"outcomes": ["survived"] * len(games), "clusters": np.arange(len(games))}
+    return Played(turns=turns, **(whole | more))
 
 
 def table(*pairings: Played, name: str) -> dict[str, float]:
@@ -71,7 +66,7 @@ def measured(data: Played, name: str) -> tuple[float, float]:
 
 def turn_share(data: Played, name: str) -> Share:
     hits, among = turn_items(data)[name]
-    return clustered_share(hits[among], data.clusters[data.game[among]])
+    return clustered_share(hits[among], data.clusters[data["game"][among]])
 
 
 # bob right, eve right, predicted Eve, predicted Bob (0: not asked or invalid), best
@@ -110,8 +105,7 @@ def test_perspective_by_hand() -> None:
 
 
 def test_guesses_that_were_drawn_do_not_count_against_predictions() -> None:
-    drawn = played(GAMES)
-    drawn.guessed["eve"][:] = [False, True, True, True, True, True]
+    drawn = played(GAMES, guessed_eve=np.array([False, True, True, True, True, True]))
     assert turn_share(drawn, "tom_eve").items == 4
 
 
@@ -220,7 +214,7 @@ def beliefs(*rows) -> Played:
     games = [[(1, 0, 0, 0, 1)] for _ in rows]
     said = [[comparable(words) if words else "" for words in (*row, None, None)] for row in rows]
     of_questions = zip(INTERCEPTOR_QUESTIONS, zip(*said, strict=False), strict=False)
-    return played(games, believed={question: np.array(texts) for question, texts in of_questions})
+    return played(games, **{SHOWN_AS[name]: np.array(texts) for name, texts in of_questions})
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     """Bob always right, Eve 1-2-3, Alice expects Eve to be right, beliefs as the script says."""
     settings = {"players": {"s": {"model": "scripted:decrypto"}}, "episodes": 8, "seed": [1, 2]}
     with tomeval.run(experiment(**settings, probes=PROBES), tmp_path / "a") as run:
-        codes = np.concatenate([cell.played.code for cell in run.cells])
+        codes = np.concatenate([cell.played["code"] for cell in run.cells])
         tables = {what: table_rows(what, run) for what in TABLES}
     hit = codes == 123
     outcomes = tables["outcomes"][0]
@@ -156,14 +156,14 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
         (outcomes,) = table_rows("outcomes", run)
         played = run.cells[0].played
     # Codes 1-2-3 and 1-2-4 (and 1-3-2): this Eve guesses 1-2-3, right in the first turn of each.
-    assert played.code.tolist() == [123, 124, 132, 123, 124]
+    assert played["code"].tolist() == [123, 124, 132, 123, 124]
     assert outcomes["interception_per_turn_percent"] == pytest.approx(40)
     assert outcomes["miscommunication_per_turn_percent"] == pytest.approx(20)
     assert played.outcomes == [None, None]  # the records end before either limit
     assert outcomes["games"] == 2
     assert (outcomes["undecided_percent"], outcomes["survived_percent"]) == (100.0, 0.0)
     assert outcomes["turns_per_game"] != outcomes["turns_per_game"]  # not a number: none ended
-    assert not played.own.any()
+    assert not played["own"].any()
     # The past is the record's: Eve's own guesses of then.
     text = "".join(r[-1] for r in dump(tmp_path / "a")["calls"])
     assert "Eve guessed 3-4-2 (wrong)" in text
@@ -198,5 +198,5 @@ def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
     write_games(tmp_path / "games.json", [record((1, 0), (1, 0), (0, 0))])
     with tomeval.run(make_experiment(REPLAY, base=tmp_path), tmp_path / "a") as run:
         played = run.cells[0].played
-    assert (played.bob == played.code).all()
-    assert played.own.all()
+    assert (played["bob"] == played["code"]).all()
+    assert played["own"].all()

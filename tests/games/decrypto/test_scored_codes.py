@@ -31,9 +31,9 @@ def test_brier_scores_of_predictions_by_hand(tmp_path) -> None:
         played = cell.played
     squares = (1 + 23 * 0.01**2) * SHARE**2
     assert row["brier_bob"] == pytest.approx(1 - 2 * SHARE + squares)
-    right = played.code == 123
+    right = played["code"] == 123
     expected = np.where(right, 1 - 2 * SHARE + squares, 1 - 2 * 0.01 * SHARE + squares)
-    assert played.brier["eve"] == pytest.approx(expected)
+    assert played["brier_eve"] == pytest.approx(expected)
     assert row["tom_bob_percent"] == 100
     assert row["miscommunication_per_turn_percent"] == 0
     assert row["tom_eve_percent"] == pytest.approx(100 * right.mean())
@@ -57,9 +57,9 @@ def test_guesses_are_drawn_from_the_scores_by_the_seat_s_own_chance(tmp_path, mo
     pairings = [{"encoder": "minilm", "decoder": "s", "interceptor": "s"}]
     with run(tmp_path, players=players, pairings=pairings) as found:
         played = found.cells[0].played
-    for role, guesses in (("decoder", played.bob), ("interceptor", played.eve)):
+    for role, guesses in (("decoder", played["bob"]), ("interceptor", played["eve"])):
         for game in range(3):
-            mine = guesses[played.game == game]
+            mine = guesses[played["game"] == game]
             u = seat_stream(5, role, "s").episode(game).random(len(mine))
             drawn = [CODES[int((x >= weights.cumsum()[:-1]).sum())] for x in u]
             assert mine.tolist() == [int("".join(map(str, code))) for code in drawn]

@@ -16,15 +16,28 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS
-from tomeval.games.decrypto.turns import NONE, Bools, Floats, Ints, Played
-from tomeval.games.scores import Counted, Head, Items, Scores, Terms, known, mean, percent, score
+from tomeval.games.decrypto.turns import NONE, Played
+from tomeval.games.scores import (
+    BoolArray,
+    Counted,
+    FloatArray,
+    Head,
+    IntArray,
+    Items,
+    Scores,
+    Terms,
+    known,
+    mean,
+    percent,
+    score,
+)
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 
 CHANCE = 1 / 24
 """How often Eve is right in the first turn, when she knows nothing."""
 
-Shares = dict[str, tuple[Bools, Bools]]
+Shares = dict[str, tuple[BoolArray, BoolArray]]
 """Shares of turns by name: which turns are hits, and which count; each of shape (N,)."""
 
 
@@ -33,27 +46,26 @@ def turns_per_game(played: Played) -> Totals:
 
     Replays do not count, as their length is the record's.
     """
-    turns = np.bincount(played.game, minlength=played.games).astype(np.float64)
+    turns = np.bincount(played["game"], minlength=played.games).astype(np.float64)
     ended = np.array([outcome is not None for outcome in played.outcomes], dtype=np.float64)
     return Totals(turns, np.zeros(played.games) if played.replayed else ended)
 
 
-def expects_bad(played: Played) -> tuple[Bools, Bools]:
+def expects_bad(played: Played) -> tuple[BoolArray, BoolArray]:
     """Return on which turns Alice expects a bad outcome, and on which her expectation is known.
 
     Bad: she predicts that Eve guesses the code, or, if she was asked about him, that Bob does
     not. Both have shape (N,).
     """
-    eve, bob = played.predicted["eve"], played.predicted["bob"]
+    eve, bob = played["predicted_eve"], played["predicted_bob"]
     asked_bob = bool((bob != NONE).any())
-    known = (eve != NONE) & ((bob != NONE) if asked_bob else True) & played.own
-    bad = eve == played.code
+    known, bad = played["own"] & (eve != NONE), eve == played["code"]
     if asked_bob:
-        bad = bad | (bob != played.code)
+        known, bad = known & (bob != NONE), bad | (bob != played["code"])
     return bad & known, known
 
 
-def regrets(played: Played) -> dict[str, Floats]:
+def regrets(played: Played) -> dict[str, FloatArray]:
     """Return the functional measures of every turn, shape (N,), NaN where undefined.
 
     - ``value``: 1 where Bob decodes and Eve does not, else 0.
@@ -64,12 +76,12 @@ def regrets(played: Played) -> dict[str, Floats]:
       best hints instead, 0.
     - ``response``: delta_functional - delta_tom: what was lost by not acting on predictions.
     """
-    value = (~played.miscommunicated & ~played.intercepted).astype(np.float64)
-    functional = np.where(played.own, played.best - value, np.nan)
+    value = (~played["miscommunication"] & ~played["interception"]).astype(np.float64)
+    functional = np.where(played["own"], played["best"] - value, np.nan)
     bad, known = expects_bad(played)
     belief = np.where(known, functional * ~bad, np.nan)
     return {
-        "value": np.where(played.own, value, np.nan),
+        "value": np.where(played["own"], value, np.nan),
         "delta_functional": functional,
         "delta_tom": belief,
         "response": functional - belief,
@@ -88,21 +100,21 @@ def turn_items(played: Played) -> Shares:
 
     Predictions count on turns with a valid prediction and a guess of the listener's own.
     """
-    every = np.ones(len(played.turn), dtype=bool)
+    every = np.ones(len(played["step"]), dtype=bool)
     bad, asked = expects_bad(played)
     shares: Shares = {
-        "miscommunication_per_turn": (played.miscommunicated, every),
-        "interception_per_turn": (played.intercepted, every),
+        "miscommunication_per_turn": (played["miscommunication"], every),
+        "interception_per_turn": (played["interception"], every),
         "knowingly_bad": (bad, asked),
     }
     for question in ENCODER_QUESTIONS:
-        predicted = played.predicted[question]
-        listener = "bob" if question == "bob" else "eve"
-        truth = played.bob if listener == "bob" else played.eve
-        among = (predicted != NONE) & played.guessed[listener]
+        predicted = played[f"predicted_{question}"]
+        listener = _listener(question)
+        truth = played[listener]
+        among = (predicted != NONE) & played[f"guessed_{listener}"]
         shares[f"tom_{question}"] = (predicted == truth, among)
-        shares[f"predicted_{question}"] = (predicted == played.code, among)
-        shares[f"actual_{question}"] = (truth == played.code, among)
+        shares[f"predicted_{question}"] = (predicted == played["code"], among)
+        shares[f"actual_{question}"] = (truth == played["code"], among)
     shares |= _belief_items(played)
     return shares
 
@@ -113,11 +125,11 @@ def _belief_items(played: Played) -> Shares:
     Except for ``keywords_right``, only turns count on which A was answered and wrong (Gopnik and
     Astington 1988; Lupu et al. 2025).
     """
-    a, truth = played.believed["keywords"], played.keywords
+    a, truth = played["believed_keywords"], played["keywords"]
     shares: Shares = {"keywords_right": (a == truth, a != "")}
     wrong = (a != "") & (a != truth)
     for ending in ("", IN_VIEW):
-        b, c = (played.believed[whose + ending] for whose in ("own_belief", "other_belief"))
+        b, c = (played[whose + ending] for whose in ("own_belief", "other_belief"))
         some_b, some_c = wrong & (b != ""), wrong & (c != "")
         of_both = {
             "weak_rc": (b != truth, some_b),
@@ -130,8 +142,8 @@ def _belief_items(played: Played) -> Shares:
     return shares
 
 
-def _none(played: Played) -> Bools:
-    return np.zeros(len(played.turn), dtype=bool)
+def _listener(question: str) -> str:
+    return "bob" if question == "bob" else "eve"
 
 
 def turns_a_wrong(played: Played) -> int:
@@ -147,11 +159,11 @@ def _outcome(name: str, played: Played) -> Counted:
 
 
 def _share(name: str, played: Played) -> Counted:
-    return played.game, *turn_items(played).get(name, (_none(played), _none(played)))
+    return played["game"], *turn_items(played)[name]
 
 
 def _regret(name: str, played: Played) -> Counted:
-    return known(played.game, regrets(played)[name])
+    return known(played["game"], regrets(played)[name])
 
 
 _PAPER = "Lupu et al. 2025, arXiv 2506.20664"
@@ -216,8 +228,8 @@ def _predictions(question: str) -> Iterator[Measure]:
 
 
 def _brier(question: str, played: Played) -> Counted:
-    guessed = played.guessed["bob" if question == "bob" else "eve"]
-    return known(played.game, np.where(guessed, played.brier[question], np.nan))
+    guessed = played[f"guessed_{_listener(question)}"]
+    return known(played["game"], np.where(guessed, played[f"brier_{question}"], np.nan))
 
 
 _BRIER = tuple(
@@ -264,30 +276,28 @@ def scores(played: Played) -> Scores:
     Where v* was not searched, 1 stands for it, and 1/24 times 23/24 for random hints: the scores
     are lower bounds.
     """
-    turns, code, unknown = Items(played.game, played.games), played.code, ~np.isfinite(played.best)
+    turns, code = Items(played["game"], played.games), played["code"]
+    unknown = ~np.isfinite(played["best"])
 
-    def where(among: Bools, values: Bools) -> Floats:
-        return np.where(among, values, np.nan).astype(np.float64)
+    def right(said: IntArray, truth: IntArray, among: BoolArray) -> Terms:
+        hits = np.where(among, said == truth, np.nan)
+        return turns.hits(hits, np.full(len(code), CHANCE), np.ones(len(code)))
 
-    def right(said: Ints, truth: Ints, among: Bools) -> Terms:
-        chance = np.full(len(code), CHANCE)
-        return turns.hits(where(among, said == truth), chance, np.ones(len(code)))
-
-    best = np.where(unknown, 1.0, played.best)
-    span = best - np.where(unknown, CHANCE * (1 - CHANCE), played.random)
-    eve, bob = played.predicted["eve"], played.predicted["bob"]
+    best = np.where(unknown, 1.0, played["best"])
+    span = best - np.where(unknown, CHANCE * (1 - CHANCE), played["random"])
+    eve, bob = played["predicted_eve"], played["predicted_bob"]
     good = np.where((eve != NONE) & (bob != NONE), (bob == code) & (eve != code), np.nan)
-    value = where(played.own, ~played.miscommunicated & ~played.intercepted)
-    later, guessed = played.turn > 1, played.guessed
-    knows = right(eve, played.eve, (eve != NONE) & guessed["eve"] & later)
-    plans = turns.losses(np.maximum(best - np.where(played.own, good, np.nan), 0.0), span)
+    value = regrets(played)["value"]
+    later = played["step"] > 1
+    knows = right(eve, played["eve"], (eve != NONE) & played["guessed_eve"] & later)
+    plans = turns.losses(np.maximum(best - np.where(played["own"], good, np.nan), 0.0), span)
     nothing = turns.losses(np.full(len(code), np.nan), span)
     return Scores(
         *(knows, nothing, plans, plans, turns.losses(best - value, span)),
         {
-            "knows_bob": right(bob, played.bob, (bob != NONE) & guessed["bob"]),
-            "right_bob": right(played.bob, code, guessed["bob"]),
-            "right_eve": right(played.eve, code, guessed["eve"] & later),
+            "knows_bob": right(bob, played["bob"], (bob != NONE) & played["guessed_bob"]),
+            "right_bob": right(played["bob"], code, played["guessed_bob"]),
+            "right_eve": right(played["eve"], code, played["guessed_eve"] & later),
         },
         asked=bool((eve != NONE).any()),
         remark=FLOOR if unknown.any() else "",

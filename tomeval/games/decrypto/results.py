@@ -8,33 +8,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.once import held, once_each
-from tomeval.core.outcomes import VALID
 from tomeval.games.decrypto.game import ENDINGS, Deal, Game, Rules
 from tomeval.games.decrypto.llm import spec_for
 from tomeval.games.decrypto.measures import scores
-from tomeval.games.decrypto.seats import (
-    ENCODER_QUESTIONS,
-    INTERCEPTOR_QUESTIONS,
-    NAMES,
-    ROLES,
-    Probes,
-    comparable,
-)
+from tomeval.games.decrypto.seats import NAMES, ROLES, Probes, comparable
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.decrypto.turns import (
     NONE,
-    SHOWN_AS,
-    Bools,
-    Floats,
-    Ints,
+    READ,
     Played,
-    Texts,
     finished,
     turns_of,
 )
-from tomeval.games.played import RECORDED, frozen
+from tomeval.games.played import frozen
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists
@@ -65,9 +54,9 @@ class DecryptoRunCell(ScoredCell):
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return whether Alice predicted Eve's guess, as ``tom_eve_percent`` counts it."""
         played = self.played
-        predicted, guessed = played.predicted["eve"], played.eve
-        among = (predicted != NONE) & played.guessed["eve"]
-        return {"correct": np.where(among, predicted == guessed, np.nan).tolist()}
+        predicted = played["predicted_eve"]
+        among = (predicted != NONE) & played["guessed_eve"]
+        return {"correct": np.where(among, predicted == played["eve"], np.nan).tolist()}
 
     @property
     def seated(self) -> dict[str, str]:
@@ -130,48 +119,22 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
     games = list(store.records(cell, complete=True))
     try:
         of_games = [turns_of(record) for record in games]
-        turns = list(itertools.chain(*of_games))
+        turns = [turn | {"game": i} for i, of_game in enumerate(of_games) for turn in of_game]
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise store.damaged(repr(error)) from None
-    game = np.repeat(np.arange(len(games)), [len(of_game) for of_game in of_games])
-    keywords = np.array([comparable(record.own["keywords"]) for record in games], dtype=np.str_)
-    given = np.array(["given" in turn["details"].get("encoder", {}) for turn in turns], dtype=bool)
 
-    def numbers(name: str) -> Ints:
-        return np.array([turn[name] or NONE for turn in turns], dtype=np.int64)
-
-    def known(name: str) -> Floats:
-        return np.array([turn[name] for turn in turns], dtype=np.float64)  # None becomes NaN
-
-    def own(role: str, *outcomes: str) -> Bools:
-        return np.array([turn[f"{role}_outcome"] in outcomes for turn in turns], dtype=bool)
-
-    def believed(question: str) -> Texts:
-        said = (turn[SHOWN_AS[question]] for turn in turns)
-        return np.array([comparable(one) if one else "" for one in said], dtype=np.str_)
-
-    def brier(question: str) -> Floats:
-        return np.array([turn["brier"].get(question) for turn in turns], dtype=np.float64)
+    def column(name: str, kind: type) -> NDArray[Any]:
+        values = [turn[name] for turn in turns]
+        if kind is np.str_:
+            values = [comparable(words) if words else "" for words in values]
+        if kind is np.int64:
+            values = [value or NONE for value in values]
+        return np.array(values, dtype=kind)  # of floats None becomes NaN
 
     return Played(
         outcomes=[record.own["outcome"] for record in games],
         clusters=np.array([f"{seed} {record.episode}" for record in games], dtype=np.str_),
-        game=game,
-        turn=numbers("step"),
-        code=numbers("code"),
-        bob=numbers("bob"),
-        eve=numbers("eve"),
-        own=own("encoder", VALID) & ~given,
-        guessed={
-            "bob": own("decoder", VALID, RECORDED),
-            "eve": own("interceptor", VALID, RECORDED),
-        },
-        predicted={name: numbers(SHOWN_AS[name]) for name in ENCODER_QUESTIONS},
-        brier={name: brier(name) for name in ENCODER_QUESTIONS},
-        believed={name: believed(name) for name in INTERCEPTOR_QUESTIONS},
-        keywords=keywords[game],
-        best=known("best"),
-        random=known("random"),
+        turns={name: column(name, kind) for kind, names in READ.items() for name in names},
         replayed=replayed,
     )
 

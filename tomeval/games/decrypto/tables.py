@@ -105,14 +105,14 @@ BY_TURN = {
 
 
 def _turn_rows(cells: Cells) -> Iterator[Row]:
-    for number in sorted({turn for cell in cells for turn in cell.played.turn.tolist()}):
+    for number in sorted({turn for cell in cells for turn in cell.played["step"].tolist()}):
         row: Row = {"turn": number}
-        row["games"] = sum(int((cell.played.turn == number).sum()) for cell in cells)
+        row["games"] = sum(int((cell.played["step"] == number).sum()) for cell in cells)
         row["chance_percent"] = 100 * CHANCE if number == 1 else float("nan")
 
         def items(name: str, played: Any, number: int = number) -> Any:
             hits, among = turn_items(played)[name]
-            return played.game, hits, among & (played.turn == number)
+            return played["game"], hits, among & (played["step"] == number)
 
         for column, name in BY_TURN.items():
             parts = [totals_of(partial(items, name), True, cell.played, "") for cell in cells]
@@ -161,8 +161,8 @@ def _counts(run: Run, cells: Cells, what: str) -> Row:
     by_status, numbers = tallies.episodes(run.store), [cell.number for cell in cells]
     played = [cell.played for cell in cells]
     row: Row = {"games": sum(one.games for one in played)}
-    row["turns"] = sum(len(one.turn) for one in played)
-    row["own_turns"] = sum(int(one.own.sum()) for one in played)
+    row["turns"] = sum(len(one["step"]) for one in played)
+    row["own_turns"] = sum(int(one["own"].sum()) for one in played)
     row["predicted_turns"] = sum(int(expects_bad(one)[1].sum()) for one in played)
     row["turns_a_wrong"] = sum(map(turns_a_wrong, played))
     for status in (VOID, FAILED):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED
+from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED, VALID
 from tomeval.games import records
 from tomeval.games.decrypto.game import Code, Game, Turn, code_number, outcome_of
 from tomeval.games.decrypto.replays import RecordedGame
@@ -32,6 +32,24 @@ SHOWN_AS = {
     **{question: question for question in INTERCEPTOR_QUESTIONS[1:]},
 }
 """Columns of turns by question."""
+
+READ: dict[type, tuple[str, ...]] = {
+    np.int64: (
+        "game",
+        "step",
+        "code",
+        "bob",
+        "eve",
+        *(SHOWN_AS[name] for name in ENCODER_QUESTIONS),
+    ),
+    np.bool_: ("miscommunication", "interception", "own", "guessed_bob", "guessed_eve"),
+    np.float64: ("best", "random", *(f"brier_{question}" for question in ENCODER_QUESTIONS)),
+    np.str_: ("keywords", *(SHOWN_AS[name] for name in INTERCEPTOR_QUESTIONS)),
+}
+"""What measures read of turns by type. `own`: whether the hints are Alice's own: valid, and heard
+(in replays they may not be); `guessed_bob`, `guessed_eve`: whether the guess is their own, not
+drawn for an invalid one. What is not known is `NONE`, NaN or an empty text; keywords are
+`comparable`."""
 
 COLUMNS: tuple[str, ...] = ("step", "code", "hints", "bob", "eve")
 COLUMNS += ("miscommunication", "interception")
@@ -59,7 +77,7 @@ SCHEMA = Schema(
 
 
 def turns_of(record: Record) -> list[dict[str, Any]]:
-    """Return the turns of a game by `COLUMNS`, and ``brier``: Brier scores by question.
+    """Return the turns of a game by `COLUMNS`, and what else `READ` has.
 
     In replays, Alice is heard if both listeners are asked anew; else the recorded hints are.
     """
@@ -88,25 +106,29 @@ def turns_of(record: Record) -> list[dict[str, Any]]:
             said = value["said"]
             is_code = question in ENCODER_QUESTIONS
             turn[SHOWN_AS[question]] = code_number(said) if is_code else said and [*said]
-            turn["brier"][question] = value.get("brier")
-    for turn in turns if replayed else ():
-        alice, *listeners = (turn[f"{role}_outcome"] for role in ROLES)
-        if turn["hints"] and alice != RECORDED and RECORDED in listeners:
+            turn[f"brier_{question}"] = value.get("brier")
+    for turn in turns:
+        alice, bob, eve = (turn[f"{role}_outcome"] for role in ROLES)
+        heard = not replayed or alice == RECORDED or RECORDED not in (bob, eve)
+        if turn["hints"] and not heard:
             turn["details"].setdefault("encoder", {})["given"] = turn["hints"]
             turn["hints"] = turn["details"]["record"]["hints"]
+        turn |= {"own": alice == VALID and heard, "keywords": record.own["keywords"]}
+        turn |= {"guessed_bob": bob in (VALID, RECORDED), "guessed_eve": eve in (VALID, RECORDED)}
     return turns
 
 
 def _begun(record: Record, number: int) -> dict[str, Any]:
     """Return a turn of which nothing is known but its code and, in replays, the record's turn."""
-    turn = dict.fromkeys(COLUMNS) | {f"{role}_outcome": NOT_ASKED for role in ROLES}
+    turn = dict.fromkeys((*COLUMNS, *READ[np.float64]))
+    turn |= {f"{role}_outcome": NOT_ASKED for role in ROLES}
     turn |= dict.fromkeys((f"{role}_attempts" for role in ROLES), 0)
     turn |= {"step": number, "code": code_number(record.own["codes"][number - 1])}
     game, details = record.own["record"], dict[str, Any]()
     if game:
         details = {"record": {n: game["turns"][number - 1][n] for n in ("hints", "bob", "eve")}}
         details["record"] |= {"game": game} if number == 1 else {}
-    return turn | {"details": details, "brier": {}}
+    return turn | {"details": details}
 
 
 def finished(turns: Sequence[Mapping[str, Any]]) -> list[Turn]:
@@ -153,21 +175,16 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
             own = {"cell": number, "episode": record.episode, "status": record.status}
             own |= {name: record.own[name] for name in ("outcome", "keywords")}
             for turn in turns_of(record):
-                del turn["brier"]
-                yield about | own | turn | {"details": turn["details"] or None}
+                shown = {name: turn[name] for name in COLUMNS}
+                yield about | own | shown | {"details": turn["details"] or None}
 
 
 def _code(number: int) -> Code:
     return number // 100, number // 10 % 10, number % 10
 
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Texts = NDArray[np.str_]
-
 NONE = 0
-"""Stands for no prediction in arrays of codes."""
+"""Stands for no guess or prediction in arrays of codes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,30 +198,10 @@ class Played:
         record that it replays was.
     clusters : ndarray, shape (G,)
         The sampling unit: games with equal labels belong together (they share keywords and codes).
-    game : ndarray of int, shape (N,)
-        Which game each turn belongs to, from 0; N is the number of turns.
-    turn : ndarray of int, shape (N,)
-        Turn numbers, from 1.
-    code, bob, eve : ndarray of int, shape (N,)
-        Three digits each, such as 241.
-    own : ndarray of bool, shape (N,)
-        Whether the hints are Alice's own: valid, and heard (in replays they may not be).
-    guessed : dict of str to ndarray of bool, shape (N,)
-        For ``bob`` and ``eve``: whether the guess is their own, not drawn for an invalid one.
-    predicted : dict of str to ndarray of int, shape (N,)
-        Alice's predictions by question; `NONE` if invalid or not asked.
-    believed : dict of str to ndarray of str, shape (N,)
-        Eve's answers by question, as `comparable` texts; empty if invalid or not asked.
-    keywords : ndarray of str, shape (N,)
-        The true ones of each turn's game, as such a text.
-    best : ndarray, shape (N,)
-        Best attainable value of each turn; NaN if it was not searched for.
-    random : ndarray, shape (N,)
-        What random hints were worth, on average; NaN likewise.
+    turns : mapping of str to ndarray, shape (N,)
+        What `turns_of` returns, by `READ`; `keywords` are those of the turn's `game`, from 0.
     replayed : bool
         Whether the past of every turn is a record's; games then have no length of their own.
-    brier : dict of str to ndarray, shape (N,)
-        The Brier score of Alice's probabilities by question; NaN without.
     more : mapping of str to callable
         What groups of measures read besides, by name, when it is first called; see
         `tomeval.core.parts.Analysis`.
@@ -212,33 +209,15 @@ class Played:
 
     outcomes: list[str | None]
     clusters: NDArray[Any]
-    game: Ints
-    turn: Ints
-    code: Ints
-    bob: Ints
-    eve: Ints
-    own: Bools
-    guessed: Mapping[str, Bools]
-    predicted: Mapping[str, Ints]
-    believed: Mapping[str, Texts]
-    keywords: Texts
-    best: Floats
-    random: Floats
+    turns: Mapping[str, NDArray[Any]]
     replayed: bool = False
-    brier: Mapping[str, Floats] = field(default_factory=dict)
     more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        """Return a column of turns."""
+        return self.turns[column]
 
     @property
     def games(self) -> int:
         """Number of games."""
         return len(self.outcomes)
-
-    @property
-    def miscommunicated(self) -> Bools:
-        """Turns on which Bob guessed wrong."""
-        return np.asarray(self.bob != self.code)
-
-    @property
-    def intercepted(self) -> Bools:
-        """Turns on which Eve guessed right."""
-        return np.asarray(self.eve == self.code)
