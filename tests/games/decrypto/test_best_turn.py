@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tomeval.games.decrypto.best_turn import BestTurnSearch, best_hints
 from tomeval.games.decrypto.embedding_players import (
     MATCHINGS,
-    ListenerSpec,
+    EmbeddingSpec,
     history_scores,
     history_sums,
     match,
@@ -123,8 +123,8 @@ def test_an_eve_who_hears_almost_what_bob_hears(seed, noise, shift, digits, code
 
 class TestSearch:
     lists = shipped_lists()
-    bob = ListenerSpec(shipped_embedding("minilm"), "greedy")
-    eve = ListenerSpec(shipped_embedding("wordnet"))
+    bob = EmbeddingSpec(shipped_embedding("minilm"), matching="greedy")
+    eve = EmbeddingSpec(shipped_embedding("wordnet"))
     words = ("piano", "queen", "bread", "beach")
     past = (Turn((1, 2, 3), ("violin", "king", "loaf"), (1, 2, 3), (1, 2, 3)),)
 

@@ -16,8 +16,7 @@ from tomeval.games.decrypto.embedding_players import (
     MATCHINGS,
     EmbeddingEncoder,
     EmbeddingListener,
-    EncoderSpec,
-    ListenerSpec,
+    EmbeddingSpec,
     bank_vectors,
     forms,
     history_scores,
@@ -74,7 +73,7 @@ def scores_of(embedding, lists=LISTS):
 
 
 def drawn_by_definition(state: Game, spec, lists, draws):
-    """Alice's hints, from the words of `EncoderSpec`."""
+    """Alice's hints, from the words of `EmbeddingSpec`."""
     scores = scores_of(spec.embedding, lists)[
         [lists.keywords.index(w) for w in state.deal.keywords]
     ]
@@ -110,7 +109,7 @@ def test_games_over_random_embeddings_with_ties(seed, levels, k, matching) -> No
     one, two = (
         Embedding.of("r", words, rng.integers(0, levels, (60, 3)) + np.eye(3)[0]) for _ in range(2)
     )
-    players = (EncoderSpec(one, k), ListenerSpec(two, matching), ListenerSpec(one))
+    players = (EmbeddingSpec(one, k), EmbeddingSpec(two, matching=matching), EmbeddingSpec(one))
     for number in range(3):
         played = play_in_seats(players, 1, number, lists=lists)
         draws = seat_stream(1, "encoder", "a").block(number, 1, ENCODER_DRAWS)[0]
@@ -181,7 +180,7 @@ class TestEncoder:
         words = ("ka", "kb", "kc", "kd", "one", "two")
         toy = Embedding.of("toy", words, np.random.default_rng(1).normal(size=(6, 3)))
         lists = WordLists(words[:4], words[4:])
-        players = (EncoderSpec(toy), ListenerSpec(toy), ListenerSpec(toy))
+        players = (EmbeddingSpec(toy), EmbeddingSpec(toy), EmbeddingSpec(toy))
         rules = Rules(turns=8, miscommunications=24, interceptions=24)
         with pytest.raises(TomevalError, match="no hint left for 'k"):
             play_in_seats(players, 1, 0, rules, lists)
@@ -189,13 +188,13 @@ class TestEncoder:
     @pytest.mark.parametrize("k", [0, -1, 2.5, True, "16"])
     def test_faulty_k(self, k) -> None:
         with pytest.raises(TomevalError, match="k must be a positive integer"):
-            EncoderSpec(MINILM, k)
+            EmbeddingSpec(MINILM, k)
 
 
 class TestListeners:
     def test_hints_without_a_vector_score_nothing_and_are_named(self) -> None:
         words = ("piano", "queen", "bread", "beach")
-        players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(MINILM))
+        players = (EmbeddingSpec(MINILM), EmbeddingSpec(MINILM), EmbeddingSpec(MINILM))
         _, bob, eve = seats(players, 1, 0)
         game = Game(Deal(words, CODES[:8]))
         hints = ("zzyzx", "monarchs", "Toast")
@@ -207,7 +206,7 @@ class TestListeners:
 
     def test_eve_uses_the_history_and_nothing_else(self) -> None:
         """Other keywords, same hints: the same guess."""
-        players = (EncoderSpec(MINILM), ListenerSpec(MINILM), ListenerSpec(WORDNET))
+        players = (EmbeddingSpec(MINILM), EmbeddingSpec(MINILM), EmbeddingSpec(WORDNET))
         for number in range(20):
             turns = play_in_seats(players, 1, number).turns
             state = Game(Deal(("qa", "qb", "qc", "qd"), tuple(t.code for t in turns)))

@@ -32,11 +32,11 @@ def test_slices() -> None:
     [
         (
             {"pairings": [{"encoder": "t", "decoder": "s", "interceptor": "s"}]},
-            "pairings[0].encoder: unknown player 't'",
+            "pairings[0]: unknown player 't'",
         ),
         (
             {"pairings": [{"encoder": "record", "decoder": "s", "interceptor": "s"}]},
-            "unknown player 'record'",
+            "pairings[0]: 'record' needs a file of games",
         ),
         ({"pairings": [{"encoder": [], "decoder": "s", "interceptor": "s"}]}, "must not be empty"),
         ({"players": {}}, "no players"),
@@ -72,8 +72,7 @@ def test_records_refuse_a_conversation(tmp_path) -> None:
     }
     with pytest.raises(TomevalError, match='use memory = "restated"'):
         make_experiment(data, base=tmp_path)
-    everybody = [{"encoder": "record", "decoder": "record", "interceptor": "record"}]
-    data = {"domain": "decrypto", "players": {}, "records": "games.json", "pairings": everybody}
+    data["pairings"] = [{"encoder": "record", "decoder": "record", "interceptor": "record"}]
     with pytest.raises(TomevalError, match="at least one seat needs a player"):
         make_experiment(data, base=tmp_path)
 

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 from tomeval.games.decrypto.embedding_players import (
     CODE_DIGITS,
     Bools,
+    EmbeddingSpec,
     Floats,
     Ints,
-    ListenerSpec,
     bank_vectors,
     forms,
     history_scores,
@@ -67,8 +67,8 @@ class BestTurnSearch(Solver):
     --------
     >>> from tomeval.lexicon.embeddings import shipped_embedding
     >>> from tomeval.lexicon.words import shipped_lists
-    >>> minilm = ListenerSpec(shipped_embedding("minilm"))
-    >>> greedy = ListenerSpec(minilm.embedding, "greedy")
+    >>> minilm = EmbeddingSpec(shipped_embedding("minilm"))
+    >>> greedy = EmbeddingSpec(minilm.embedding, matching="greedy")
     >>> search = BestTurnSearch(shipped_lists(), greedy, minilm)
     >>> words = ("piano", "queen", "bread", "beach")
     >>> search(View(words, (3, 1, 4))), search(View(words, (1, 2, 3)))
@@ -78,8 +78,8 @@ class BestTurnSearch(Solver):
     """
 
     lists: WordLists
-    bob: ListenerSpec
-    eve: ListenerSpec
+    bob: EmbeddingSpec
+    eve: EmbeddingSpec
 
     def __call__(self, view: View) -> float:
         """Return the best value of the coming turn."""
@@ -111,7 +111,7 @@ class BestTurnSearch(Solver):
         """Return how often `RANDOM` random hints are worth 1."""
         drawn = [random_hints(view, self.lists.hints, rng) for _ in range(RANDOM)]
 
-        def vectors(spec: ListenerSpec) -> Floats:
+        def vectors(spec: EmbeddingSpec) -> Floats:
             rows = spec.embedding.rows([hint for hints in drawn for hint in hints])
             return np.asarray(spec.embedding.vectors[rows]).reshape(RANDOM, 3, -1)
 

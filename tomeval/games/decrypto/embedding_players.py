@@ -43,38 +43,28 @@ _CODE_OF[tuple(CODE_DIGITS.T)] = np.arange(len(CODES))
 
 
 @dataclass(frozen=True)
-class EncoderSpec:
-    """An embedding Alice.
+class EmbeddingSpec:
+    """An embedding player.
 
     Attributes
     ----------
     k : int
-        Candidates: for each digit the k legal hints nearest (cosine) to the keyword that the digit
-        has not had. The reference says the same as a list that grows by one each time the digit
-        comes up, from which a digit never gets a hint twice.
+        Alice's candidates: for each digit the k legal hints nearest (cosine) to the keyword that
+        the digit has not had. The reference says the same as a list that grows by one each time the
+        digit comes up, from which a digit never gets a hint twice.
+    matching : str
+        Bob's and Eve's. With ``assignment``, the guess is the code with the highest total score, of
+        equals the first in ascending order; with ``greedy``, each hint in order takes the best
+        keyword left, of equals the lowest digit.
     """
 
     embedding: Embedding
     k: int = 16
-
-    def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise TomevalError(f"embedding encoder: k must be a positive integer, is {self.k!r}")
-
-
-@dataclass(frozen=True)
-class ListenerSpec:
-    """An embedding Bob or Eve.
-
-    With the matching ``assignment``, the guess is the code with the highest total score, of equals
-    the first in ascending order; with ``greedy``, each hint in order takes the best keyword left,
-    of equals the lowest digit.
-    """
-
-    embedding: Embedding
     matching: str = "assignment"
 
     def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise TomevalError(f"k must be a positive integer, is {self.k!r}")
         if self.matching not in MATCHINGS:
             raise unknown("matching", self.matching, MATCHINGS)
 
@@ -83,7 +73,7 @@ def match(scores: Floats, matching: str) -> Ints:
     """Return the codes that a listener guesses: positions in `CODES`, shape (games,).
 
     `scores` are of each hint with each digit, shape (games, 3, 4); for `matching` see
-    `ListenerSpec`.
+    `EmbeddingSpec`.
 
     Examples
     --------
@@ -158,9 +148,9 @@ def _hints_by_stem(hints: tuple[str, ...]) -> dict[str, list[int]]:
 
 
 class EmbeddingEncoder(Seat):
-    """Alice: draws a hint from those nearest to the keyword; see `EncoderSpec`."""
+    """Alice: draws a hint from those nearest to the keyword; see `EmbeddingSpec`."""
 
-    def __init__(self, chair: Chair, spec: EncoderSpec, lists: WordLists) -> None:
+    def __init__(self, chair: Chair, spec: EmbeddingSpec, lists: WordLists) -> None:
         self.spec, self.lists = spec, lists
         self._draws = chair.rng.random(ENCODER_DRAWS)
 
@@ -177,7 +167,7 @@ class EmbeddingEncoder(Seat):
         return self.lists.hints[candidates[int(draw * len(candidates))]]
 
 
-def encoder_candidates(view: View, place: int, spec: EncoderSpec, lists: WordLists) -> list[int]:
+def encoder_candidates(view: View, place: int, spec: EmbeddingSpec, lists: WordLists) -> list[int]:
     """Return the hints that an embedding Alice draws from at a place of the code, nearest first.
 
     Positions in ``lists.hints``; empty if the bank has no legal hint left.
@@ -207,12 +197,12 @@ def _by_nearness(embedding: Embedding, lists: WordLists, keyword: str) -> Ints:
 
 
 class EmbeddingListener(Seat):
-    """Bob matches hints with keywords, Eve with each digit's past hints; see `ListenerSpec`.
+    """Bob matches hints with keywords, Eve with each digit's past hints; see `EmbeddingSpec`.
 
     A hint without a vector scores 0 and is named in the details.
     """
 
-    def __init__(self, spec: ListenerSpec) -> None:
+    def __init__(self, spec: EmbeddingSpec) -> None:
         self.spec = spec
 
     async def answer(self, view: View, ask: Ask) -> Answer:

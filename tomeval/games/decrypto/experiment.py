@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.cells import GameCell
 from tomeval.games.decrypto.game import Deal, Game, Rules, deal, deal_stream
@@ -134,7 +134,7 @@ class DecryptoCell(GameCell):
         from tomeval.games.decrypto.best_turn import BestTurnSearch
 
         lists = self.experiment.lists
-        return BestTurnSearch(lists, bob.listener_spec(lists), eve.listener_spec(lists))
+        return BestTurnSearch(lists, bob.spec(lists), eve.spec(lists))
 
 
 def _sha256(data: Any) -> str:
@@ -231,26 +231,29 @@ class DecryptoExperiment(GameExperiment):
 
     def expand(self) -> list[DecryptoCell]:
         """Return the pairings for every seed, in the order of the file."""
+        if not self.by_name:
+            raise TomevalError(f"{self._where}: no players: add a table players.NAME")
         tables = self.pairings or [PairingTable(encoder=[ALL], decoder=[ALL], interceptor=[ALL])]
-        pairings: dict[tuple[str, ...], tuple[DecryptoPlayer | None, ...]] = {}
+        pairings: dict[tuple[str, ...], DecryptoCell] = {}
         for index, table in enumerate(tables):
             for players in self._seated(table, f"{self._where}: pairings[{index}]"):
-                names = tuple(RECORD if one is None else one.name for one in players)
-                pairings.setdefault(names, players)
-        return [
-            DecryptoCell(self, players, seed, on_invalid)
-            for players in pairings.values()
-            for seed, on_invalid in itertools.product(self.seed, self.on_invalid)
-        ]
+                for seed, on_invalid in itertools.product(self.seed, self.on_invalid):
+                    cell = DecryptoCell(self, players, seed, on_invalid)
+                    pairings.setdefault(cell.key, cell)
+        return list(pairings.values())
 
-    def _seated(
-        self, table: PairingTable, where: str
-    ) -> Iterator[tuple[DecryptoPlayer | None, ...]]:
+    def _seated(self, table: PairingTable, where: str) -> Iterator[tuple[Any, ...]]:
         """Yield the players of a table's pairings by role; None answers from the record."""
-        axes = [self._names(getattr(table, role), f"{where}.{role}", role) for role in ROLES]
+        known = {ALL: list(self.by_name)}
+        axes = [
+            [player for name in getattr(table, role) for player in known.get(name, [name])]
+            for role in ROLES
+        ]
         for encoder, decoder, interceptor in itertools.product(*axes):
             names = (encoder, encoder if decoder == MATCHED else decoder, interceptor)
-            if names == (RECORD,) * 3:
+            if RECORD in names and not self.records:
+                raise TomevalError(f"{where}: {RECORD!r} needs a file of games in the key records")
+            if {*names} == {RECORD}:
                 raise TomevalError(f"{where}: at least one seat needs a player, not the record")
             for seated in self.seatings(names, where):
                 for role, player in zip(ROLES, seated, strict=True):
@@ -258,15 +261,3 @@ class DecryptoExperiment(GameExperiment):
                         with located(f"{self._where}: player {player.name!r} as {role}"):
                             player.check(role, self)
                 yield seated
-
-    def _names(self, names: Sequence[str], where: str, role: str) -> list[str]:
-        """Return the players of one axis."""
-        result = []
-        for name in names:
-            extra = [ALL] + [MATCHED] * (role == "decoder") + [RECORD] * bool(self.records)
-            if name not in self.named and name not in extra:
-                raise unknown("player", name, [*self.named, *extra], where)
-            result += list(self.by_name) if name == ALL else [name]
-        if not result:
-            raise TomevalError(f"{self._where}: no players: add a table players.NAME")
-        return result

@@ -15,8 +15,7 @@ from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
     EmbeddingEncoder,
     EmbeddingListener,
-    EncoderSpec,
-    ListenerSpec,
+    EmbeddingSpec,
 )
 from tomeval.games.decrypto.seats import ALICE
 from tomeval.games.players import LLM, GamePlayer, check_options
@@ -86,13 +85,9 @@ class DecryptoPlayer(GamePlayer):
         """Return the embedding of a player that has one."""
         return _embedding(self.options["embedding"], lists, base=self.base)
 
-    def encoder_spec(self, lists: WordLists) -> EncoderSpec:
-        """Return an embedding player as Alice."""
-        return EncoderSpec(self.embedding(lists), self.options["k"])
-
-    def listener_spec(self, lists: WordLists) -> ListenerSpec:
-        """Return an embedding player as Bob or Eve."""
-        return ListenerSpec(self.embedding(lists), self.options["matching"])
+    def spec(self, lists: WordLists) -> EmbeddingSpec:
+        """Return an embedding player."""
+        return EmbeddingSpec(self.embedding(lists), self.options["k"], self.options["matching"])
 
     def check(self, role: str, experiment: DecryptoExperiment) -> None:
         """Raise a `TomevalError` if the player cannot take a seat."""
@@ -117,11 +112,11 @@ class DecryptoPlayer(GamePlayer):
 
 
 def _by_embedding(player: DecryptoPlayer, lists: WordLists) -> Callable[[Chair], Seat]:
-    alice, listener = player.encoder_spec(lists), player.listener_spec(lists)
+    spec = player.spec(lists)
 
     def seat(chair: Chair) -> Seat:
         encodes = chair.seat == ALICE
-        return EmbeddingEncoder(chair, alice, lists) if encodes else EmbeddingListener(listener)
+        return EmbeddingEncoder(chair, spec, lists) if encodes else EmbeddingListener(spec)
 
     return seat
 
