@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +14,11 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import run_now
+from tomeval.games.game import ArenaGame
 from tomeval.games.play import Table, play_game
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import RECORD
+from tomeval.games.sampled import MadeUp
 from tomeval.games.seats import Chair, Door, Seat
 from tomeval.models.base import Model, Stopped
 from tomeval.runs.domain import Cell, Player
@@ -41,6 +43,21 @@ class GameCell(Cell):
     @abstractmethod
     def data(self) -> dict[str, Any]:
         """What defines it besides seed, templates, and what an invalid answer does."""
+
+    @property
+    @abstractmethod
+    def game(self) -> ArenaGame[Any]:
+        """The game."""
+
+    @property
+    @abstractmethod
+    def measured(self) -> tuple[int, ...]:
+        """The slots that are asked the literal questions."""
+
+    @property
+    @abstractmethod
+    def made_up(self) -> Iterable[MadeUp]:
+        """Made-up games in which all is asked that a slot can be asked."""
 
     @abstractmethod
     def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
@@ -129,7 +146,8 @@ class GameCell(Cell):
         ]
         more = self.setting(episode, on_step)
         seats = self.seated(episode)[1]
-        return Table(players=players, seats=seats, door=door, side_by_side=bool(models), **more)
+        more |= {"game": self.game, "measured": self.measured, "side_by_side": bool(models)}
+        return Table(players=players, seats=seats, door=door, **more)
 
     async def play(
         self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]

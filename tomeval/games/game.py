@@ -78,6 +78,13 @@ class Form(NamedTuple):
         """Return the items that one of the labels stands for."""
         return [self.kind(item) for item in (label.split("-") if self.size > 1 else [label])]
 
+    @property
+    def any_items(self) -> list[Any]:
+        """Some items of this form: of the first label, if it has labels."""
+        if self.labels:
+            return self.items(self.labels[0])
+        return ["word" if self.kind is str else 0] * (self.size or 1)
+
     def fault(self, items: Sequence[Any]) -> Broken | None:
         """Return how items have not this form: how many they are, and their type."""
         if self.size and len(items) != self.size:

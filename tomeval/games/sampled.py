@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -63,17 +64,20 @@ def forms_met(game: ArenaGame[Any]) -> tuple[dict[str, Form], dict[str, Form]]:
             for ask in game.due(state):
                 view = game.view(state, ask.seat)
                 _note(decisions, ask.kind, game.form(view, ask))
-                for probe in all_probes(game, state, ask, actions):
+                for probe in itertools.chain(*all_probes(game, state, ask, actions)):
                     _note(probes, probe.name, game.form(view, probe))
     return decisions, probes
 
 
 def all_probes(
     game: ArenaGame[Any], state: Any, ask: Ask, actions: Mapping[int, Action]
-) -> tuple[Probe, ...]:
+) -> tuple[tuple[Probe, ...], tuple[Probe, ...]]:
     """Return the probes beside a decision, and those on what follows from it, if it was made."""
-    beside, done = game.probes(state, ask, None, {}), actions.get(ask.seat)
-    return beside if done is None else (*beside, *game.probes(state, ask, done, {}))
+    view, done = game.view(state, ask.seat), actions.get(ask.seat)
+    first = game.probes(state, ask, None, {})
+    said = {one: game.read(view, one, game.form(view, one).any_items) for one in first}
+    after = () if done is None else game.probes(state, ask, done, {})
+    return game.probes(state, ask, None, said), after
 
 
 def _note(forms: dict[str, Form], name: str, form: Form) -> None:

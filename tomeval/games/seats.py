@@ -27,14 +27,6 @@ class Door:
         """Put the coming step behind the door."""
         self._look, self.used = look, False
 
-    def hold(self, answer: Any) -> None:
-        """Put one answer behind the door, whatever is asked."""
-
-        async def look(*asked: Any) -> Any:
-            return answer
-
-        self.set(look)
-
     async def __call__(self, *asked: Any) -> Any:
         """Open it; what is asked is the game's own."""
         self.used = True

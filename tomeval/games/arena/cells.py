@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ from tomeval.games.arena.players import PLANNER, RANDOM, SLIPS, ArenaPlayer
 from tomeval.games.cells import GameCell
 from tomeval.games.game import ArenaGame
 from tomeval.games.play import SUBJECT_SLOT
+from tomeval.games.sampled import MadeUp, made_up
 from tomeval.games.seats import Chair, PlannerSeat, ScriptedSeat
 from tomeval.games.solver import Policy, Solver
 from tomeval.runs.experiment import located
@@ -51,6 +52,16 @@ class ArenaCell(GameCell):
     def game(self) -> ArenaGame[Any]:
         """The game."""
         return self.table.game
+
+    @property
+    def measured(self) -> tuple[int, ...]:
+        """The subject, if it is asked literal questions."""
+        return (SUBJECT_SLOT,) if self.experiment.probes else ()
+
+    @property
+    def made_up(self) -> Iterator[MadeUp]:
+        """Games of random actions: enough that every role is asked all that it can be asked."""
+        return (made_up(self.game, number) for number in range(12))
 
     @property
     def values(self) -> bool:
@@ -176,20 +187,18 @@ class ArenaCell(GameCell):
         return kind(chair, self.seat_policies.get(slot), player.kind == RANDOM, *slips)
 
     def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
-        """Return game, chance, and what is measured."""
+        """Return chance, and what values follow from."""
 
         def drawn(what: str, number: int, *of: str) -> np.random.Generator:
             return Stream.of(self.seed, "arena", what, *of).episode(number)
 
         return {
-            "game": self.game,
             "deal": drawn("deal", self.seated(episode)[0], self.table.stream),
             "chance": drawn("chance", episode, self.table.stream),
             "fallback": drawn("fallback", episode, *self.key),
             "statements": drawn("statements", episode, *self.key),
             "on_invalid": self.on_invalid,
             "solver": self.solver(episode) if self.values else None,
-            "measured": (SUBJECT_SLOT,) if self.experiment.probes else (),
             "on_step": lambda decision: on_step(),
         }
 

@@ -5,10 +5,8 @@ Lists, bounds, and what a language model would be asked.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +14,10 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.arena.cells import SUBJECT, ArenaCell
 from tomeval.games.arena.named_games import GAMES, all_games, get_kind, named_game
 from tomeval.games.arena.players import ANYWHERE, RANDOM, together
-from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.games.people.session import Sitting
-from tomeval.games.sampled import MadeUp, all_probes, made_up
-from tomeval.games.seats import Door
 from tomeval.games.solver import Bound
-from tomeval.play.engines import run_loop
 from tomeval.runs.domain import Rows
 from tomeval.runs.experiment import make_experiment
-from tomeval.strategies.readers import MARKER
-from tomeval.strategies.recording import Overheard, Recording, record
 
 
 def listed_games() -> Rows:
@@ -86,78 +78,6 @@ def _ends(name: str, bound: Bound | None) -> dict[str, Any]:
     nothing = float("nan")
     low, high = (nothing, nothing) if bound is None else bound
     return {f"{name}_low": low, f"{name}_high": high}
-
-
-GAMES_TRIED = 12
-"""Made-up games: enough that every role is asked all that it can be asked."""
-
-
-def episodes(cell: ArenaCell, slot: str, note: str = "") -> list[list[Overheard]]:
-    """Return what a slot is asked in games of random actions, see `Domain.episodes`.
-
-    It takes the seats in turn, so there are questions of all roles.
-    """
-    index = cell.slots.index(slot)
-    return [
-        record(partial(_play, cell, index, number), run_loop, note) for number in range(GAMES_TRIED)
-    ]
-
-
-async def _play(cell: ArenaCell, index: int, number: int, model: Recording) -> None:
-    """Play the decisions of a slot in a made-up game, with the probes that belong to them."""
-    game = cell.game
-    made, place = made_up(game, number), cell.seated(number)[1][index]
-    probed = cell.experiment.probes and index == 0
-    seat = cell.seat(number, index, {cell.slots[index]: model}, door := Door())
-    seat.begin(game.view(made.trail[0].state, place))
-    for at, (state, actions) in enumerate(made.trail):
-        view = game.view(state, place)
-        for ask in (ask for ask in game.due(state) if ask.seat == place):
-            probes = all_probes(game, state, ask, actions)
-            true = _true(game, made, place, at, probes)
-            model.says = _said(game, view, ask, actions, probes, true)
-            door.hold(true)
-            await seat.answer(view, ask)
-            for probe in probes if probed else ():
-                await seat.probe(view, ask, probe)
-        await seat.observe(view)
-
-
-def _true(
-    game: ArenaGame[Any], made: MadeUp, place: int, at: int, probes: tuple[Probe, ...]
-) -> dict[Probe, Action]:
-    """Return the true answers to the probes of a decision, where the made-up game tells them."""
-    if not made.trail[-1].actions:
-        return {}
-    true = {probe: game.truth(probe, place, made.trail, at, made.end) for probe in probes}
-    return {probe: what for probe, what in true.items() if what is not None}
-
-
-def _said(
-    game: ArenaGame[Any],
-    view: View[Any],
-    ask: Ask,
-    actions: Mapping[int, Action],
-    probes: tuple[Probe, ...],
-    true: Mapping[Probe, Action],
-) -> dict[str, str]:
-    """Return what the model says: the made-up action, and of others the truth, if it is known."""
-    texts: dict[str, str] = {}
-    if ask.seat in actions:
-        items = game.written(view, ask, actions[ask.seat])
-        written = _marked(game.form(view, ask).key, items)
-        texts |= {ask.kind: written, f"draft {ask.kind}": written}
-    for probe in probes:
-        form = game.form(view, probe)
-        any_items = form.items(form.labels[0]) if form.labels else [form.kind(0)] * (form.size or 1)
-        items = game.written(view, probe, true[probe]) if probe in true else any_items
-        written = _marked(form.key, items)
-        texts |= {f"{use} {probe.question}": written for use in ("predict", "probe")}
-    return texts
-
-
-def _marked(key: str, items: Any) -> str:
-    return f"{MARKER} {json.dumps({key: items})}"
 
 
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> ArenaCell:

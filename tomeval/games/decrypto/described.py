@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
-from tomeval.games.decrypto.game import CODES, ENDINGS, Game, Hints, Turn
+from tomeval.games.decrypto.game import ENDINGS, Turn
 from tomeval.games.decrypto.llm import DecryptoOptions, TableScene
 from tomeval.games.decrypto.players import kinds, table_at_terminal
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.results import DecryptoRunCell
 from tomeval.games.decrypto.seats import (
-    ALICE,
-    ENCODER_QUESTIONS,
-    INTERCEPTOR_QUESTIONS,
     NAMES,
     ROLES,
     Probes,
 )
-from tomeval.games.decrypto.stages import random_hints, trail_of
 from tomeval.games.game import COUNTED
 from tomeval.games.people.session import Sitting
-from tomeval.games.play import play_game
 from tomeval.games.players import player_row
 from tomeval.lexicon.embeddings import SHIPPED
-from tomeval.play.engines import run_loop
 from tomeval.runs.columns import unique
 from tomeval.runs.domain import Facts, Rows
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.strategies.readers import MARKER
-from tomeval.strategies.recording import Overheard, Recording, record
 
 FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"
 
@@ -76,55 +64,6 @@ def listed_players() -> Rows:
 def listed_embeddings() -> Rows:
     """Return the embeddings that ship."""
     return [{"embedding": name} for name in SHIPPED]
-
-
-NAMED = ("one", "two", "three", "four")
-"""The keywords that the stand-in for Eve names."""
-
-
-def episodes(cell: DecryptoCell, seat: str, note: str = "") -> list[list[Overheard]]:
-    """Return what a seat is asked in a game of all turns, see `Domain.episodes`."""
-    return [record(partial(_play, cell, seat), run_loop, note)]
-
-
-async def _play(cell: DecryptoCell, role: str, model: Recording) -> None:
-    """Have a seat replay a game in which hints are drawn, Bob guesses right and Eve wrong."""
-    record = _made_up(cell.first(0)[0], cell.experiment.lists.hints)
-    coming = iter(record.turns)
-
-    def says() -> None:
-        if (turn := next(coming, None)) is not None:
-            model.says = _said(turn.hints)
-
-    says()
-    table = cell.new_table(0, dict.fromkeys(ROLES, model), says)
-    table.players = [
-        one if seat == role else None for seat, one in zip(ROLES, table.players, strict=True)
-    ]
-    table.solver, table.record = None, trail_of(record, table.start)
-    await play_game(table, 0, 0)
-
-
-def _made_up(game: Game, words: Sequence[str]) -> RecordedGame:
-    """Return a game of all turns."""
-    rng = np.random.default_rng(0)
-    for code in game.deal.codes:
-        hints = random_hints(game.view(ALICE), words, rng)
-        game = game.after(hints, code, CODES[(CODES.index(code) + 1) % len(CODES)])
-    return RecordedGame(keywords=game.deal.keywords, turns=game.turns, rules=game.rules)
-
-
-def _said(hints: Hints) -> Mapping[str, str]:
-    """Return what the model says, by purpose."""
-    given, guess, named = (
-        f"{MARKER} {json.dumps(said)}"
-        for said in ({"hints": hints}, {"code": [1, 2, 3]}, {"keywords": NAMED})
-    )
-    guesses = ["decode", "intercept", "predict bob", "predict eve"]
-    guesses += [f"probe {question}" for question in ENCODER_QUESTIONS]
-    asked = [f"probe {question}" for question in INTERCEPTOR_QUESTIONS]
-    says = {**dict.fromkeys(guesses, guess), **dict.fromkeys(asked, named)}
-    return {**says, "encode": given, "draft": given}
 
 
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:

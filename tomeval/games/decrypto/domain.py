@@ -126,7 +126,7 @@ DECRYPTO = Domain(
     side=_side,
     task_of=_task_of,
     worded=_worded,
-    questions=later(f"{_DESCRIBED}:episodes"),
+    questions=later("tomeval.games.preview:episodes"),
     example=later(f"{_DESCRIBED}:example_cell"),
     lists={
         "players": f"{_DESCRIBED}:listed_players",

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.cells import GameCell
-from tomeval.games.decrypto.game import Deal, Game, Rules, deal, deal_stream
+from tomeval.games.decrypto.game import CODES, Deal, Game, Rules, deal, deal_stream
 from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
 from tomeval.games.decrypto.replays import RecordedGame, read_games
-from tomeval.games.decrypto.seats import ALICE, EVE, ROLES, Probes, seat_stream
-from tomeval.games.decrypto.stages import Decrypto, trail_of
+from tomeval.games.decrypto.seats import ALICE, BOB, EVE, ROLES, Probes, seat_stream
+from tomeval.games.decrypto.stages import Decrypto, random_hints, trail_of
+from tomeval.games.game import Stage
 from tomeval.games.players import RECORD, GameExperiment
+from tomeval.games.sampled import MadeUp
 from tomeval.games.seats import Chair, Seat
 from tomeval.games.solver import Solver
 from tomeval.lexicon.words import WordLists, read_lists
@@ -44,6 +46,29 @@ class DecryptoCell(GameCell):
         if self.experiment.records:
             return max((len(game.turns) for game in self.experiment.recorded), default=1)
         return int(self.experiment.rules.turns)
+
+    @property
+    def game(self) -> Decrypto:
+        """The game."""
+        return Decrypto(self.experiment.lists, self.experiment.rules, self.experiment.probes)
+
+    @property
+    def measured(self) -> tuple[int, ...]:
+        """Alice and Eve."""
+        return ALICE, EVE
+
+    @property
+    def made_up(self) -> list[MadeUp]:
+        """One game of all turns: hints are drawn, Bob guesses right and Eve wrong."""
+        rng, trail = np.random.default_rng(0), list[Stage[Game]]()
+        state, _ = self.first(0)
+        for code in state.deal.codes:
+            hints = random_hints(state.view(ALICE), self.experiment.lists.hints, rng)
+            guesses = {BOB: code, EVE: CODES[(CODES.index(code) + 1) % len(CODES)]}
+            trail.append(Stage(state, {ALICE: hints}))
+            trail.append(Stage(replace(state, hints=hints), guesses))
+            state = state.after(hints, guesses[BOB], guesses[EVE])
+        return [MadeUp(trail, state)]
 
     def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
         """Return the deal of an episode, which is its own, and the seats."""
@@ -100,21 +125,19 @@ class DecryptoCell(GameCell):
         return seat
 
     def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
-        """Return rules, the game as dealt or recorded, and what is measured."""
+        """Return the game as dealt or recorded."""
         (first, record), unused = self.first(episode), np.random.default_rng(0)
 
         def drawn(what: str) -> np.random.Generator:
             return Stream.of(self.seed, "decrypto", what, self.stream).episode(episode)
 
         return {
-            "game": Decrypto(self.experiment.lists, first.rules, self.experiment.probes),
             "deal": unused,
             "chance": unused,
             "fallback": drawn("fallback"),
             "statements": drawn("statements"),
             "on_invalid": "ask_again" if self.on_invalid == "void" else self.on_invalid,
             "solver": self.solver(episode),
-            "measured": (ALICE, EVE),
             "on_step": lambda decision: on_step() if decision.seat == EVE else None,
             "start": first,
             "record": () if record is None else trail_of(record, first),
