@@ -9,7 +9,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import Console
-from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.decrypto.game import ENDINGS, Turn
 from tomeval.games.decrypto.llm import DecryptoOptions, TableScene
 from tomeval.games.decrypto.players import kinds, table_at_terminal
@@ -73,20 +73,17 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Decry
     """
     if seat and seat not in ROLES:
         raise unknown("seat", seat, ROLES, "--seat")
-    options = {key: value for key, value in settings.items() if key != "form"}
-    data: dict[str, Any] = {"rules": options.pop("rules")} if "rules" in options else {}
-    seat = seat or "encoder"
-    experiment = DecryptoExperiment(
-        players={
-            "model": {"model": "scripted:decrypto", "strategy": {seat: strategy}, **options},
-            "other": {"kind": "random"},
-        },
-        pairings=[{role: "model" if role == seat else "other" for role in ROLES}],  # type: ignore[list-item]
-        probes=Probes(**dict.fromkeys(Probes.model_fields, True)),
-        **data,
-    )
-    experiment._where = "prompt"
-    [cell] = experiment.cells
+    options, seat = dict(settings), seat or "encoder"
+    options.pop("form", None)
+    rules = {"rules": options.pop("rules")} if "rules" in options else {}
+    model = {"model": "scripted:decrypto", "strategy": {seat: strategy}, **options}
+    data = {
+        "domain": "decrypto",
+        "players": {"model": model, "other": {"kind": "random"}},
+        "pairings": [{role: "model" if role == seat else "other" for role in ROLES}],
+        "probes": dict.fromkeys(Probes.model_fields, True),
+    }
+    cell = make_experiment(data | rules, base=Path(), where="prompt").cells[0]
     assert isinstance(cell, DecryptoCell)
     return cell
 
@@ -119,14 +116,15 @@ def sit(
     names = list(others) or ["minilm"]
     if len(names) not in (1, 2):
         raise TomevalError(f"--other: give one or two other players, not {len(names)}")
-    rest = [role for role in ROLES if role != seat]
-    specs = dict(zip(rest, names * (2 // len(names)), strict=True))
-    tables = {NAMES[role]: table_at_terminal(spec, strategy) for role, spec in specs.items()}
-    tables[NAMES[seat]] = {"kind": "random"}
+    names = names * (2 // len(names))
+    names.insert(ROLES.index(seat), "human")
+    tables = {
+        NAMES[role]: table_at_terminal("random" if role == seat else name, strategy)
+        for role, name in zip(ROLES, names, strict=True)
+    }
     data = {"domain": "decrypto", "players": tables, "pairings": [dict(NAMES)]}
     [cell] = make_experiment({**(settings or {}), **data}, base=Path(), where="play").cells
     assert isinstance(cell, DecryptoCell)
-    names = [specs.get(role, "human") for role in ROLES]
     return Sitting(cell, seat, deal, names, ENDINGS, TableScene)
 
 
@@ -145,16 +143,13 @@ def keep(sitting: Sitting, out: Path, console: Console) -> None:
         return
     before = read_games(out) if out.exists() else []
     names = {existing.name for existing in before}
-    name = next(one for n in range(1, len(names) + 2) if (one := f"game {n}") not in names)
-    source = f"played at the terminal, seed {cell.seed}, game {played.deal}"
-    players: Any = dict(zip(ROLES, sitting.names, strict=True))
     record = RecordedGame(
         keywords=keywords,
         turns=turns,
         rules=first.rules,
-        name=name,
-        players=players,
-        source=source,
+        name=next(one for n in range(1, len(names) + 2) if (one := f"game {n}") not in names),
+        players=dict(zip(ROLES, sitting.names, strict=True)),  # type: ignore[arg-type]
+        source=f"played at the terminal, seed {cell.seed}, game {played.deal}",
     )
     write_games(out, [*before, record])
-    console.say(f"Recorded as {name!r} in {out}.")
+    console.say(f"Recorded as {record.name!r} in {out}.")
