@@ -76,66 +76,32 @@ def test_sixty_words_of_the_bank(names, matching) -> None:
 LEVELS = st.sampled_from([2, 3, 5, 1000])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
-    size=st.integers(1, 9),
+    size=st.integers(1, 12),
     bob_levels=LEVELS,
     eve_levels=LEVELS,
-    follow=st.sampled_from([0.0, 0.8, 1.0]),
+    follow=st.sampled_from([0.0, 0.8, 0.999, 1.0]),
     code=st.integers(0, 23),
     matching=st.sampled_from(MATCHINGS),
+    legal=st.floats(0, 1),
 )
-def test_random_scores(seed, size, bob_levels, eve_levels, follow, code, matching) -> None:
+def test_random_scores(seed, size, bob_levels, eve_levels, follow, code, matching, legal) -> None:
+    """Where Eve hears almost what Bob hears, zeros are frequent."""
     rng = np.random.default_rng(seed)
     bob = rng.integers(0, bob_levels, (size, 4)) / 1024 - 0.3
     free = rng.integers(0, eve_levels, (size, 4)) / 1024
     eve = follow * bob + (1 - follow) * free
-    check(on_score_grid(bob), on_score_grid(eve), code, matching)
+    allowed = rng.choice(size, round(legal * size), replace=False)
+    check(on_score_grid(bob), on_score_grid(eve), code, matching, allowed)
 
 
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32), matching=st.sampled_from(MATCHINGS), code=st.integers(0, 23))
-def test_hints_that_are_not_legal_are_left_out(seed, matching, code) -> None:
-    rng = np.random.default_rng(seed)
-    bob = on_score_grid(rng.normal(size=(12, 4)) / 4)
-    eve = on_score_grid(bob + rng.normal(size=(12, 4)) * rng.choice([0.001, 0.05]))
-    allowed = rng.choice(12, int(rng.integers(0, 9)), replace=False)
-    check(bob, eve, code, matching, allowed)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    seed=st.integers(0, 2**32),
-    noise=st.sampled_from([1e-12, 1e-6, 0.01, 0.3]),
-    shift=st.sampled_from([0.0, 0.3]),
-    digits=st.sampled_from([1.0, 0.3, 0.0]),
-    code=st.integers(0, 23),
-    matching=st.sampled_from(MATCHINGS),
-)
-def test_an_eve_who_hears_almost_what_bob_hears(seed, noise, shift, digits, code, matching) -> None:
-    """Where Bob decodes and Eve hardly ever errs, bounds and stretches have most to decide."""
-    rng = np.random.default_rng(seed)
-    bob = rng.normal(size=(14, 4)) / 8 * [1, 1, digits, digits] + [0, 0, 0, shift]
-    eve = bob + rng.normal(size=bob.shape) * noise
-    check(on_score_grid(bob), on_score_grid(eve), code, matching)
-
-
-class TestSearch:
-    lists = shipped_lists()
+def test_hints_are_legal() -> None:
     bob = EmbeddingSpec(shipped_embedding("minilm"), matching="greedy")
     eve = EmbeddingSpec(shipped_embedding("wordnet"))
     words = ("piano", "queen", "bread", "beach")
     past = (Turn((1, 2, 3), ("violin", "king", "loaf"), (1, 2, 3), (1, 2, 3)),)
-
-    def test_hints_are_legal_and_worth_one(self) -> None:
-        view = View(self.words, (2, 1, 4), self.past)
-        found = BestTurnSearch(self.lists, self.bob, self.eve).search(view)
-        assert found is not None
-        assert hint_fault(found, self.words) is None
-
-
-def test_zero_is_found_where_eve_hears_what_bob_hears() -> None:
-    rng = np.random.default_rng(1)
-    scores = on_score_grid(rng.normal(size=(60, 4)) / 4)
-    assert best_hints(scores, scores, 5, "greedy") is None
+    found = BestTurnSearch(shipped_lists(), bob, eve).search(View(words, (2, 1, 4), past))
+    assert found is not None
+    assert hint_fault(found, words) is None

@@ -40,18 +40,10 @@ LISTS = shipped_lists()
 MINILM, WORDNET = shipped_embedding("minilm"), shipped_embedding("wordnet")
 
 
-def seats(players, seed, game, lists=LISTS):
-    rng = seat_stream(seed, "encoder", "a").episode(game, ENCODER_DRAWS)
-    return (
-        EmbeddingEncoder(Chair(0, rng), players[0], lists),
-        EmbeddingListener(players[1]),
-        EmbeddingListener(players[2]),
-    )
-
-
-def play_in_seats(players, seed, game, rules=None, lists=LISTS) -> Game:
-    rules = rules or Rules()
-    alice, bob, eve = seats(players, seed, game, lists)
+def play_in_seats(specs, seed, game, rules=None, lists=LISTS) -> Game:
+    rules, rng = rules or Rules(), seat_stream(seed, "encoder", "a").episode(game, ENCODER_DRAWS)
+    alice = EmbeddingEncoder(Chair(0, rng), specs[0], lists)
+    bob, eve = EmbeddingListener(specs[1]), EmbeddingListener(specs[2])
     state = Game(deal(lists.keywords, rules, deal_stream(seed).episode(game)), rules)
 
     async def play(state: Game) -> Game:
@@ -175,43 +167,36 @@ def test_forms_are_those_of_the_rules() -> None:
         assert forms([keyword], some)[0].tolist() == faults
 
 
-class TestEncoder:
-    def test_a_bank_that_runs_out(self) -> None:
-        words = ("ka", "kb", "kc", "kd", "one", "two")
-        toy = Embedding.of("toy", words, np.random.default_rng(1).normal(size=(6, 3)))
-        lists = WordLists(words[:4], words[4:])
-        players = (EmbeddingSpec(toy), EmbeddingSpec(toy), EmbeddingSpec(toy))
-        rules = Rules(turns=8, miscommunications=24, interceptions=24)
-        with pytest.raises(TomevalError, match="no hint left for 'k"):
-            play_in_seats(players, 1, 0, rules, lists)
-
-    @pytest.mark.parametrize("k", [0, -1, 2.5, True, "16"])
-    def test_faulty_k(self, k) -> None:
-        with pytest.raises(TomevalError, match="k must be a positive integer"):
-            EmbeddingSpec(MINILM, k)
+def test_a_bank_that_runs_out() -> None:
+    words = ("ka", "kb", "kc", "kd", "one", "two")
+    toy = EmbeddingSpec(Embedding.of("toy", words, np.random.default_rng(1).normal(size=(6, 3))))
+    rules = Rules(turns=8, miscommunications=24, interceptions=24)
+    with pytest.raises(TomevalError, match="no hint left for 'k"):
+        play_in_seats((toy,) * 3, 1, 0, rules, WordLists(words[:4], words[4:]))
 
 
-class TestListeners:
-    def test_hints_without_a_vector_score_nothing_and_are_named(self) -> None:
-        words = ("piano", "queen", "bread", "beach")
-        players = (EmbeddingSpec(MINILM), EmbeddingSpec(MINILM), EmbeddingSpec(MINILM))
-        _, bob, eve = seats(players, 1, 0)
-        game = Game(Deal(words, CODES[:8]))
-        hints = ("zzyzx", "monarchs", "Toast")
-        said = asyncio.run(bob.answer(game.view(BOB, hints), None))
-        assert said.action == (1, 2, 3)
-        assert said.details == {"unknown_hints": ["zzyzx"]}
-        said = asyncio.run(eve.answer(game.view(EVE, hints), None))
-        assert said.details == {"unknown_hints": ["zzyzx"]}
+@pytest.mark.parametrize("k", [0, 2.5, True, "16"])
+def test_faulty_k(k) -> None:
+    with pytest.raises(TomevalError, match="k must be a positive integer"):
+        EmbeddingSpec(MINILM, k)
 
-    def test_eve_uses_the_history_and_nothing_else(self) -> None:
-        """Other keywords, same hints: the same guess."""
-        players = (EmbeddingSpec(MINILM), EmbeddingSpec(MINILM), EmbeddingSpec(WORDNET))
-        for number in range(20):
-            turns = play_in_seats(players, 1, number).turns
-            state = Game(Deal(("qa", "qb", "qc", "qd"), tuple(t.code for t in turns)))
-            for turn in turns:
-                eve = seats(players, 9, 9)[2]
-                said = asyncio.run(eve.answer(state.view(EVE, turn.hints), None))
-                assert said.action == turn.eve
-                state = Game(state.deal, state.rules, (*state.turns, turn))
+
+def test_hints_without_a_vector_score_nothing_and_are_named() -> None:
+    game = Game(Deal(("piano", "queen", "bread", "beach"), CODES[:8]))
+    listener, hints = EmbeddingListener(EmbeddingSpec(MINILM)), ("zzyzx", "monarchs", "Toast")
+    said = asyncio.run(listener.answer(game.view(BOB, hints), None))
+    assert said.action == (1, 2, 3)
+    assert said.details == {"unknown_hints": ["zzyzx"]}
+
+
+def test_eve_uses_the_history_and_nothing_else() -> None:
+    """Other keywords, same hints: the same guess."""
+    specs = (EmbeddingSpec(MINILM), EmbeddingSpec(MINILM), EmbeddingSpec(WORDNET))
+    eve = EmbeddingListener(specs[2])
+    for number in range(20):
+        turns = play_in_seats(specs, 1, number).turns
+        state = Game(Deal(("qa", "qb", "qc", "qd"), tuple(t.code for t in turns)))
+        for turn in turns:
+            said = asyncio.run(eve.answer(state.view(EVE, turn.hints), None))
+            assert said.action == turn.eve
+            state = Game(state.deal, state.rules, (*state.turns, turn))

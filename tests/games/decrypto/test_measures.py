@@ -281,14 +281,6 @@ def test_pooled_pairings_are_recounted() -> None:
             )
 
 
-def test_wilson_without_hits_or_misses_ends_exactly_at_0_and_1() -> None:
-    """Wilson 1927: (z² / 2n - z sqrt(z² / 4n²)) / (1 + z²/n) = 0, and its mirror image."""
-    for n in (*range(1, 400), 3.7, 1e6):
-        for z in (1.96, 1.959963984540054, 4.3, 12.706):
-            assert wilson(0, n, z)[0] == 0.0
-            assert wilson(n, n, z)[1] == 1.0
-
-
 def test_clusters_of_one_are_plain_wilson_and_copies_add_nothing() -> None:
     hits = np.array([1, 0, 0, 1, 1, 0, 1, 1, 0, 1], bool)
     plain = clustered_share(hits, np.arange(10))

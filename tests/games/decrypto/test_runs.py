@@ -43,13 +43,6 @@ MIXED = {
 }
 
 
-def test_rows_do_not_depend_on_concurrency(tmp_path) -> None:
-    whole = make_experiment(MIXED)
-    assert run_experiment(whole, tmp_path / "a", concurrency=1) == 24
-    assert run_experiment(whole, tmp_path / "b", concurrency=50) == 24
-    assert dump(tmp_path / "a") == dump(tmp_path / "b")
-
-
 def test_rows_do_not_depend_on_who_answers_first(tmp_path, monkeypatch) -> None:
     plain = ScriptedModel.generate
 
