@@ -13,7 +13,7 @@ import numpy as np
 from tomeval.games.decrypto.game import Deal, Game, Rules
 from tomeval.games.decrypto.llm import DecryptoOptions
 from tomeval.games.decrypto.seats import ALICE, EVE, ROLES, Probes
-from tomeval.games.decrypto.stages import Decrypto, trail_of
+from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.decrypto.turns import as_record, turns_of
 from tomeval.games.play import Table, play_game
 from tomeval.games.seats import Chair
@@ -100,11 +100,10 @@ def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **op
     )
 
 
-def play(where: Table, deal: Deal = DEAL, recorded=None) -> SimpleNamespace:
+def play(where: Table, deal: Deal = DEAL) -> SimpleNamespace:
     """Play a game; return its status, outcome, turns and calls."""
     where.start = Game(deal, where.game.rules)
-    where.record = () if recorded is None else trail_of(recorded, where.start)
-    record = as_record(asyncio.run(play_game(where, 0, 0)), where.start, recorded)
+    record = as_record(asyncio.run(play_game(where, 0, 0)), where.start)
     calls = [(turn, role, call) for turn, role, _, call in record.calls]
     probes: dict[int, list[SimpleNamespace]] = {}
     for step, _, question, outcome, attempts, value, _ in record.answers:

@@ -139,15 +139,12 @@ class GameCell(Cell):
         """Seat all players for one game."""
         door = Door()
         players = [
-            None
-            if player is None
-            else self.seat(episode, slot, models, door if not slot else Door())
-            for slot, player in enumerate(self.players)
+            self.seat(episode, slot, models, door if not slot else Door())
+            for slot in range(len(self.players))
         ]
-        more = self.setting(episode, on_step)
-        seats = self.seated(episode)[1]
-        more |= {"game": self.game, "measured": self.measured, "side_by_side": bool(models)}
-        return Table(players=players, seats=seats, door=door, **more)
+        more = {"game": self.game, "measured": self.measured, "side_by_side": bool(models)}
+        more |= self.setting(episode, on_step)
+        return Table(players=players, seats=self.seated(episode)[1], door=door, **more)
 
     async def play(
         self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]

@@ -13,7 +13,7 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
 from tomeval.games.game import COUNTED, Action, ArenaGame, Ask, Probe, Stage, View
-from tomeval.games.played import RECORDED, Decision, PlayedGame, Probed, Replay, judge, together
+from tomeval.games.played import RECORDED, Decision, PlayedGame, Probed, judge, together
 from tomeval.games.seats import Answer, Door, PlannerSeat, Seat
 from tomeval.games.solver import Follower, Solver, exactly
 from tomeval.games.worth import value, weigh
@@ -26,7 +26,7 @@ class Table:
     """Who plays, and how."""
 
     game: ArenaGame[Any]
-    players: Sequence[Seat | None]  # by slot; the subject first. None answers as recorded
+    players: Sequence[Seat]  # by slot; the subject first
     seats: tuple[int, ...]  # the seat of every slot
     # For the deal, for chance moves, for actions in place of broken ones, and for random answers to
     # probes, that decisions are held to.
@@ -42,7 +42,6 @@ class Table:
     # Called after every decision, unless the game ends there without a result.
     on_step: Callable[[Decision], None] = lambda decision: None
     start: Any = None  # the state after the deal, where that is known already
-    record: Sequence[Stage[Any]] = ()  # of a game that is played again, see `replays.Replay`
     statements: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     # Of the other slots, where it is another one than the subject's `fallback`.
     other_fallback: np.random.Generator | None = None
@@ -63,7 +62,7 @@ async def play_game(
     """Play a game.
 
     It is ``failed`` if a model gave no reply, ``void`` if an answer was refused for good and the
-    policy says so; else it is played to its end, or to that of the record. A `played` of the
+    policy says so; else it is played to its end. A `played` of the
     caller's own holds the decisions as they are made.
     """
     return await _Play(table, played or PlayedGame(index, deal, table.seats)).play()
@@ -81,21 +80,17 @@ class _Play:
         self.follower: Follower | None = None
         self.open: dict[Ask, Decision] = {}  # decisions of the stage that is not over yet
         self.ahead: dict[tuple[Any, Ask], Answer] = {}  # what was asked before it was due
-        seated = zip(table.seats, table.players, strict=True)
-        given = [seat for seat, player in seated if player is None]
-        self.replay = Replay(self.game, table.record, given) if table.record else None
 
     async def play(self) -> PlayedGame:
         """Play to the end."""
         table, game, played = self.table, self.game, self.played
         self.state = game.deal(table.deal) if table.start is None else table.start
         for slot, player in enumerate(table.players):
-            if player is not None:
-                player.begin(game.view(self.state, table.seats[slot]))
+            player.begin(game.view(self.state, table.seats[slot]))
         if table.solver is not None:
             self.follower = table.solver.follow(game.view(self.state, self.subject))
         try:
-            while due := self._due():
+            while due := game.due(self.state):
                 await self._stage(due)
         except _Over as over:
             played.status = str(over)
@@ -108,12 +103,6 @@ class _Play:
         if (solver := table.solver) is not None:
             played.best_value, played.random_value = map(exactly, (solver.value(), solver.chance()))
         return played
-
-    def _due(self) -> tuple[Ask, ...]:
-        """Return who decides now; nobody once the game, or the record, is over."""
-        if self.replay is not None:
-            return self.replay.due(len(self.trail))
-        return self.game.due(self.state)
 
     async def _stage(self, due: tuple[Ask, ...]) -> None:
         """Ask all who are due, and go on to the next state, or put out who broke the rules."""
@@ -133,8 +122,6 @@ class _Play:
         self.open.clear()
         self.ahead = {at: answer for at, answer in self.ahead.items() if at[0] == after}
         self.state = after
-        if self.replay is not None:
-            self.state = self.replay.following(len(self.trail), after)
         await self._observe()
 
     async def _ask(self, asks: list[Ask]) -> None:
@@ -239,14 +226,10 @@ class _Play:
         return {one.seat: self.ahead[state, one] for one in due}
 
     async def _answer(self, ask: Ask, view: View[Any]) -> Answer:
-        """Ask one seat for its decision, unless it is known; without a player by the record."""
+        """Ask one seat for its decision, unless it is known."""
         if self.ahead and (known := self.ahead.get((self.state, ask))) is not None:
             return known
-        player = self.table.players[self.slot[ask.seat]]
-        if player is not None:
-            return await player.answer(view, ask)
-        assert self.replay is not None, "a seat without a player needs a record"
-        return self.replay.answer(len(self.trail), ask.seat)
+        return await self.table.players[self.slot[ask.seat]].answer(view, ask)
 
     async def _decide(self, ask: Ask, number: int) -> Decision:
         """Ask one seat, and beside that the literal questions, if it is measured."""
@@ -261,8 +244,8 @@ class _Play:
             decision.values = self.follower.values(view, ask)
         if isinstance(player, PlannerSeat):
             player.values = decision.values
-        asked = player is not None and slot in self.table.measured
-        if player is not None and asked and player.asked_first:
+        asked = slot in self.table.measured
+        if asked and player.asked_first:
             await self._question(decision, ask)
             asked = False
         answering = self._answer(ask, view)
@@ -277,7 +260,6 @@ class _Play:
     async def _question(self, decision: Decision, ask: Ask, done: Action = None) -> None:
         """Ask literal questions before a decision, or after what was `done`, until none is new."""
         player = self.table.players[decision.slot]
-        assert player is not None
         view, asked = self.game.view(self.state, ask.seat), set[Probe]()
         while True:
             said = {one.probe: one.answer.action for one in decision.probed}
@@ -324,12 +306,9 @@ class _Play:
 
     async def _question_after(self, decision: Decision) -> None:
         """Ask of what follows from a decision that counts, if it was asked for."""
-        if decision.verdict in COUNTED and RECORDED not in (decision.answer.details or {}):
-            done = decision.action
-            if self.replay is not None:
-                done = self.replay.heard(len(self.trail), decision.seat, done)
-            if done is not None:
-                await self._question(decision, Ask(decision.seat, decision.kind), done)
+        if decision.verdict in COUNTED and decision.action is not None:
+            ask = Ask(decision.seat, decision.kind)
+            await self._question(decision, ask, decision.action)
 
     def _settle(self, decision: Decision, ask: Ask) -> None:
         """Decide what counts as a seat's action."""
@@ -395,15 +374,13 @@ class _Play:
         number = len(self.played.decisions)
         if self.follower is not None:
             self.follower.observe(self.game.view(self.state, self.subject))
-        if self.replay is not None and not self._due():
-            return
-        players = [(slot, one) for slot, one in enumerate(self.table.players) if one is not None]
-        views = (self.game.view(self.state, self.table.seats[slot]) for slot, _ in players)
+        players, seats = self.table.players, self.table.seats
+        views = (self.game.view(self.state, seat) for seat in seats)
         made = await together(
-            *(player.observe(view) for (_, player), view in zip(players, views, strict=True)),
+            *(player.observe(view) for player, view in zip(players, views, strict=True)),
             at_once=self.table.side_by_side,
         )
-        for (slot, _), calls in zip(players, made, strict=True):
+        for slot, calls in enumerate(made):
             self.played.calls += [(number, slot, "observe", call) for call in calls]
 
     def _log(self, decision: Decision) -> None:

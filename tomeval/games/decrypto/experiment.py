@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,15 +19,16 @@ from tomeval.core.streams import Stream
 from tomeval.games.cells import GameCell
 from tomeval.games.decrypto.game import CODES, Deal, Game, Rules, deal, deal_stream
 from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
-from tomeval.games.decrypto.replays import RecordedGame, read_games
+from tomeval.games.decrypto.replays import RecordedGame, RecordedSeat, Replay, read_games
 from tomeval.games.decrypto.seats import ALICE, BOB, EVE, ROLES, Probes, seat_stream
-from tomeval.games.decrypto.stages import Decrypto, random_hints, trail_of
+from tomeval.games.decrypto.stages import Decrypto, random_hints
 from tomeval.games.game import Stage
 from tomeval.games.players import RECORD, GameExperiment
 from tomeval.games.sampled import MadeUp
-from tomeval.games.seats import Chair, Seat
+from tomeval.games.seats import Chair, Door, Seat
 from tomeval.games.solver import Solver
 from tomeval.lexicon.words import WordLists, read_lists
+from tomeval.models.base import Model
 from tomeval.runs.experiment import axis, located
 
 
@@ -119,6 +120,12 @@ class DecryptoCell(GameCell):
         """Return the name of an episode."""
         return f"{self.stream}/{episode}"
 
+    def seat(self, episode: int, slot: int, models: Mapping[str, Model], door: Door) -> Seat:
+        """Seat one player, or what answers as recorded."""
+        if self.players[slot] is not None:
+            return super().seat(episode, slot, models, door)
+        return RecordedSeat(self.experiment.recorded[episode])
+
     def scripted(self, slot: int, chair: Chair) -> Seat:
         """Seat a player without a model."""
         seat: Seat = self.players[slot].scripted_seat(self.experiment.lists)(chair)
@@ -131,7 +138,7 @@ class DecryptoCell(GameCell):
         def drawn(what: str) -> np.random.Generator:
             return Stream.of(self.seed, "decrypto", what, self.stream).episode(episode)
 
-        return {
+        setting = {
             "deal": unused,
             "chance": unused,
             "fallback": drawn("fallback"),
@@ -140,8 +147,11 @@ class DecryptoCell(GameCell):
             "solver": self.solver(episode),
             "on_step": lambda decision: on_step() if decision.seat == EVE else None,
             "start": first,
-            "record": () if record is None else trail_of(record, first),
         }
+        if record is not None:
+            e, given = self.experiment, None in self.players[1:]
+            setting["game"] = Replay(e.lists, e.probes, record, given)
+        return setting
 
     def solver(self, episode: int) -> Solver | None:
         """Return the search for the best attainable value of a turn, if the pairing allows it.

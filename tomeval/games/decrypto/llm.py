@@ -16,7 +16,6 @@ from tomeval.games.decrypto.game import (
     Turn,
     View,
     hint_history,
-    outcome_of,
 )
 from tomeval.games.decrypto.seats import ALICE, BOB, EVE, NAMES, ROLES
 from tomeval.games.decrypto.stages import result_text
@@ -169,7 +168,7 @@ class DecryptoSeat(LLMSeat):
 
     async def observe(self, view: View) -> tuple[dict[str, Any], ...]:
         """Take a turn that is over into memory, and reflect if the strategy does; not the last."""
-        if len(view.turns) < self.scene.step or outcome_of(view.turns, view.rules):
+        if len(view.turns) < self.scene.step or self.game.over(view.turns, view.rules):
             return ()
         self.scene.advance(self.scene.seen)
         self.scene.see(view)

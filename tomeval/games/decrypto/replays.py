@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -19,7 +20,13 @@ from pydantic import (
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
-from tomeval.games.decrypto.game import Rules, Turn, as_code, clean_hint, outcome_of
+from tomeval.games.decrypto.game import Game, Rules, Turn, View, as_code, clean_hint, outcome_of
+from tomeval.games.decrypto.seats import ALICE, Probes
+from tomeval.games.decrypto.stages import Decrypto
+from tomeval.games.game import Action, Ask, Probe, Said
+from tomeval.games.played import RECORDED
+from tomeval.games.seats import Answer, Seat
+from tomeval.lexicon.words import WordLists
 from tomeval.runs.experiment import read_table
 
 FORMAT = "tomeval-decrypto-games"
@@ -128,3 +135,50 @@ def read_games(path: Path) -> list[RecordedGame]:
             raise TomevalError(f"{path}: two games have the name {game.name!r}")
         games.append(game)
     return games
+
+
+class RecordedSeat(Seat):
+    """Answers as recorded."""
+
+    def __init__(self, record: RecordedGame) -> None:
+        self.record = record
+
+    async def answer(self, view: View, ask: Ask) -> Answer:
+        """Return what the record has for the turn."""
+        turn = self.record.turns[len(view.turns)]
+        said = (turn.hints, turn.bob, turn.eve)[ask.seat]
+        return Answer(said, attempts=0, details={RECORDED: True})
+
+
+class Replay(Decrypto):
+    """A recorded game: every turn is asked about with the past as it was recorded.
+
+    Parameters
+    ----------
+    record : RecordedGame
+    given : bool
+        Whether a listener answers as recorded: what was recorded are then the hints that are heard.
+    """
+
+    def __init__(self, lists: WordLists, wanted: Probes, record: RecordedGame, given: bool) -> None:
+        super().__init__(lists, record.rules, wanted)
+        self.record, self.given = record, given
+
+    def over(self, turns: Sequence[Turn], rules: Rules) -> bool:
+        """Return whether the record is over."""
+        return len(turns) >= len(self.record.turns)
+
+    def then(self, state: Game, actions: Mapping[int, Action]) -> Game:
+        """Return the game with the hints that are heard; after a turn as recorded, but the last."""
+        past = self.record.turns[: len(state.turns) + 1]
+        if state.hints is None:
+            return replace(state, hints=past[-1].hints if self.given else actions[ALICE])
+        if self.over(past, state.rules):
+            return super().then(state, actions)
+        return replace(state, hints=None, turns=past)
+
+    def probes(self, state: Game, ask: Ask, done: Action, said: Said) -> tuple[Probe, ...]:
+        """Return the literal questions; Alice's are of the hints that are heard."""
+        if ask.seat == ALICE and done is not None:
+            done = self.then(state, {ALICE: done}).hints
+        return super().probes(state, ask, done, said)

@@ -22,8 +22,8 @@ from tomeval.games.decrypto.game import (
     clean_hint,
     deal,
     hint_fault,
+    outcome_of,
 )
-from tomeval.games.decrypto.replays import RecordedGame
 from tomeval.games.decrypto.seats import (
     ALICE,
     BELIEFS,
@@ -126,11 +126,15 @@ class Decrypto(ArenaGame[Game]):
 
     def due(self, state: Game) -> tuple[Ask, ...]:
         """Return Alice, and once there are hints Bob and Eve."""
-        if state.outcome is not None:
+        if self.over(state.turns, state.rules):
             return ()
         if state.hints is None:
             return (Ask(ALICE, ENCODE),)
         return Ask(BOB, DECODE), Ask(EVE, INTERCEPT)
+
+    def over(self, turns: Sequence[Turn], rules: Rules) -> bool:
+        """Return whether nothing is due after some turns."""
+        return outcome_of(turns, rules) is not None
 
     def then(self, state: Game, actions: Mapping[int, Action]) -> Game:
         """Return the game with hints, or after the turn."""
@@ -259,16 +263,6 @@ class Decrypto(ArenaGame[Game]):
         return float(
             said == truth if probe.name in _ABOUT else comparable(said) == comparable(truth)
         )
-
-
-def trail_of(record: RecordedGame, game: Game) -> list[Stage[Game]]:
-    """Return the stages of a recorded game, from its deal on."""
-    trail = []
-    for turn in record.turns:
-        trail.append(Stage(game, {ALICE: turn.hints}))
-        trail.append(Stage(replace(game, hints=turn.hints), {BOB: turn.bob, EVE: turn.eve}))
-        game = game.after(turn.hints, turn.bob, turn.eve)
-    return trail
 
 
 def random_hints(view: View, words: Sequence[str], rng: np.random.Generator) -> Hints:
