@@ -121,7 +121,7 @@ def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> Non
     from tomeval.games.decrypto.players import PlayerKind
     from tomeval.games.seats import ScriptedSeat
 
-    kind = PlayerKind("draws, by its luck", {"luck": 1}, lambda player, lists: ScriptedSeat)
+    kind = PlayerKind("draws, by its luck", {"luck": 1}, lambda *made: ScriptedSeat(made[-1]))
     register("players", "decrypto lucky", kind)
     data = {"domain": "decrypto", "episodes": 2, "players": {"a": {"kind": "lucky"}}}
     with run(data, tmp_path / "run") as opened:

@@ -29,7 +29,7 @@ code that the history suggests most.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -269,9 +269,9 @@ def spec_of(embedding: Embedding, level: Any = 1, alpha: Any = 4.0) -> RSASpec:
     return RSASpec(embedding, tuple(map(float, shares)), float(alpha))
 
 
-def _seat(player: DecryptoPlayer, lists: WordLists) -> Callable[[Chair], Seat]:
+def _seat(player: DecryptoPlayer, lists: WordLists, chair: Chair) -> Seat:
     spec = spec_of(player.embedding(lists), player.options["level"], player.options["alpha"])
-    return lambda chair: RSASeat(spec, lists, chair)
+    return RSASeat(spec, lists, chair)
 
 
 RSA = PlayerKind(

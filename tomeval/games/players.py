@@ -149,6 +149,11 @@ def player_row(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def table_at_terminal(name: str, strategy: str = "QA") -> dict[str, Any]:
+    """Return a player's table: a model if the name is one, such as ``hf:REPO``, else a kind."""
+    return {"model": name, "strategy": strategy} if ":" in name else {"kind": name}
+
+
 def worded(player: Mapping[str, Any]) -> Worded | None:
     """Return how a player of a run is asked; None without a model."""
     if not player["model"]:

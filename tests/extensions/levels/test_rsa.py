@@ -124,7 +124,7 @@ PAST = (Turn((1, 2, 3), ("stream", "guitar", "loaf"), (1, 2, 3), (1, 2, 4)),)
 def seated(role, seed=0, **options):
     player = DecryptoPlayer.scripted("p", "rsa", options, None)
     chair = Chair(ROLES.index(role), np.random.default_rng(seed))
-    return player.scripted_seat(shipped_lists())(chair)
+    return player.seat(shipped_lists(), chair)
 
 
 def test_alice_draws_by_her_probabilities() -> None:

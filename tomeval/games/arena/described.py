@@ -15,6 +15,7 @@ from tomeval.games.arena.cells import SUBJECT, ArenaCell
 from tomeval.games.arena.named_games import GAMES, all_games, get_kind, named_game
 from tomeval.games.arena.players import ANYWHERE, RANDOM, together
 from tomeval.games.people.session import Sitting
+from tomeval.games.players import table_at_terminal
 from tomeval.games.solver import Bound
 from tomeval.runs.domain import Rows
 from tomeval.runs.experiment import make_experiment
@@ -133,7 +134,7 @@ def sit(
         Of language models.
     """
     names = list(others) or [_usual(game, rules or {})]
-    tables = {name: _table(name, strategy) for name in names}
+    tables = {name: table_at_terminal(name, strategy) for name in names}
     data = {
         "domain": "arena",
         "seed": seed,
@@ -161,13 +162,6 @@ def _usual(game: str, rules: Mapping[str, Any]) -> str:
             continue
         return name
     raise TomevalError(f"every player of {game} needs options: name one with --other")
-
-
-def _table(name: str, strategy: str) -> dict[str, Any]:
-    """Return a player's table: a model if the name is one, such as ``hf:NAME``, else a kind."""
-    if ":" in name:
-        return {"model": name, "strategy": strategy}
-    return {"kind": name}
 
 
 def _episode(cell: ArenaCell, seat: int, deal: int) -> int:

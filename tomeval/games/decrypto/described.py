@@ -12,7 +12,7 @@ from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.decrypto.game import ENDINGS, Turn
 from tomeval.games.decrypto.llm import DecryptoOptions, TableScene
-from tomeval.games.decrypto.players import kinds, table_at_terminal
+from tomeval.games.decrypto.players import kinds
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.results import DecryptoRunCell
 from tomeval.games.decrypto.seats import (
@@ -22,14 +22,12 @@ from tomeval.games.decrypto.seats import (
 )
 from tomeval.games.game import COUNTED
 from tomeval.games.people.session import Sitting
-from tomeval.games.players import player_row
+from tomeval.games.players import player_row, table_at_terminal
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.runs.columns import unique
 from tomeval.runs.domain import Facts, Rows
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-
-FINGERPRINTS = "Fingerprints of word lists, prompt templates and records"
 
 
 def run_facts(run: Run) -> list[Facts]:
@@ -39,10 +37,9 @@ def run_facts(run: Run) -> list[Facts]:
     players = [player_row(one) | {"vectors": one.get("vectors", "")[:12]} for one in seated]
     data = [cell.definition for cell in cells]
     rules = [{**d["rules"], "probes": _asked(d), "best_turn": d["best_turn"]} for d in data]
-    prints = [{name: d[name][:12] for name in ("words", "templates", "records")} for d in data]
     return [
         Facts("Players", [("Players with their options as recorded", unique(players))]),
-        Facts("Rules", [("Rules and probes", unique(rules)), (FINGERPRINTS, unique(prints))]),
+        Facts("Rules", [("Rules and probes", unique(rules))]),
     ]
 
 
@@ -59,11 +56,6 @@ def listed_players() -> Rows:
         {"player": name, "options": ", ".join(options), "about": about}
         for name, options, about in listed
     ]
-
-
-def listed_embeddings() -> Rows:
-    """Return the embeddings that ship."""
-    return [{"embedding": name} for name in SHIPPED]
 
 
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> DecryptoCell:
@@ -103,7 +95,7 @@ def sit(
     seat : str
         The person's role.
     others : sequence of str
-        Who else plays, see `table_at_terminal`: one for both seats, or one for each.
+        Who else plays, embeddings, models or kinds: one for both seats, or one for each.
     deal : int
         Which game of the seed, from 0: it decides keywords and codes.
     settings : mapping, optional
@@ -119,7 +111,9 @@ def sit(
     names = names * (2 // len(names))
     names.insert(ROLES.index(seat), "human")
     tables = {
-        NAMES[role]: table_at_terminal("random" if role == seat else name, strategy)
+        NAMES[role]: {"embedding": name}
+        if name in SHIPPED
+        else table_at_terminal("random" if role == seat else name, strategy)
         for role, name in zip(ROLES, names, strict=True)
     }
     data = {"domain": "decrypto", "players": tables, "pairings": [dict(NAMES)]}

@@ -128,9 +128,6 @@ DECRYPTO = Domain(
     worded=_worded,
     questions=later("tomeval.games.preview:episodes"),
     example=later(f"{_DESCRIBED}:example_cell"),
-    lists={
-        "players": f"{_DESCRIBED}:listed_players",
-        "embeddings": f"{_DESCRIBED}:listed_embeddings",
-    },
+    lists={"players": f"{_DESCRIBED}:listed_players"},
     scripts=SCRIPTS,
 )

@@ -128,7 +128,7 @@ class DecryptoCell(GameCell):
 
     def scripted(self, slot: int, chair: Chair) -> Seat:
         """Seat a player without a model."""
-        seat: Seat = self.players[slot].scripted_seat(self.experiment.lists)(chair)
+        seat: Seat = self.players[slot].seat(self.experiment.lists, chair)
         return seat
 
     def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import named, part, parts
 from tomeval.games.decrypto.embedding_players import (
@@ -17,10 +19,10 @@ from tomeval.games.decrypto.embedding_players import (
     EmbeddingListener,
     EmbeddingSpec,
 )
-from tomeval.games.decrypto.seats import ALICE
+from tomeval.games.decrypto.seats import ALICE, ROLES
 from tomeval.games.players import LLM, GamePlayer, check_options
 from tomeval.games.seats import Chair, ScriptedSeat, Seat
-from tomeval.lexicon.embeddings import SHIPPED, Embedding, open_embedding
+from tomeval.lexicon.embeddings import Embedding, open_embedding
 from tomeval.lexicon.words import WordLists
 
 if TYPE_CHECKING:
@@ -40,13 +42,12 @@ class PlayerKind(NamedTuple):
     options : mapping
         Its options with their defaults. One called ``embedding`` is the name of one, or a file.
     seat : callable
-        Given a `DecryptoPlayer` and word lists, checks its options and returns what makes a `Seat`
-        of a `Chair`.
+        Given a `DecryptoPlayer`, word lists and a `Chair`, checks its options and returns a `Seat`.
     """
 
     about: str
     options: Mapping[str, Any]
-    seat: Callable[[DecryptoPlayer, WordLists], Callable[[Chair], Seat]]
+    seat: Callable[[DecryptoPlayer, WordLists, Chair], Seat]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,7 @@ class DecryptoPlayer(GamePlayer):
     def check(self, role: str, experiment: DecryptoExperiment) -> None:
         """Raise a `TomevalError` if the player cannot take a seat."""
         if not self.model:
-            self.scripted_seat(experiment.lists)
+            self.seat(experiment.lists, Chair(ROLES.index(role), np.random.default_rng(0)))
             return
         self.llm_options.strategy_in(role)
         if self.llm_options.conversation and experiment.records:
@@ -102,23 +103,18 @@ class DecryptoPlayer(GamePlayer):
             )
         _ = self.templates(role)
 
-    def scripted_seat(self, lists: WordLists) -> Callable[[Chair], Seat]:
-        """Return what seats a player without a model."""
-        return kind_of(self.kind).seat(self, lists)
+    def seat(self, lists: WordLists, chair: Chair) -> Seat:
+        """Seat a player without a model."""
+        return kind_of(self.kind).seat(self, lists, chair)
 
     def draws_per_game(self, role: str) -> int | None:
         """Return how many uniform numbers a seat takes per game, if that is known."""
         return ENCODER_DRAWS if self.kind == "embedding" and role == "encoder" else None
 
 
-def _by_embedding(player: DecryptoPlayer, lists: WordLists) -> Callable[[Chair], Seat]:
-    spec = player.spec(lists)
-
-    def seat(chair: Chair) -> Seat:
-        encodes = chair.seat == ALICE
-        return EmbeddingEncoder(chair, spec, lists) if encodes else EmbeddingListener(spec)
-
-    return seat
+def _by_embedding(player: DecryptoPlayer, lists: WordLists, chair: Chair) -> Seat:
+    spec, encodes = player.spec(lists), chair.seat == ALICE
+    return EmbeddingEncoder(chair, spec, lists) if encodes else EmbeddingListener(spec)
 
 
 EMBEDDING = PlayerKind(
@@ -126,7 +122,7 @@ EMBEDDING = PlayerKind(
     {"embedding": None, "k": 16, "matching": "assignment"},
     _by_embedding,
 )
-RANDOM = PlayerKind("legal hints and codes at random", {}, lambda player, lists: ScriptedSeat)
+RANDOM = PlayerKind("legal hints and codes at random", {}, lambda *made: ScriptedSeat(made[-1]))
 KINDS = {"embedding": EMBEDDING, "random": RANDOM}
 
 
@@ -143,19 +139,6 @@ def kind_of(name: str) -> PlayerKind:
         raise unknown("kind of player", name, [LLM, *KINDS, *more], "kind")
     made: PlayerKind = kind
     return made
-
-
-def table_at_terminal(name: str, strategy: str = "QA") -> dict[str, Any]:
-    """Return a player's table: a shipped embedding, a model such as ``hf:REPO``, or a kind.
-
-    Examples
-    --------
-    >>> table_at_terminal("minilm"), table_at_terminal("scripted:decrypto", "CoT")
-    ({'embedding': 'minilm'}, {'model': 'scripted:decrypto', 'strategy': 'CoT'})
-    """
-    if name in SHIPPED:
-        return {"embedding": name}
-    return {"model": name, "strategy": strategy} if ":" in name else {"kind": name}
 
 
 _embedding = cache(open_embedding)

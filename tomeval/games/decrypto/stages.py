@@ -160,13 +160,9 @@ class Decrypto(ArenaGame[Game]):
         words = tuple(map(clean_hint, items))
         if what.kind == ENCODE:
             return words
-        if not all(words):
-            return Broken("format", "a keyword is empty")
-        if max(map(len, words)) > MAX_HINT_LENGTH:
-            return Broken("format", f"a keyword is longer than {MAX_HINT_LENGTH} characters")
-        if not all(word.isprintable() for word in words):
-            return Broken("format", "a keyword cannot be printed")
-        return words
+        if all(0 < len(word) <= MAX_HINT_LENGTH and word.isprintable() for word in words):
+            return words
+        return Broken("format", f"a keyword must be a text of 1 to {MAX_HINT_LENGTH} characters")
 
     def random(self, view: Any, ask: Ask, rng: np.random.Generator) -> Action:
         """Draw three legal hints, or a code."""
