@@ -102,8 +102,9 @@ def table(scripts: dict[str, Any], rules: Rules | None = None, probes=None, **op
 
 def play(where: Table, deal: Deal = DEAL) -> SimpleNamespace:
     """Play a game; return its status, outcome, turns and calls."""
-    where.start = Game(deal, where.game.rules)
-    record = as_record(asyncio.run(play_game(where, 0, 0)), where.start)
+    first = Game(deal, where.game.rules)
+    where.game.deal = lambda rng: first
+    record = as_record(asyncio.run(play_game(where, 0, 0)), where.game, first)
     calls = [(turn, role, call) for turn, role, _, call in record.calls]
     probes: dict[int, list[SimpleNamespace]] = {}
     for step, _, question, outcome, attempts, value, _ in record.answers:

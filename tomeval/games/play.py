@@ -41,7 +41,6 @@ class Table:
     side_by_side: bool = False
     # Called after every decision, unless the game ends there without a result.
     on_step: Callable[[Decision], None] = lambda decision: None
-    start: Any = None  # the state after the deal, where that is known already
     statements: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     # Of the other slots, where it is another one than the subject's `fallback`.
     other_fallback: np.random.Generator | None = None
@@ -84,7 +83,7 @@ class _Play:
     async def play(self) -> PlayedGame:
         """Play to the end."""
         table, game, played = self.table, self.game, self.played
-        self.state = game.deal(table.deal) if table.start is None else table.start
+        self.state = game.deal(table.deal)
         for slot, player in enumerate(table.players):
             player.begin(game.view(self.state, table.seats[slot]))
         if table.solver is not None:

@@ -126,7 +126,7 @@ def keep(sitting: Sitting, out: Path, console: Console) -> None:
     """Add the finished turns of a game to a file of recorded games, and tell the keywords."""
     played, cell = sitting.played, sitting.cell
     assert isinstance(cell, DecryptoCell)
-    first, _ = cell.first(played.deal)
+    first = cell.first(played.deal)
     keywords, codes = first.deal.keywords, first.deal.codes
     console.say(f"The keywords were: {', '.join(keywords)}.")
     counted = [one.action for one in played.decisions if one.verdict in COUNTED]

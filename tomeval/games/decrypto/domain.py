@@ -85,7 +85,7 @@ def _worded(cell: RunCell) -> Worded | None:
 
 
 def _record(cell: DecryptoCell, game: PlayedGame) -> Record:
-    return as_record(game, *cell.first(game.index))
+    return as_record(game, cell.game_of(game.index), cell.first(game.index))
 
 
 DECRYPTO = Domain(

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.cells import GameCell
-from tomeval.games.decrypto.game import CODES, Deal, Game, Rules, deal, deal_stream
+from tomeval.games.decrypto.game import CODES, Game, Rules, deal_stream
 from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
 from tomeval.games.decrypto.replays import RecordedGame, RecordedSeat, Replay, read_games
 from tomeval.games.decrypto.seats import ALICE, BOB, EVE, ROLES, Probes, seat_stream
@@ -62,7 +62,7 @@ class DecryptoCell(GameCell):
     def made_up(self) -> list[MadeUp]:
         """One game of all turns: hints are drawn, Bob guesses right and Eve wrong."""
         rng, trail = np.random.default_rng(0), list[Stage[Game]]()
-        state, _ = self.first(0)
+        state = self.first(0)
         for code in state.deal.codes:
             hints = random_hints(state.view(ALICE), self.experiment.lists.hints, rng)
             guesses = {BOB: code, EVE: CODES[(CODES.index(code) + 1) % len(CODES)]}
@@ -75,14 +75,16 @@ class DecryptoCell(GameCell):
         """Return the deal of an episode, which is its own, and the seats."""
         return episode, (0, 1, 2)
 
-    def first(self, index: int) -> tuple[Game, RecordedGame | None]:
-        """Return a game as it was dealt, with its rules, and its record if it is played again."""
-        if self.experiment.records:
-            record = self.experiment.recorded[index]
-            codes = tuple(turn.code for turn in record.turns)
-            return Game(Deal(record.keywords, codes), record.rules), record
-        rng, rules = deal_stream(self.seed).episode(index), self.experiment.rules
-        return Game(deal(self.experiment.lists.keywords, rules, rng), rules), None
+    def game_of(self, episode: int) -> Decrypto:
+        """Return the game of an episode, or a record that is played again."""
+        e = self.experiment
+        if not e.records:
+            return self.game
+        return Replay(e.lists, e.probes, e.recorded[episode], None in self.players[1:])
+
+    def first(self, episode: int) -> Game:
+        """Return a game as it is dealt."""
+        return self.game_of(episode).deal(deal_stream(self.seed).episode(episode))
 
     @property
     def data(self) -> dict[str, Any]:
@@ -132,26 +134,21 @@ class DecryptoCell(GameCell):
         return seat
 
     def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
-        """Return the game as dealt or recorded."""
-        (first, record), unused = self.first(episode), np.random.default_rng(0)
+        """Return the game with chance, and what values follow from."""
 
         def drawn(what: str) -> np.random.Generator:
             return Stream.of(self.seed, "decrypto", what, self.stream).episode(episode)
 
-        setting = {
-            "deal": unused,
-            "chance": unused,
+        return {
+            "game": self.game_of(episode),
+            "deal": deal_stream(self.seed).episode(episode),
+            "chance": np.random.default_rng(0),  # leaves nothing open after the deal
             "fallback": drawn("fallback"),
             "statements": drawn("statements"),
             "on_invalid": "ask_again" if self.on_invalid == "void" else self.on_invalid,
             "solver": self.solver(episode),
             "on_step": lambda decision: on_step() if decision.seat == EVE else None,
-            "start": first,
         }
-        if record is not None:
-            e, given = self.experiment, None in self.players[1:]
-            setting["game"] = Replay(e.lists, e.probes, record, given)
-        return setting
 
     def solver(self, episode: int) -> Solver | None:
         """Return the search for the best attainable value of a turn, if the pairing allows it.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.parts import named, part, parts
+from tomeval.core.parts import parts
 from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
     EmbeddingEncoder,
@@ -134,11 +134,9 @@ def kinds() -> dict[str, PlayerKind]:
 
 def kind_of(name: str) -> PlayerKind:
     """Return a kind of player; a `TomevalError` names a near match."""
-    if (kind := KINDS.get(name) or part("players", f"{_BROUGHT}{name}")) is None:
-        more = (one.removeprefix(_BROUGHT) for one in named("players") if _BROUGHT in one)
-        raise unknown("kind of player", name, [LLM, *KINDS, *more], "kind")
-    made: PlayerKind = kind
-    return made
+    if (kind := KINDS.get(name) or kinds().get(name)) is None:
+        raise unknown("kind of player", name, [LLM, *kinds()], "kind")
+    return kind
 
 
 _embedding = cache(open_embedding)

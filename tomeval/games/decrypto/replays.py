@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -20,7 +21,16 @@ from pydantic import (
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
-from tomeval.games.decrypto.game import Game, Rules, Turn, View, as_code, clean_hint, outcome_of
+from tomeval.games.decrypto.game import (
+    Deal,
+    Game,
+    Rules,
+    Turn,
+    View,
+    as_code,
+    clean_hint,
+    outcome_of,
+)
 from tomeval.games.decrypto.seats import ALICE, Probes
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.game import Action, Ask, Probe, Said
@@ -163,6 +173,11 @@ class Replay(Decrypto):
     def __init__(self, lists: WordLists, wanted: Probes, record: RecordedGame, given: bool) -> None:
         super().__init__(lists, record.rules, wanted)
         self.record, self.given = record, given
+
+    def deal(self, rng: np.random.Generator) -> Game:
+        """Return the game as it was dealt."""
+        codes = tuple(turn.code for turn in self.record.turns)
+        return Game(Deal(self.record.keywords, codes), self.rules)
 
     def over(self, turns: Sequence[Turn], rules: Rules) -> bool:
         """Return whether the record is over."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED, VALID
 from tomeval.games import records
 from tomeval.games.decrypto.game import Code, Game, Turn, code_number, outcome_of
-from tomeval.games.decrypto.replays import RecordedGame
+from tomeval.games.decrypto.replays import Replay
 from tomeval.games.decrypto.seats import (
     ALICE,
     BOB,
@@ -20,6 +20,7 @@ from tomeval.games.decrypto.seats import (
     INTERCEPTOR_QUESTIONS,
     ROLES,
 )
+from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.played import RECORDED, PlayedGame, frozen
 from tomeval.runs.record import Record, Schema
 from tomeval.runs.store import Store
@@ -140,13 +141,13 @@ def finished(turns: Sequence[Mapping[str, Any]]) -> list[Turn]:
     ]
 
 
-def as_record(game: PlayedGame, first: Game, recorded: RecordedGame | None = None) -> Record:
-    """Return a played game as it is stored, given the state that it began with.
+def as_record(game: PlayedGame, of: Decrypto, first: Game) -> Record:
+    """Return a played game as it is stored, given its rules and the state that it began with.
 
     A replay has the outcome that its own guesses led to first. Calls are told by turn.
     """
     own: dict[str, Any] = {"keywords": first.deal.keywords, "codes": first.deal.codes}
-    own["record"] = None if recorded is None else recorded.as_json()
+    own["record"] = of.record.as_json() if isinstance(of, Replay) else None
     record = records.as_record(game, ROLES.__getitem__, outcome=None, **own)
     if game.status == COMPLETE:
         turns = finished(turns_of(record))
