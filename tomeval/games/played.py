@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.game import Action, ArenaGame, Broken, Probe, Stage, Verdict
@@ -225,3 +226,34 @@ async def together(*tasks: Coroutine[Any, Any, Any], at_once: bool = True) -> li
 
 RECORDED = "recorded"
 """The detail of answers that a record gives."""
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """Complete games of a cell, or of several that are taken together, as arrays by column.
+
+    Attributes
+    ----------
+    by_game : mapping of str to ndarray, shape (E,)
+    steps : mapping of str to ndarray, shape (N,)
+        Of the decisions, or turns, that are measured; ``game`` is which each belongs to, from 0.
+    probes : mapping of str to ndarray, shape (P,)
+        Of the literal questions, likewise.
+    more : mapping of str to callable
+        What groups of measures read besides, by name, when it is first called; see
+        `tomeval.core.parts.Analysis`.
+    """
+
+    by_game: Mapping[str, NDArray[Any]]
+    steps: Mapping[str, NDArray[Any]]
+    probes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        """Return a column of steps."""
+        return self.steps[column]
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return len(next(iter(self.by_game.values())))

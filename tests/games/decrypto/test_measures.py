@@ -21,7 +21,8 @@ from tomeval.games.decrypto.measures import (
 )
 from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, comparable
 from tomeval.games.decrypto.tables import pooled
-from tomeval.games.decrypto.turns import READ, SHOWN_AS, Played
+from tomeval.games.decrypto.turns import READ, SHOWN_AS
+from tomeval.games.played import Played
 from tomeval.statistics.estimates import Share, clustered_share, wilson
 
 CODE, OTHER, THIRD = 241, 123, 312
@@ -47,8 +48,9 @@ def played(games, **more) -> Played:
     turns |= {"keywords": np.full(n, comparable(KEYS))}
     turns |= {"best": best.astype(float), "random": best / 4.0}
     turns |= {name: more.pop(name) for name in turns if name in more}
-    whole = {"outcomes": ["survived"] * len(games), "clusters": np.arange(len(games))}
-    return Played(turns=turns, **(whole | more))
+    whole = {"outcome": np.full(len(games), "survived"), "cluster": np.arange(len(games))}
+    whole |= {"ended": np.ones(len(games), dtype=bool)}
+    return Played(whole | more, turns)
 
 
 def table(*pairings: Played, name: str) -> dict[str, float]:
@@ -66,7 +68,7 @@ def measured(data: Played, name: str) -> tuple[float, float]:
 
 def turn_share(data: Played, name: str) -> Share:
     hits, among = turn_items(data)[name]
-    return clustered_share(hits[among], data.clusters[data["game"][among]])
+    return clustered_share(hits[among], data.by_game["cluster"][data["game"][among]])
 
 
 # bob right, eve right, predicted Eve, predicted Bob (0: not asked or invalid), best
@@ -188,25 +190,20 @@ def test_means_are_over_games_of_their_own_means() -> None:
 
 
 def test_outcomes_and_replays_that_break_off() -> None:
-    twice = played(GAMES * 2, outcomes=["survived", "both", None] * 2)
+    twice = played(GAMES * 2, outcome=np.array(["survived", "both", "undecided"] * 2))
     found = table(twice, name="both_percent")
     low, high = wilson(2, 6)  # of all games: the undecided one does not leave
     assert list(found.values()) == pytest.approx(
         [100 / 3, 50 * (high - low), 100 * low, 100 * high]
     )
-    data = played(GAMES, outcomes=["survived", "both", None])
+    outcomes = np.array(["survived", "both", "undecided"])
+    data = played(GAMES, outcome=outcomes, ended=outcomes != "undecided")
     shares = [MEASURES[f"{name}_percent"].of(data, "") for name in (*OUTCOMES, "undecided")]
     assert [part.top.sum() for part in shares] == [0, 0, 1, 1, 1]
     assert [part.bottom.sum() for part in shares] == [3] * 5
     assert sum(float(part.top.sum() / part.bottom.sum()) for part in shares) == pytest.approx(1)
     turns = MEASURES["turns_per_game"].of(data, "")  # of those that ended
     assert np.isnan(turns.values).tolist() == [False, False, True]
-    assert math.isnan(
-        measured(
-            played(GAMES, replayed=True),
-            "turns_per_game",
-        )[0]
-    )
 
 
 def beliefs(*rows) -> Played:
@@ -273,7 +270,7 @@ def test_only_turns_with_a_wrong_and_readable_a_count() -> None:
 
 def test_pooled_pairings_are_recounted() -> None:
     one, two = played(GAMES), played(GAMES[:2])
-    apart = played([*GAMES, *GAMES[:2]], clusters=np.array([0, 1, 2, 0, 1]))
+    apart = played([*GAMES, *GAMES[:2]], cluster=np.array([0, 1, 2, 0, 1]))
     for name in MEASURES:
         if not name.startswith(("knows", "uses", "plays", "right")):  # tables have no scores
             np.testing.assert_array_equal(

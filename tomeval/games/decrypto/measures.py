@@ -16,7 +16,8 @@ import numpy as np
 from tomeval.core.once import once_each
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.games.decrypto.seats import ENCODER_QUESTIONS
-from tomeval.games.decrypto.turns import NONE, Played
+from tomeval.games.decrypto.turns import NONE
+from tomeval.games.played import Played
 from tomeval.games.scores import (
     BoolArray,
     Counted,
@@ -42,13 +43,9 @@ Shares = dict[str, tuple[BoolArray, BoolArray]]
 
 
 def turns_per_game(played: Played) -> Totals:
-    """Return the turns of every game that ended.
-
-    Replays do not count, as their length is the record's.
-    """
+    """Return the turns of every game that ended by itself: a replay is as long as its record."""
     turns = np.bincount(played["game"], minlength=played.games).astype(np.float64)
-    ended = np.array([outcome is not None for outcome in played.outcomes], dtype=np.float64)
-    return Totals(turns, np.zeros(played.games) if played.replayed else ended)
+    return Totals(turns, played.by_game["ended"].astype(np.float64))
 
 
 def expects_bad(played: Played) -> tuple[BoolArray, BoolArray]:
@@ -154,7 +151,7 @@ def turns_a_wrong(played: Played) -> int:
 
 def _outcome(name: str, played: Played) -> Counted:
     """Return which of all games ended in one way, or are undecided."""
-    hits = np.array([(ending or UNDECIDED) == name for ending in played.outcomes])
+    hits = played.by_game["outcome"] == name
     return np.arange(played.games), hits, np.ones(played.games, dtype=bool)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.once import held, once_each
-from tomeval.games.decrypto.game import ENDINGS, Deal, Game, Rules
+from tomeval.games.decrypto.game import ENDINGS, UNDECIDED, Deal, Game, Rules
 from tomeval.games.decrypto.llm import spec_for
 from tomeval.games.decrypto.measures import scores
 from tomeval.games.decrypto.seats import NAMES, ROLES, Probes, comparable
@@ -19,11 +19,10 @@ from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.decrypto.turns import (
     NONE,
     READ,
-    Played,
     finished,
     turns_of,
 )
-from tomeval.games.played import frozen
+from tomeval.games.played import Played, frozen
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists
@@ -131,11 +130,16 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
             values = [value or NONE for value in values]
         return np.array(values, dtype=kind)  # of floats None becomes NaN
 
+    outcomes = [record.own["outcome"] or UNDECIDED for record in games]
+    ended = [outcome != UNDECIDED and not replayed for outcome in outcomes]
+    clusters = [f"{seed} {record.episode}" for record in games]
     return Played(
-        outcomes=[record.own["outcome"] for record in games],
-        clusters=np.array([f"{seed} {record.episode}" for record in games], dtype=np.str_),
-        turns={name: column(name, kind) for kind, names in READ.items() for name in names},
-        replayed=replayed,
+        {
+            "outcome": np.array(outcomes, dtype=np.str_),
+            "ended": np.array(ended, dtype=bool),
+            "cluster": np.array(clusters, dtype=np.str_),
+        },
+        {name: column(name, kind) for kind, names in READ.items() for name in names},
     )
 
 

@@ -45,7 +45,7 @@ def pooled(
     Wilson's interval, clustered, but with ``sequence``; means over games the one that is asked for,
     see `tomeval.statistics.estimate`.
     """
-    clusters = np.concatenate([cell.played.clusters for cell in cells])
+    clusters = np.concatenate([cell.played.by_game["cluster"] for cell in cells])
     top, bottom = np.concatenate([part[:2] for part in parts], axis=1)
     if parts[0].share:
         share = clustered_sums(top, bottom, clusters, sequence=how == SEQUENCE)
@@ -90,7 +90,7 @@ def _row(columns: Sequence[str], counts: Row, cells: Cells, how: str) -> Row:
         row |= pooled(name, parts, cells, how, measure.limits)
         mean = mean if measure.unit == "%" else name
     if mean:
-        units = len({label for cell in cells for label in cell.played.clusters.tolist()})
+        units = len({label for cell in cells for label in cell.played.by_game["cluster"].tolist()})
         row["interval"] = kind_of(how, units) if units >= FEWEST else ""
     return row
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED, VALID
 from tomeval.games import records
@@ -50,7 +48,7 @@ READ: dict[type, tuple[str, ...]] = {
 """What measures read of turns by type. `own`: whether the hints are Alice's own: valid, and heard
 (in replays they may not be); `guessed_bob`, `guessed_eve`: whether the guess is their own, not
 drawn for an invalid one. What is not known is `NONE`, NaN or an empty text; keywords are
-`comparable`."""
+`comparable`, those of the turn's `game`, from 0."""
 
 COLUMNS: tuple[str, ...] = ("step", "code", "hints", "bob", "eve")
 COLUMNS += ("miscommunication", "interception")
@@ -186,39 +184,3 @@ def _code(number: int) -> Code:
 
 NONE = 0
 """Stands for no guess or prediction in arrays of codes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Played:
-    """Complete games of one pairing, or of several that are taken together.
-
-    Attributes
-    ----------
-    outcomes : list of str or None, length G
-        How each game ended; None, undecided, if it was broken off before either limit, or the
-        record that it replays was.
-    clusters : ndarray, shape (G,)
-        The sampling unit: games with equal labels belong together (they share keywords and codes).
-    turns : mapping of str to ndarray, shape (N,)
-        What `turns_of` returns, by `READ`; `keywords` are those of the turn's `game`, from 0.
-    replayed : bool
-        Whether the past of every turn is a record's; games then have no length of their own.
-    more : mapping of str to callable
-        What groups of measures read besides, by name, when it is first called; see
-        `tomeval.core.parts.Analysis`.
-    """
-
-    outcomes: list[str | None]
-    clusters: NDArray[Any]
-    turns: Mapping[str, NDArray[Any]]
-    replayed: bool = False
-    more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
-
-    def __getitem__(self, column: str) -> NDArray[Any]:
-        """Return a column of turns."""
-        return self.turns[column]
-
-    @property
-    def games(self) -> int:
-        """Number of games."""
-        return len(self.outcomes)
