@@ -142,8 +142,8 @@ class GameCell(Cell):
             self.seat(episode, slot, models, door if not slot else Door())
             for slot in range(len(self.players))
         ]
-        more = {"game": self.game, "measured": self.measured, "side_by_side": bool(models)}
-        more |= self.setting(episode, on_step)
+        more: dict[str, Any] = {"game": self.game, "side_by_side": bool(models)}
+        more |= {"measured": self.measured} | self.setting(episode, on_step)
         return Table(players=players, seats=self.seated(episode)[1], door=door, **more)
 
     async def play(

@@ -220,7 +220,7 @@ ARENA = Domain(
     held_name=lambda by: "model" if by == "strategy" else "player",
     worded=_worded,
     content=_content,
-    questions=later("tomeval.games.preview:episodes"),
+    questions=later("tomeval.games.sampled:episodes"),
     example=later(f"{_DESCRIBED}:example_cell"),
     bounds=later(f"{_DESCRIBED}:bounds_rows"),
     lists={

@@ -79,12 +79,15 @@ class RecordedGame(BaseModel):
     @field_validator("turns")
     @classmethod
     def _of_codes_and_words(cls, turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        cleaned = []
         for number, turn in enumerate(turns, 1):
-            for name, code in zip(("code", "bob", "eve"), (turn.code, *turn[2:]), strict=True):
-                if as_code(code) is None:
+            for name in ("code", "bob", "eve"):
+                if as_code(code := getattr(turn, name)) is None:
                     wrong = f"three different digits from 1 to 4, is {list(code)}"
                     raise ValueError(f"turn {number}: {name}: must be {wrong}")
-        return tuple(Turn(code, (*map(_word, hints),), *rest) for code, hints, *rest in turns)
+            one, two, three = map(_word, turn.hints)
+            cleaned.append(turn._replace(hints=(one, two, three)))
+        return tuple(cleaned)
 
     @model_validator(mode="after")
     def _of_one_game(self) -> Self:
