@@ -7,16 +7,19 @@ import math
 from unicodedata import normalize
 
 import pytest
+from asking import query
+from decrypto_support import Logged, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import dump
 
+import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import CODES, Rules, Turn, outcome_of
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.tables import table_rows
-from tomeval.play.runner import run_experiment
+from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.experiment import make_experiment
-from tomeval.runs.results import Run
 
 KEYS = ("river", "violin", "bread", "winter")
 TURN = Turn((2, 4, 1), ("string", "snow", "bank"), (2, 4, 1), (1, 2, 3))
@@ -110,67 +113,97 @@ def test_broken_files(tmp_path, text) -> None:
         read_games(path)
 
 
-HUMAN = {"encoder": "human", "decoder": "human", "interceptor": "minilm"}
-OTHERS = [code for code in CODES if code != (1, 2, 3)]
-FIRST = [(1, 2, 3), *OTHERS]
-
-
-def ended(name, codes, marks, rules=None, wrong=(4, 3, 2)):
-    """Return a game with (Bob right, Eve right) per turn; who is not right says `wrong`."""
+def game_of(marks, codes=CODES, name="", **rules) -> RecordedGame:
+    """Return a game with (Bob right, Eve right) per turn."""
     turns = tuple(
-        Turn(
-            code,
-            ("cat", "dog", "owl"),
-            code if bob else wrong,
-            code if eve else (4, 2, 3) if code != (4, 2, 3) else (4, 3, 1),
-        )
+        Turn(code, ("cat", "dog", "owl"), code if bob else (4, 3, 2), code if eve else (3, 4, 2))
         for code, (bob, eve) in zip(codes, marks, strict=False)
     )
-    return RecordedGame(
-        keywords=KEYS, turns=turns, rules=rules or Rules(), name=name, players=HUMAN
-    )
+    return RecordedGame(keywords=KEYS, turns=turns, rules=Rules(**rules), name=name)
 
 
+def replayed(tmp_path, games, **more):
+    """Return a run in which the script, or who else is named, plays what is recorded."""
+    write_games(tmp_path / "games.json", games)
+    data = {
+        "domain": "decrypto",
+        "players": {"s": {"model": "scripted:decrypto"}},
+        "records": "games.json",
+        **more,
+    }
+    return tomeval.run(make_experiment(data, base=tmp_path), tmp_path / "run")
+
+
+EVE = [{"encoder": "record", "decoder": "record", "interceptor": "s"}]
+OTHERS = CODES[1:]
 # The Eve that is put in always guesses 1-2-3, so she is right exactly where that is the code.
 TEN = [
     # Bob as recorded: wrong twice, and the limit of two is his. 2 miscommunications.
-    *(ended(f"m{i}", OTHERS[i:], [(0, 0), (1, 0), (0, 0)]) for i in range(2)),
+    *(game_of([(0, 0), (1, 0), (0, 0)], OTHERS[i:]) for i in range(2)),
     # One interception is enough by these rules, and 1-2-3 comes first. 2 interceptions, although
     # the recorded Eve was not right before the last turn.
     *(
-        ended(f"i{i}", [(1, 2, 3), *OTHERS[i:]], [(1, 0), (1, 0), (1, 1)], Rules(interceptions=1))
+        game_of([(1, 0), (1, 0), (1, 1)], [CODES[0], *OTHERS[i:]], interceptions=1)
         for i in range(2)
     ),
     # Three turns win, or eight. 4 survived.
-    *(ended(f"s{i}", OTHERS[i:], [(1, 0)] * 3, Rules(turns=3)) for i in range(3)),
-    ended("s3", FIRST, [(1, 0), (0, 0)] + [(1, 0)] * 6),
+    *(game_of([(1, 0)] * 3, OTHERS[i:], turns=3) for i in range(3)),
+    game_of([(1, 0), (0, 0)] + [(1, 0)] * 6),
     # The recorded Eve won in turns 2 and 4, where the new one is wrong: 2 undecided.
-    *(ended(f"u{i}", OTHERS[i:], [(1, 0), (1, 1)] * 2) for i in range(2)),
+    *(game_of([(1, 0), (1, 1)] * 2, OTHERS[i:]) for i in range(2)),
 ]
-
-
-@pytest.fixture
-def ten(tmp_path):
-    write_games(tmp_path / "games.json", TEN)
-    data = {
-        "domain": "decrypto",
-        "players": {"s": {"model": "scripted:decrypto"}, "dice": {"kind": "random"}},
-        "pairings": [{"encoder": "record", "decoder": "record", "interceptor": ["s", "dice"]}],
-        "records": "games.json",
-        "seed": [1, 2],
-    }
-    run_experiment(make_experiment(data, base=tmp_path), tmp_path / "run")
-    return tmp_path / "run"
-
-
 ENDINGS = ("miscommunication", "interception", "both", "survived", "undecided")
 
 
-def test_ten_games_of_which_two_are_undecided(ten) -> None:
-    with Run(ten) as run:
-        script, _ = table_rows("outcomes", run)
-        whole = run.rows()
+def test_ten_games_of_which_two_are_undecided(tmp_path) -> None:
+    with replayed(tmp_path, TEN, pairings=EVE, seed=[1, 2]) as run:
+        (script,), whole = table_rows("outcomes", run), run.rows()
     assert (script["encoder"], script["games"]) == ("record", 20)  # ten games, two seeds
     assert [script[f"{name}_percent"] for name in ENDINGS] == pytest.approx([20, 20, 0, 40, 20])
     assert (whole[0]["survived_percent"], whole[0]["undecided_percent"]) == pytest.approx((40, 20))
     assert math.isnan(script["turns_per_game"])
+
+
+def test_replay_of_eve_by_hand(tmp_path) -> None:
+    games = [game_of([(1, 0), (1, 1), (0, 0)]), game_of([(1, 0), (1, 0)])]
+    with replayed(tmp_path, games, pairings=EVE) as run:
+        (outcomes,) = table_rows("outcomes", run)
+        played = run.cells[0].played
+    # Codes 1-2-3 and 1-2-4 (and 1-3-2): this Eve guesses 1-2-3, right in the first turn of each.
+    assert played["code"].tolist() == [123, 124, 132, 123, 124]
+    assert outcomes["interception_per_turn_percent"] == pytest.approx(40)
+    assert outcomes["miscommunication_per_turn_percent"] == pytest.approx(20)
+    assert outcomes["undecided_percent"] == 100  # the records end before either limit
+    assert not played["own"].any()
+    # The past is the record's: Eve's own guesses of then.
+    text = "".join(row[-1] for row in dump(tmp_path / "run")["calls"])
+    assert "Eve guessed 3-4-2 (wrong)" in text
+    assert "Eve guessed 1-2-3" not in text
+
+
+def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypatch) -> None:
+    log = Logged(
+        lambda q: said("code", [1, 2, 4]) if "you gave" in q else said("hints", ["x", "y", "z"])
+    )
+    monkeypatch.setitem(SCRIPTS, "logged", log)
+    alice = {
+        "players": {"l": {"model": "scripted:logged"}},
+        "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
+        "probes": {"eve": True, "bob": True},
+    }
+    with replayed(tmp_path, [game_of([(1, 0), (1, 1), (0, 0)])], **alice) as run:
+        (row,), (functional,) = (table_rows(what, run) for what in ("perspective", "functional"))
+        ((details,), *_) = query(run, "SELECT details FROM step_records")
+    # She says 1-2-4 every turn; Eve said 3-4-2, 1-2-4, 3-4-2 and Bob 1-2-3, 1-2-4, 4-3-2.
+    assert row["tom_eve_percent"] == row["tom_bob_percent"] == pytest.approx(100 / 3)
+    assert all("cat; dog; owl" in text for text in log.asked("you gave these hints"))
+    assert math.isnan(functional["knowingly_bad_percent"])
+    assert json.loads(details)["encoder"]["given"] == ["x", "y", "z"]
+    assert math.isnan(functional["value_per_turn"])
+
+
+def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
+    with replayed(tmp_path, [game_of([(1, 0), (1, 0), (0, 0)])]) as run:
+        played = run.cells[0].played
+    assert (played["bob"] == played["code"]).all()
+    assert played["own"].all()

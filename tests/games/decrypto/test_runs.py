@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 
 import numpy as np
 import pytest
 from asking import query
-from decrypto_support import Logged, everything, experiment, said
+from decrypto_support import Logged, everything, experiment
 from support import dump
 
 import tomeval
-from tomeval.games.decrypto.game import CODES, Turn
-from tomeval.games.decrypto.replays import RecordedGame, write_games
 from tomeval.games.decrypto.tables import TABLES, table_rows
 from tomeval.models.scripted import SCRIPTS, ScriptedModel
 from tomeval.play.runner import run_experiment
@@ -121,77 +118,3 @@ def test_the_known_script_comes_out_as_worked_out(tmp_path) -> None:
     assert (first["turn"], first["games"]) == (1, 16)
     assert first["chance_percent"] == pytest.approx(100 / 24)
     assert first["predicted_eve_percent"] == 100.0
-
-
-REPLAY = {
-    "domain": "decrypto",
-    "players": {"s": {"model": "scripted:decrypto"}},
-    "records": "games.json",
-}
-
-
-def record(*guesses) -> RecordedGame:
-    """Return a game with (bob right, eve right) per turn."""
-    turns = tuple(
-        Turn(code, ("cat", "dog", "owl"), code if bob else (4, 3, 2), code if eve else (3, 4, 2))
-        for code, (bob, eve) in zip(CODES, guesses, strict=False)
-    )
-    return RecordedGame(
-        keywords=("river", "violin", "bread", "winter"), turns=turns, name=f"{len(turns)}"
-    )
-
-
-def test_replay_of_eve_by_hand(tmp_path) -> None:
-    write_games(tmp_path / "games.json", [record((1, 0), (1, 1), (0, 0)), record((1, 0), (1, 0))])
-    seated = [{"encoder": "record", "decoder": "record", "interceptor": "s"}]
-    made = make_experiment({**REPLAY, "pairings": seated}, base=tmp_path)
-    with tomeval.run(made, tmp_path / "a") as run:
-        (outcomes,) = table_rows("outcomes", run)
-        played = run.cells[0].played
-    # Codes 1-2-3 and 1-2-4 (and 1-3-2): this Eve guesses 1-2-3, right in the first turn of each.
-    assert played["code"].tolist() == [123, 124, 132, 123, 124]
-    assert outcomes["interception_per_turn_percent"] == pytest.approx(40)
-    assert outcomes["miscommunication_per_turn_percent"] == pytest.approx(20)
-    assert (
-        played.by_game["outcome"].tolist() == ["undecided"] * 2
-    )  # the records end before either limit
-    assert outcomes["games"] == 2
-    assert (outcomes["undecided_percent"], outcomes["survived_percent"]) == (100.0, 0.0)
-    assert outcomes["turns_per_game"] != outcomes["turns_per_game"]  # not a number: none ended
-    assert not played["own"].any()
-    # The past is the record's: Eve's own guesses of then.
-    text = "".join(r[-1] for r in dump(tmp_path / "a")["calls"])
-    assert "Eve guessed 3-4-2 (wrong)" in text
-    assert "Eve guessed 1-2-3" not in text
-
-
-def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypatch) -> None:
-    write_games(tmp_path / "games.json", [record((1, 0), (1, 1), (0, 0))])
-    log = Logged(
-        lambda q: said("code", [1, 2, 4]) if "you gave" in q else said("hints", ["x", "y", "z"])
-    )
-    monkeypatch.setitem(SCRIPTS, "logged", log)
-    data = {
-        **REPLAY,
-        "players": {"l": {"model": "scripted:logged"}},
-        "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
-        "probes": {"eve": True, "bob": True},
-    }
-    with tomeval.run(make_experiment(data, base=tmp_path), tmp_path / "a") as run:
-        (row,) = table_rows("perspective", run)
-        (functional,) = table_rows("functional", run)
-        ((details,), *_) = query(run, "SELECT details FROM step_records")
-    # She says 1-2-4 every turn; Eve said 3-4-2, 1-2-4, 3-4-2 and Bob 1-2-3, 1-2-4, 4-3-2.
-    assert row["tom_eve_percent"] == row["tom_bob_percent"] == pytest.approx(100 / 3)
-    assert all("cat; dog; owl" in text for text in log.asked("you gave these hints"))
-    assert functional["knowingly_bad_percent"] != functional["knowingly_bad_percent"]
-    assert json.loads(details)["encoder"]["given"] == ["x", "y", "z"]
-    assert functional["value_per_turn"] != functional["value_per_turn"]
-
-
-def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
-    write_games(tmp_path / "games.json", [record((1, 0), (1, 0), (0, 0))])
-    with tomeval.run(make_experiment(REPLAY, base=tmp_path), tmp_path / "a") as run:
-        played = run.cells[0].played
-    assert (played["bob"] == played["code"]).all()
-    assert played["own"].all()
