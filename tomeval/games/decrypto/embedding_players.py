@@ -159,25 +159,16 @@ class EmbeddingEncoder(Seat):
         return Answer(tuple(self._hint(view, place) for place in range(3)))
 
     def _hint(self, view: View, place: int) -> str:
-        candidates = encoder_candidates(view, place, self.spec, self.lists)
+        digit = view.code[place] - 1
+        history = hint_history(view.turns)[digit]
+        ranked = _ranked(self.spec.embedding, self.lists, view.keywords)[digit]
+        near = (self.lists.hints[hint] for hint in ranked[: self.spec.k + len(history)].tolist())
+        had = {hint_letters(hint) for hint in history}
+        candidates = [hint for hint in near if hint_letters(hint) not in had]
         if not candidates:
-            keyword = view.keywords[view.code[place] - 1]
-            raise TomevalError(f"the hint bank has no hint left for {keyword!r}")
+            raise TomevalError(f"the hint bank has no hint left for {view.keywords[digit]!r}")
         draw = self._draws[3 * len(view.turns) + place]
-        return self.lists.hints[candidates[int(draw * len(candidates))]]
-
-
-def encoder_candidates(view: View, place: int, spec: EmbeddingSpec, lists: WordLists) -> list[int]:
-    """Return the hints that an embedding Alice draws from at a place of the code, nearest first.
-
-    Positions in ``lists.hints``; empty if the bank has no legal hint left.
-    """
-    digit = view.code[place] - 1
-    history = hint_history(view.turns)[digit]
-    ranked = _ranked(spec.embedding, lists, view.keywords)
-    had = {hint_letters(hint) for hint in history}
-    near = ranked[digit][: spec.k + len(history)].tolist()
-    return [hint for hint in near if hint_letters(lists.hints[hint]) not in had]
+        return candidates[int(draw * len(candidates))]
 
 
 @lru_cache(maxsize=64)

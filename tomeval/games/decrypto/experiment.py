@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.cells import GameCell
+from tomeval.games.decrypto.embedding_players import ENCODER_DRAWS
 from tomeval.games.decrypto.game import CODES, Game, Rules, deal_stream
 from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
 from tomeval.games.decrypto.replays import RecordedGame, RecordedSeat, Replay, read_games
@@ -102,16 +103,16 @@ class DecryptoCell(GameCell):
     def _definition(self, player: Any) -> dict[str, Any]:
         if player is None:
             return {"name": RECORD, "model": ""}
-        if not player.embeds:
+        if "embedding" not in player.options:
             return dict(player.definition)
         vectors = embedding_sha256(player.embedding(self.experiment.lists))
         return {**player.definition, "vectors": vectors}
 
     def chance(self, episode: int, slot: int) -> np.random.Generator:
         """Return a player's own chance: it depends on role and name."""
-        role, player = ROLES[slot], self.players[slot]
-        stream = seat_stream(self.seed, role, player.name)
-        return stream.episode(episode, player.draws_per_game(role))
+        player = self.players[slot]
+        most = ENCODER_DRAWS if slot == ALICE and player.kind == "embedding" else None
+        return seat_stream(self.seed, ROLES[slot], player.name).episode(episode, most)
 
     @property
     def stream(self) -> str:

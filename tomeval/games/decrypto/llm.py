@@ -29,9 +29,6 @@ from tomeval.strategies.questions import join
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.templates import Prompts, load_prompts
 
-MAX_TOKENS = 750
-"""Longest reply if the experiment sets none: the least that the paper allows."""
-
 _USE = "LM, QA, CoT or CoT + 3-Shot, with -History, S2A, Social QA, Social LM, Reflexion 1 to 3, "
 _USE += "Plans + Insights, and for the encoder Oracle or Oracle + Max"
 
@@ -186,12 +183,7 @@ class DecryptoOptions(LLMOptions):
     SEAT: ClassVar[type[LLMSeat]] = DecryptoSeat
     DOMAIN = "decrypto"
 
-    max_tokens: int | dict[str, int] = MAX_TOKENS
-
-    LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
-        **LLMOptions.LIMITS,
-        "max_tokens": (1, 10**7),
-    }
+    max_tokens: int | dict[str, int] = 750  # the least that the paper allows
 
     def strategy_in(self, slot: str = "") -> Strategy:
         """Return the strategy of a role; a `TomevalError` if it has no meaning there.

@@ -14,7 +14,6 @@ import numpy as np
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import parts
 from tomeval.games.decrypto.embedding_players import (
-    ENCODER_DRAWS,
     EmbeddingEncoder,
     EmbeddingListener,
     EmbeddingSpec,
@@ -77,11 +76,6 @@ class DecryptoPlayer(GamePlayer):
             raise TomevalError("needs 'embedding', the name of one or a file")
         return cls(name, kind, entry, base=base)
 
-    @property
-    def embeds(self) -> bool:
-        """Whether it plays over an embedding."""
-        return "embedding" in self.options
-
     def embedding(self, lists: WordLists) -> Embedding:
         """Return the embedding of a player that has one."""
         return _embedding(self.options["embedding"], lists, base=self.base)
@@ -106,10 +100,6 @@ class DecryptoPlayer(GamePlayer):
     def seat(self, lists: WordLists, chair: Chair) -> Seat:
         """Seat a player without a model."""
         return kind_of(self.kind).seat(self, lists, chair)
-
-    def draws_per_game(self, role: str) -> int | None:
-        """Return how many uniform numbers a seat takes per game, if that is known."""
-        return ENCODER_DRAWS if self.kind == "embedding" and role == "encoder" else None
 
 
 def _by_embedding(player: DecryptoPlayer, lists: WordLists, chair: Chair) -> Seat:
