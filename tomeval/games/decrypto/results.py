@@ -58,22 +58,12 @@ class DecryptoRunCell(ScoredCell):
         return {"correct": np.where(among, predicted == played["eve"], np.nan).tolist()}
 
     @property
-    def seated(self) -> dict[str, str]:
-        """Who sits where."""
-        return {role: str(self.columns[role]) for role in ROLES}
-
-    @property
     def facts(self) -> dict[str, Any]:
         """The columns, and what else pairings must agree in to be compared."""
         data = self.definition
-        rules = Rules(**data["rules"])
-        words = f"{rules.turns} turns, {rules.miscommunications} + {rules.interceptions}"
-        more = {
-            "rules": words,
-            "words": data["words"][:8],
-            "records": data["records"][:8],
-        }
-        return super().facts | more
+        rules = "{turns} turns, {miscommunications} + {interceptions}".format(**data["rules"])
+        more = {name: data[name][:8] for name in ("words", "records")}
+        return super().facts | {"rules": rules} | more
 
     @property
     def models(self) -> dict[str, str]:
@@ -84,9 +74,8 @@ class DecryptoRunCell(ScoredCell):
     @property
     def strategies(self) -> dict[str, Any]:
         """Those of the language models by seat."""
-        players = self.definition["players"]
-        spec = {role: players[role]["options"].get("strategy", "QA") for role in self.models}
-        return {NAMES[role]: spec_for(spec[role], role) for role in spec}
+        options = {role: self.definition["players"][role]["options"] for role in self.models}
+        return {NAMES[r]: spec_for(given.get("strategy", "QA"), r) for r, given in options.items()}
 
     @property
     def own_model(self) -> str:
@@ -96,7 +85,7 @@ class DecryptoRunCell(ScoredCell):
     @property
     def name(self) -> str:
         """Who plays."""
-        return ", ".join(self.seated.values())
+        return ", ".join(map(str, self.columns.values()))
 
 
 def replays(store: Store) -> bool:
@@ -147,10 +136,9 @@ def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
     """Yield a game of a run: every turn with its probes, and the ending."""
     record = run.store.record(cell.number, game)
     rules, states = Rules(**cell.definition["rules"]), states_of(record)
-    names = ", ".join(f"{NAMES[role]} {name}" for role, name in cell.seated.items())
+    names = ", ".join(f"{NAMES[role]} {name}" for role, name in cell.columns.items())
     title = f"{names}; seed {cell.seed}, game {game}"
-    of = Decrypto(shipped_lists(), rules, Probes())
-    players = list(cell.seated.values())
+    of, players = Decrypto(shipped_lists(), rules, Probes()), list(map(str, cell.columns.values()))
     return transcript(of, record, title, players, states, ENDINGS, step="round")
 
 
