@@ -164,7 +164,7 @@ class EmbeddingEncoder(Seat):
         ranked = _ranked(self.spec.embedding, self.lists, view.keywords)[digit]
         near = (self.lists.hints[hint] for hint in ranked[: self.spec.k + len(history)].tolist())
         had = {hint_letters(hint) for hint in history}
-        candidates = [hint for hint in near if hint_letters(hint) not in had]
+        candidates: list[str] = [hint for hint in near if hint_letters(hint) not in had]
         if not candidates:
             raise TomevalError(f"the hint bank has no hint left for {view.keywords[digit]!r}")
         draw = self._draws[3 * len(view.turns) + place]

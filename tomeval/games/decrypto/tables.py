@@ -25,7 +25,7 @@ from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, ROLES
 from tomeval.games.scores import totals_of
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
-from tomeval.runs.columns import Table, always, flat, flat_share, never
+from tomeval.runs.columns import Table, flat, flat_share, never
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
 from tomeval.statistics import AUTO, estimate
@@ -185,25 +185,15 @@ def _asks(*probes: str) -> dict[str, Any]:
     return {"present": present, "needs": f"probes = {{ {', '.join(probes)} }}"}
 
 
-def _table(what: str, about: str, reported: bool = False, **more: Any) -> Table:
-    show = always if reported else never
-    return Table(about, partial(table_rows, what), reported=show, **more)
-
-
+_ABOUT = {
+    "outcomes": "how games ended, by players",
+    "perspective": "what encoders expect of the other seats, and how often that is right",
+    "beliefs": "what interceptors believe the keywords are, and how often that is right",
+    "functional": "what hints were worth, and what better ones would have been",
+    "turns": "predictions and outcomes by turn",
+}
+_NEEDS = {"perspective": _asks(*ENCODER_QUESTIONS), "beliefs": _asks(*BELIEFS)}
 TABLES = {
-    "outcomes": _table("outcomes", "how games ended, by players"),
-    "perspective": _table(
-        "perspective",
-        "what encoders expect of the other seats, and how often that is right",
-        **_asks(*ENCODER_QUESTIONS),
-    ),
-    "beliefs": _table(
-        "beliefs",
-        "what interceptors believe the keywords are, and how often that is right",
-        **_asks(*BELIEFS),
-    ),
-    "functional": _table(
-        "functional", "what hints were worth, and what better ones would have been"
-    ),
-    "turns": _table("turns", "predictions and outcomes by turn"),
+    what: Table(about, partial(table_rows, what), reported=never, **_NEEDS.get(what, {}))
+    for what, about in _ABOUT.items()
 }
