@@ -32,15 +32,9 @@ SHOWN_AS = {
 }
 """Columns of turns by question."""
 
+_PREDICTED = tuple(SHOWN_AS[name] for name in ENCODER_QUESTIONS)
 READ: dict[type, tuple[str, ...]] = {
-    np.int64: (
-        "game",
-        "step",
-        "code",
-        "bob",
-        "eve",
-        *(SHOWN_AS[name] for name in ENCODER_QUESTIONS),
-    ),
+    np.int64: ("game", "step", "code", "bob", "eve", *_PREDICTED),
     np.bool_: ("miscommunication", "interception", "own", "guessed_bob", "guessed_eve"),
     np.float64: ("best", "random", *(f"brier_{question}" for question in ENCODER_QUESTIONS)),
     np.str_: ("keywords", *(SHOWN_AS[name] for name in INTERCEPTOR_QUESTIONS)),
@@ -59,11 +53,10 @@ COLUMNS += (*(f"{role}_lenient" for role in ROLES), "details")
 are those that were heard; an answer that was invalid, or not asked for, is None. `told`: whether
 Alice learned what her view does not show; `best` and `random`: what the best and random hints
 were worth, if that was searched for. `details`, by role, are facts such as an Oracle's draft and
-hints that nobody heard (``given``); under ``record`` is what a replayed record says."""
+hints that nobody heard (``given``)."""
 
 _NUMBERS: tuple[str, ...] = ("code", "bob", "eve", "miscommunication", "interception", "told")
-_NUMBERS += tuple(f"{role}_attempts" for role in ROLES)
-_NUMBERS += tuple(SHOWN_AS[name] for name in ENCODER_QUESTIONS)
+_NUMBERS += (*(f"{role}_attempts" for role in ROLES), *_PREDICTED)
 
 SCHEMA = Schema(
     {"outcome": "TEXT", "keywords": "TEXT", **records.EPISODES, "codes": "TEXT", "record": "TEXT"},
@@ -111,23 +104,19 @@ def turns_of(record: Record) -> list[dict[str, Any]]:
         heard = not replayed or alice == RECORDED or RECORDED not in (bob, eve)
         if turn["hints"] and not heard:
             turn["details"].setdefault("encoder", {})["given"] = turn["hints"]
-            turn["hints"] = turn["details"]["record"]["hints"]
+            turn["hints"] = replayed["turns"][turn["step"] - 1]["hints"]
         turn |= {"own": alice == VALID and heard, "keywords": record.own["keywords"]}
         turn |= {"guessed_bob": bob in (VALID, RECORDED), "guessed_eve": eve in (VALID, RECORDED)}
     return turns
 
 
 def _begun(record: Record, number: int) -> dict[str, Any]:
-    """Return a turn of which nothing is known but its code and, in replays, the record's turn."""
+    """Return a turn of which nothing is known but its code."""
     turn = dict.fromkeys((*COLUMNS, *READ[np.float64]))
     turn |= {f"{role}_outcome": NOT_ASKED for role in ROLES}
     turn |= dict.fromkeys((f"{role}_attempts" for role in ROLES), 0)
-    turn |= {"step": number, "code": code_number(record.own["codes"][number - 1])}
-    game, details = record.own["record"], dict[str, Any]()
-    if game:
-        details = {"record": {n: game["turns"][number - 1][n] for n in ("hints", "bob", "eve")}}
-        details["record"] |= {"game": game} if number == 1 else {}
-    return turn | {"details": details}
+    code = code_number(record.own["codes"][number - 1])
+    return turn | {"step": number, "code": code, "details": {}}
 
 
 def finished(turns: Sequence[Mapping[str, Any]]) -> list[Turn]:
