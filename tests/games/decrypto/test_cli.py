@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 
 import pytest
 from asking import query
@@ -13,7 +12,6 @@ from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.decrypto.tables import TABLES
 from tomeval.runs.results import Run
 
-NUMBERS = [100 * a + 10 * b + c for a, b, c in itertools.permutations((1, 2, 3, 4), 3)]
 TOML = """
 domain = "decrypto"
 name = "small"

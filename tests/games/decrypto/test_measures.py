@@ -7,8 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tomeval.games.decrypto.game import OUTCOMES
 from tomeval.games.decrypto.measures import (
@@ -150,30 +148,6 @@ def test_without_a_searched_best_there_is_no_regret() -> None:
     assert np.isfinite(found["value"]).all()
 
 
-@given(
-    st.lists(
-        st.lists(
-            st.tuples(
-                st.booleans(),
-                st.booleans(),
-                st.sampled_from([0, CODE, OTHER]),
-                st.sampled_from([0, CODE, OTHER]),
-                st.sampled_from([0, 1]),
-            ),
-            min_size=1,
-            max_size=8,
-        ),
-        min_size=1,
-        max_size=6,
-    )
-)
-def test_functional_regret_is_belief_and_response(games) -> None:
-    found = regrets(played(games))
-    known = np.isfinite(found["delta_tom"])
-    total = found["delta_tom"] + found["response"]
-    np.testing.assert_array_equal(total[known], found["delta_functional"][known])
-
-
 def test_means_are_over_games_of_their_own_means() -> None:
     data = played(GAMES * 2)
     # Games, twice: (0 + 1 + 1) / 3, 0, 0. Their sample variance is 2 (16 + 4 + 4) / 81 / 5.
@@ -276,13 +250,3 @@ def test_pooled_pairings_are_recounted() -> None:
             np.testing.assert_array_equal(
                 [*table(one, two, name=name).values()], [*table(apart, name=name).values()]
             )
-
-
-def test_clusters_of_one_are_plain_wilson_and_copies_add_nothing() -> None:
-    hits = np.array([1, 0, 0, 1, 1, 0, 1, 1, 0, 1], bool)
-    plain = clustered_share(hits, np.arange(10))
-    assert plain[:3] == (0.6, *wilson(6, 10))
-    copied = clustered_share(np.repeat(hits, 8), np.repeat(np.arange(10), 8))
-    assert copied.share == plain.share
-    assert copied.low < plain.low  # 80 turns that say no more than 10 games do
-    assert copied.high > plain.high

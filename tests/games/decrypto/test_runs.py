@@ -31,10 +31,9 @@ MIXED = {
     "pairings": [
         {"encoder": ["s", "minilm"], "decoder": "matched", "interceptor": ["s", "chance"]},
         {"encoder": "talk", "decoder": "talk", "interceptor": "minilm"},
-        {"encoder": "minilm", "decoder": "minilm", "interceptor": "minilm"},
     ],
-    "episodes": 2,
-    "seed": [5, 6],
+    "episodes": 1,
+    "seed": 5,
     "rules": {"turns": 3},
     "probes": PROBES,
 }
@@ -48,9 +47,8 @@ def test_rows_do_not_depend_on_who_answers_first(tmp_path, monkeypatch) -> None:
         return await plain(self, request)
 
     monkeypatch.setattr(ScriptedModel, "generate", generate)
-    asked = {**MIXED, "episodes": 1, "seed": 5}
     for slow in ("decoder", "interceptor"):
-        run_experiment(make_experiment(asked), tmp_path / slow)
+        run_experiment(make_experiment(MIXED), tmp_path / slow)
     assert dump(tmp_path / "decoder") == dump(tmp_path / "interceptor")
 
 
