@@ -27,11 +27,11 @@ from tomeval.games.decrypto.game import (
     Deal,
     Game,
     Rules,
-    deal,
     deal_stream,
     hint_fault,
 )
-from tomeval.games.decrypto.seats import ALICE, BOB, EVE, seat_stream
+from tomeval.games.decrypto.seats import ALICE, BOB, EVE, Probes, seat_stream
+from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.seats import Chair
 from tomeval.lexicon.embeddings import Embedding, shipped_embedding
 from tomeval.lexicon.words import WordLists, shipped_lists
@@ -44,7 +44,7 @@ def play_in_seats(specs, seed, game, rules=None, lists=LISTS) -> Game:
     rules, rng = rules or Rules(), seat_stream(seed, "encoder", "a").episode(game, ENCODER_DRAWS)
     alice = EmbeddingEncoder(Chair(0, rng), specs[0], lists)
     bob, eve = EmbeddingListener(specs[1]), EmbeddingListener(specs[2])
-    state = Game(deal(lists.keywords, rules, deal_stream(seed).episode(game)), rules)
+    state = Decrypto(lists, rules, Probes()).deal(deal_stream(seed).episode(game))
 
     async def play(state: Game) -> Game:
         while state.outcome is None:

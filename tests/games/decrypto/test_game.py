@@ -13,13 +13,13 @@ from tomeval.games.decrypto.game import (
     Game,
     Rules,
     Turn,
-    deal,
     deal_stream,
     hint_fault,
     outcome_of,
 )
-from tomeval.games.decrypto.seats import BOB, EVE
-from tomeval.lexicon.words import is_form
+from tomeval.games.decrypto.seats import BOB, EVE, Probes
+from tomeval.games.decrypto.stages import Decrypto
+from tomeval.lexicon.words import WordLists, is_form
 
 WORDS = ["river", "violin", "bread", "winter", "dance", "glove", "king", "forest", "stone"]
 KEYS = ("river", "violin", "bread", "winter")
@@ -103,10 +103,10 @@ def test_what_eve_sees_does_not_depend_on_keywords_or_the_current_code(
 
 
 def test_deals_are_seeded_and_uniform() -> None:
-    stream = deal_stream(11)
-    games = [deal(WORDS, Rules(), stream.episode(i)) for i in range(4000)]
-    assert games[7] == deal(WORDS, Rules(), deal_stream(11).episode(7))
-    assert games[7] != deal(WORDS, Rules(), deal_stream(12).episode(7))
+    rules = Decrypto(WordLists(tuple(WORDS), HINTS), Rules(), Probes())
+    games = [rules.deal(deal_stream(11).episode(i)).deal for i in range(4000)]
+    assert games[7] == rules.deal(deal_stream(11).episode(7)).deal
+    assert games[7] != rules.deal(deal_stream(12).episode(7)).deal
     for game in games:
         assert len(set(game.keywords)) == 4
         assert len(set(game.codes)) == len(game.codes) == 8

@@ -13,10 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.decrypto.seats import ALICE, EVE
 from tomeval.lexicon.words import MAX_LENGTH, hint_words, is_form
@@ -187,32 +185,8 @@ def hint_history(turns: Sequence[Turn]) -> tuple[tuple[str, ...], ...]:
 
 
 def deal_stream(seed: int) -> Stream:
-    """Return the stream that `deal` draws from: one episode per game, equal for all pairings."""
+    """Return the stream that games are dealt from: one episode each, equal for all pairings."""
     return Stream.of(seed, "decrypto", "deal")
-
-
-def deal(keywords: Sequence[str], rules: Rules, rng: np.random.Generator) -> Deal:
-    """Draw a game: four different keywords and a code per turn, no code twice.
-
-    Parameters
-    ----------
-    keywords : sequence of str
-        At least four different ones; their order matters to the draw.
-    rng : numpy.random.Generator
-        Of one game: ``deal_stream(seed).episode(game)``.
-
-    Examples
-    --------
-    >>> drawn = deal(["a", "b", "c", "d", "e"], Rules(), deal_stream(1).episode(0))
-    >>> len(set(drawn.keywords)), len(set(drawn.codes))
-    (4, 8)
-    """
-    if len(keywords) < len(DIGITS):
-        raise TomevalError(f"a game needs 4 keywords, the list has {len(keywords)}")
-    places = rng.choice(len(keywords), size=len(DIGITS), replace=False)
-    order = rng.permutation(len(CODES))[: rules.turns]
-    one, two, three, four = (keywords[i] for i in places)
-    return Deal((one, two, three, four), tuple(CODES[i] for i in order))
 
 
 def as_code(value: object) -> Code | None:

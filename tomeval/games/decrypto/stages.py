@@ -11,8 +11,10 @@ import numpy as np
 from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import (
     CODES,
+    DIGITS,
     MAX_HINT_LENGTH,
     Code,
+    Deal,
     Game,
     Hints,
     Rules,
@@ -20,7 +22,6 @@ from tomeval.games.decrypto.game import (
     View,
     as_code,
     clean_hint,
-    deal,
     hint_fault,
     outcome_of,
 )
@@ -121,8 +122,15 @@ class Decrypto(ArenaGame[Game]):
         self.length, self.usual = 3 * rules.turns, rules.turns
 
     def deal(self, rng: np.random.Generator) -> Game:
-        """Draw keywords and the codes of all turns."""
-        return Game(deal(self.lists.keywords, self.rules, rng), self.rules)
+        """Draw four different keywords, and a code for every turn, no code twice.
+
+        The order of the list matters to the draw.
+        """
+        keywords = self.lists.keywords
+        places = rng.choice(len(keywords), size=len(DIGITS), replace=False)
+        order = rng.permutation(len(CODES))[: self.rules.turns]
+        one, two, three, four = (keywords[i] for i in places)
+        return Game(Deal((one, two, three, four), tuple(CODES[i] for i in order)), self.rules)
 
     def due(self, state: Game) -> tuple[Ask, ...]:
         """Return Alice, and once there are hints Bob and Eve."""
