@@ -156,16 +156,13 @@ class DecryptoCell(GameCell):
 
         Both listeners play over embeddings, and Bob is greedy.
         """
-        _, bob, eve = self.players
-        wanted = self.experiment.best_turn and not self.experiment.records
-        if not wanted or bob is None or eve is None or {bob.kind, eve.kind} != {"embedding"}:
-            return None
-        if bob.options["matching"] != "greedy":
-            return None
         from tomeval.games.decrypto.best_turn import BestTurnSearch
 
-        lists = self.experiment.lists
-        return BestTurnSearch(lists, bob.spec(lists), eve.spec(lists))
+        e, (_, bob, eve) = self.experiment, self.players
+        if not e.best_turn or e.records or {bob.kind, eve.kind} != {"embedding"}:
+            return None
+        greedy = bob.options["matching"] == "greedy"
+        return BestTurnSearch(e.lists, bob.spec(e.lists), eve.spec(e.lists)) if greedy else None
 
 
 def _sha256(data: Any) -> str:

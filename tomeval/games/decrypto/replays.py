@@ -100,11 +100,6 @@ class RecordedGame(BaseModel):
             raise ValueError("a code appears twice")
         return self
 
-    @property
-    def outcome(self) -> str | None:
-        """How it ended; None if it was broken off."""
-        return outcome_of(self.turns, self.rules)
-
     def as_json(self) -> dict[str, Any]:
         """Return the game as the schema has it."""
         return {
