@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.cells import GameCell
+from tomeval.games.decrypto.best_turn import BestTurnSearch
 from tomeval.games.decrypto.embedding_players import ENCODER_DRAWS
 from tomeval.games.decrypto.game import CODES, Game, Rules, deal_stream
 from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
@@ -156,8 +157,6 @@ class DecryptoCell(GameCell):
 
         Both listeners play over embeddings, and Bob is greedy.
         """
-        from tomeval.games.decrypto.best_turn import BestTurnSearch
-
         e, (_, bob, eve) = self.experiment, self.players
         if not e.best_turn or e.records or {bob.kind, eve.kind} != {"embedding"}:
             return None
