@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from plays import Play, draw_play, draw_simple_plays
@@ -197,7 +198,7 @@ class Interview:
         play, subject = self.play, self.subject
         past = tuple(play.joints[:step])
         observation = Observation(play.game, play.labels, step + 1, play.horizon, past)
-        subject.seat.door.hold({1: play.joints[step].partner})
+        subject.seat.door.set(partial(_told, {1: play.joints[step].partner}))
         _drive(subject.act(observation))
         own = play.joints[step].own if self.rng.random() < 0.5 else None
         _drive(subject.predict(observation, own))
@@ -242,6 +243,10 @@ def _find_labels(text: str, play: Play, rounds: int) -> list[Label]:
         place = start + 1 + len(partner[joint.partner])
         found.append(Label(start, place, text[start:place], False))
     return found
+
+
+async def _told(answer: Any, *asked: Any) -> Any:
+    return answer
 
 
 def _drive(coroutine: Awaitable[_T] | None) -> _T | None:
