@@ -20,7 +20,6 @@ from tomeval.games.game import Action, ArenaGame, Ask, Probe, View
 from tomeval.games.people.session import Sitting
 from tomeval.games.sampled import MadeUp, all_probes, made_up
 from tomeval.games.seats import Door
-from tomeval.games.solver import Bound
 from tomeval.play.engines import run_loop
 from tomeval.runs.domain import Rows
 from tomeval.runs.experiment import make_experiment
@@ -59,8 +58,8 @@ def listed_players() -> Rows:
 def bounds_rows(cells: Sequence[ArenaCell]) -> Rows:
     """Return the best attainable and the random value of every game, line-up and subject's seat.
 
-    Values are expectations of the subject's reward over deals and chance; ``exact`` tells whether
-    the two ends of the best one meet. Seats of line-ups without known policies have empty cells.
+    Values are expectations of the subject's reward over deals and chance. Seats of line-ups
+    without known policies have empty cells.
     """
     rows: Rows = []
     seen: set[tuple[str, ...]] = set()
@@ -74,18 +73,10 @@ def bounds_rows(cells: Sequence[ArenaCell]) -> Rows:
             row: dict[str, Any] = {"game": cell.table.name, "others": together(others)}
             row["seat"] = cell.game.seat_name(seats[0])
             solver = cell.solver(episode)
-            best = None if solver is None else solver.value()
-            row |= _ends("best", best)
-            row["exact"] = "" if best is None else "yes" if best.exact else "no"
-            row |= _ends("random", None if solver is None else solver.chance())
+            row["best"] = None if solver is None else solver.value()
+            row["random"] = None if solver is None else solver.chance()
             rows.append(row)
     return rows
-
-
-def _ends(name: str, bound: Bound | None) -> dict[str, Any]:
-    nothing = float("nan")
-    low, high = (nothing, nothing) if bound is None else bound
-    return {f"{name}_low": low, f"{name}_high": high}
 
 
 GAMES_TRIED = 12
