@@ -138,7 +138,7 @@ def game_of(rows: list[Row], row: Row) -> Game:
     for one in [one for one in rows if one["slot"] == "0"]:
         told = json.loads(one["probes"]).values()
         asked = [[np.nan if t[x] is None else t[x] for x in HIT] for t in told]
-        regret = number(one["regret_low"]), number(one["regret_high"])
+        regret = number(one["regret"])
         facts.append(Fact(regret, asked=tuple(Asked(*pair) for pair in asked)))
     ends = number(row["best_value"]), number(row["random_value"])
     paid = (number(row["reward"]),)

@@ -95,9 +95,8 @@ def off(games: list[Game]) -> tuple[float, int]:
     for game in games:
         mine = [row for row in game.rows if row["slot"] == "0"]
         for row, fact in zip(mine, game.facts, strict=True):
-            for name, ends in (("regret", fact.regret), ("tom_regret", fact.tom)):
-                theirs = [number(row[f"{name}_{end}"]) for end in ("low", "high")]
-                found += map(apart, ends, theirs)
+            for name, own in (("regret", fact.regret), ("tom_regret", fact.tom)):
+                found.append(apart(own, number(row[name])))
     return max(found), len(found)
 
 

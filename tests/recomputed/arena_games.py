@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 
 from recomputed.common import NAN, Row
 
-Interval = tuple[float, float]
-NOTHING = (NAN, NAN)
-
 
 class Asked(NamedTuple):
     """A prediction: how right it is, and what the exact observer attains."""
@@ -20,10 +17,10 @@ class Asked(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """One decision of the measured player; intervals are (at least, at most)."""
+    """One decision of the measured player."""
 
-    regret: Interval
-    tom: Interval = NOTHING
+    regret: float
+    tom: float = NAN
     acted: bool = False
     step: tuple[float, float, float] = (NAN, NAN, NAN)  # chosen, best, reply
     asked: tuple[Asked, ...] = ()
@@ -46,15 +43,6 @@ class Game(NamedTuple):
     teams: tuple[tuple[int, ...], ...] = ()
     rounds: int = 0
     facts: tuple[Fact, ...] = ()
-
-
-def exact(value: float) -> Interval:
-    return value, value
-
-
-def close(a: float, b: float) -> bool:
-    """Whether two ends of a bound are one number; rounding of own sums is no width."""
-    return abs(a - b) < 1e-9
 
 
 def stages(game: Game) -> list[list[Row]]:

@@ -8,12 +8,10 @@ import numpy as np
 
 from recomputed.arena_games import (
     NAN,
-    NOTHING,
     Asked,
     Fact,
     Game,
     action,
-    exact,
     said,
     stages,
 )
@@ -60,16 +58,16 @@ def blotto(game: Game) -> Game:
         [own] = (row for row in stage if int(row["seat"]) == game.subject)
         mine, theirs = did[game.subject], did[1 - game.subject]
         most = max(result(one, theirs) for one in EVERY)
-        stated, asked, reply, tom, acted = said(own), (), NAN, NOTHING, False
+        stated, asked, reply, tom, acted = said(own), (), NAN, NAN, False
         if stated:
             [answer] = stated.values()
             hit = float(answer == theirs)
             asked = (Asked(hit, 1 / 4),)
             back = best_reply(answer)
-            tom, acted = exact((best - expected(back)) / 9), back == mine
+            tom, acted = (best - expected(back)) / 9, back == mine
             reply = result(back, theirs) / 9
         step = (result(mine, theirs) / 9, most / 9, reply)
-        facts.append(Fact(exact((best - expected(mine)) / 9), tom, acted, step, asked))
+        facts.append(Fact((best - expected(mine)) / 9, tom, acted, step, asked))
     share = (lead > 0) + 0.5 * (lead == 0)
     return game._replace(
         rewards=(lead / 9, -lead / 9),

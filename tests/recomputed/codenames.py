@@ -6,8 +6,8 @@ import itertools
 import json
 from pathlib import Path
 
-from recomputed.arena_games import NOTHING, Asked, Fact, Game, Interval, action
-from recomputed.common import NAN
+from recomputed.arena_games import Asked, Fact, Game, action
+from recomputed.common import NAN, number
 
 
 def read_boards(path: Path) -> dict[tuple[str, str], tuple[list[str], list[str]]]:
@@ -55,11 +55,6 @@ def codenames(game: Game, words: list[str], key: list[str]) -> Game:
 
 def codenames_fact(row: dict[str, str]) -> Fact:
     """Return a decision with its exported values; hits from what was said and true."""
-
-    def ends(name: str) -> Interval:
-        low, high = row[f"{name}_low"], row[f"{name}_high"]
-        return (float(low), float(high)) if low else NOTHING
-
     asked = []
     for told in json.loads(row["probes"]).values():
         answer, truth = told["said"], told["truth"]
@@ -73,4 +68,4 @@ def codenames_fact(row: dict[str, str]) -> Fact:
             hit = float(answer == truth)
         asked.append(Asked(hit, NAN if told["attainable"] is None else told["attainable"]))
     acted = bool(row["reply"]) and json.loads(row["reply"]) == json.loads(row["action"])
-    return Fact(ends("regret"), ends("tom_regret"), acted, asked=tuple(asked))
+    return Fact(number(row["regret"]), number(row["tom_regret"]), acted, asked=tuple(asked))

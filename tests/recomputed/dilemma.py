@@ -7,12 +7,10 @@ from functools import cache
 
 from recomputed.arena_games import (
     NAN,
-    NOTHING,
     Asked,
     Fact,
     Game,
     action,
-    exact,
     said,
     stages,
 )
@@ -46,7 +44,7 @@ def dilemma(game: Game) -> Game:
     for stage in stages(game):
         if stage[0]["kind"] == "talk":
             if int(stage[0]["seat"]) == game.subject:
-                facts.append(Fact(exact(0.0), step=(0.0, 0.0, 0.0)))  # nobody listens
+                facts.append(Fact(0.0, step=(0.0, 0.0, 0.0)))  # nobody listens
             continue
         left = ROUNDS - len(facts) // 2
         moves = {}
@@ -96,7 +94,7 @@ def dilemma_fact(me, kind, left, moves, moved, stated) -> Fact:
         hit = float(answer == truth)
         asked.append(Asked(hit, max(likely.values())))
         tells[name, seat] = answer
-    tom, acted, reply = NOTHING, False, NAN
+    tom, acted, reply = NAN, False, NAN
     played = {seat: moves[me, seat] for seat in kind}
     if tells:
         told = {seat: tells["move", seat][0].upper() for seat in kind}
@@ -115,8 +113,8 @@ def dilemma_fact(me, kind, left, moves, moved, stated) -> Fact:
                 else:
                     values = {own: PAY[own + told[seat]] for own in "CD"}
                 best[seat] = max("CD", key=values.get)
-            tom = exact(sum(max(worth[s].values()) - worth[s][best[s]] for s in kind))
+            tom = sum(max(worth[s].values()) - worth[s][best[s]] for s in kind)
             acted = played == best
     chosen = float(sum(PAY[played[seat] + moves[seat, me]] for seat in kind))
     most = float(sum(PAY["D" + moves[seat, me]] for seat in kind))
-    return Fact(exact(regret), tom, acted, (chosen, most, reply), tuple(asked))
+    return Fact(regret, tom, acted, (chosen, most, reply), tuple(asked))

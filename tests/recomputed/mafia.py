@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recomputed.arena_games import NOTHING, Asked, Fact, Game, action, exact, said, stages
+from recomputed.arena_games import NAN, Asked, Fact, Game, action, said, stages
 
 
 class At(NamedTuple):
@@ -189,7 +189,7 @@ def mafia_fact(belief: Belief, me: int, row, following: At, before: At, roles) -
     """Return one decision with its questions: who is Mafia, who dies, who is voted out."""
     own, worths = action(row), values(belief, me)
     best = max(worths.values())
-    asked, tom, acted = [], NOTHING, False
+    asked, tom, acted = [], NAN, False
     pairs: dict[tuple, float] = defaultdict(float)
     for at, weight in belief:
         pairs[tuple(s for s in range(6) if at.roles[s] == "mafia")] += weight
@@ -205,7 +205,7 @@ def mafia_fact(belief: Belief, me: int, row, following: At, before: At, roles) -
                 sums = {o: sum(w * seeing_after(at, me, o) for at, w in fits) for o in worths}
                 most = max(sums.values())
                 back = next(o for o in sorted(sums) if sums[o] > most - 1e-9)
-                tom, acted = exact(best - worths[back]), back == own
+                tom, acted = best - worths[back], back == own
             continue
         chances: dict[int, float] = defaultdict(float)
         for at, weight in belief:
@@ -215,4 +215,4 @@ def mafia_fact(belief: Belief, me: int, row, following: At, before: At, roles) -
         truth = lost.pop() if lost else -1
         hit = float(answer == truth)
         asked.append(Asked(hit, max(chances.values())))
-    return Fact(exact(best - worths[own]), tom, acted, asked=tuple(asked))
+    return Fact(best - worths[own], tom, acted, asked=tuple(asked))

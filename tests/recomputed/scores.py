@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from recomputed.arena_games import Fact, Game, close
+from recomputed.arena_games import Fact, Game
 from recomputed.common import NAN, Row, number
 
 FOLLOWS = ("dies", "voted_out")
@@ -81,10 +81,10 @@ def scores(games: list[Game]) -> dict[str, float]:
 def plays(games: list[Game]) -> float:
     """Return what of the best reward beyond random play was kept."""
     spans = [game.best - game.random for game in games]
-    exact = [[f.regret[0] if close(*f.regret) else NAN for f in game.facts] for game in games]
+    exact = [[f.regret for f in game.facts] for game in games]
     rows = [row for row, _ in decisions(games)]
     if all(map(math.isnan, spans)):
-        means = [number(row["chosen_low"]) - number(row["option_mean"]) for row in rows]
+        means = [number(row["chosen"]) - number(row["option_mean"]) for row in rows]
         flat = [one for game in exact for one in game]
         return 100 - ratio([(a, a + b) for a, b in zip(flat, means, strict=True)])
     lost = [sum(one) for one in exact]

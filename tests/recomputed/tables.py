@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from typing import Any
 
-from recomputed.arena_games import Game, Interval, close
+from recomputed.arena_games import Game
 from recomputed.common import NAN, mean
 from recomputed.scores import scores
 
@@ -14,10 +14,6 @@ from recomputed.scores import scores
 def per_game(games: list[Game], of) -> float:
     """Return the mean over games of each game's mean over the decisions that have a value."""
     return mean(mean(map(of, game.facts)) for game in games)
-
-
-def known(ends: Interval) -> float:
-    return ends[0] if close(*ends) else NAN
 
 
 def share(hits: list[float]) -> float:
@@ -41,7 +37,7 @@ def measures(games: list[Game]) -> dict[str, float]:
         found = []
         for fact in game.facts:
             chosen, best, reply = fact.step
-            whole = known(fact.regret)
+            whole = fact.regret
             tells = any(one.asked for one in game.facts) and not math.isnan(reply)
             if math.isnan(chosen) or math.isnan(whole) or (stated and not tells):
                 continue
@@ -54,9 +50,8 @@ def measures(games: list[Game]) -> dict[str, float]:
         return mean([mean(found) for game in games if (found := split(game, name))])
 
     of_split = [len(split(game, "foresight")) for game in games]
-    settled = [game for game in games if all(close(*fact.regret) for fact in game.facts)]
-    sums = [sum(fact.regret[0] for fact in game.facts) for game in settled]
-    replied = [fact for fact in facts if not math.isnan(fact.tom[0])]
+    sums = [sum(fact.regret for fact in game.facts) for game in games]
+    replied = [fact for fact in facts if not math.isnan(fact.tom)]
     return {
         "episodes": len(games),
         "reward": mean([g.rewards[s] for g, s in zip(games, seat, strict=True)]),
@@ -65,13 +60,11 @@ def measures(games: list[Game]) -> dict[str, float]:
         "tom_attainable_percent": of_asked("attainable"),
         "brier_score": NAN,  # these players name one answer, and no probabilities
         "brier_above_observer": NAN,
-        "delta_functional_per_decision": per_game(games, lambda f: known(f.regret)),
+        "delta_functional_per_decision": per_game(games, lambda f: f.regret),
         "delta_functional_per_game": mean(sums),
-        "delta_functional_low_per_decision": per_game(games, lambda f: f.regret[0]),
-        "delta_functional_high_per_decision": per_game(games, lambda f: f.regret[1]),
-        "exact_percent": share([close(*fact.regret) for fact in facts]),
-        "delta_tom_per_decision": per_game(games, lambda f: known(f.tom)),
-        "delta_tom_known_percent": share([close(*f.tom) for f in facts if f.asked]),
+        "exact_percent": share([not math.isnan(fact.regret) for fact in facts]),
+        "delta_tom_per_decision": per_game(games, lambda f: f.tom),
+        "delta_tom_known_percent": share([not math.isnan(f.tom) for f in facts if f.asked]),
         "belief_per_decision": part("belief"),
         "response_per_decision": part("response"),
         "foresight_per_decision": part("foresight"),

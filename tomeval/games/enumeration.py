@@ -23,7 +23,7 @@ from tomeval.games.positions import (
     TooManyError,
     Unlisted,
 )
-from tomeval.games.solver import Bound, Choices, Follower, Policy, Solver, Values
+from tomeval.games.solver import Choices, Follower, Policy, Solver, Values
 
 MOST = 500_000
 """Ways between positions that are looked at, in some ten seconds; games with more have no
@@ -66,23 +66,22 @@ class Enumeration(Solver):
         """Return a follower, which knows what may have been dealt."""
         return _Follower(self, view)
 
-    def value(self) -> Bound:
+    def value(self) -> float:
         """Return V* over all deals."""
-        return Bound(self._value, self._value)
+        return self._value
 
-    def chance(self) -> Bound:
+    def chance(self) -> float:
         """Return the value of play that is drawn as `ArenaGame.random` draws it."""
         return self._chance
 
     @functools.cached_property
-    def _chance(self) -> Bound:
+    def _chance(self) -> float:
         drawn = Search(self.positions, before=self.search, pick=fmean, apart=True)
-        value = math.fsum(
+        return math.fsum(
             dealt.chance * (dealt.earned + p * drawn.worth(((at, 1.0),)))
             for dealt in self.dealt.values()
             for at, p in dealt.belief
         )
-        return Bound(value, value)
 
     def q(self, belief: Belief) -> dict[Action, float]:
         """Return Q* of the coming decision's actions, from now on."""
@@ -179,19 +178,18 @@ class EnumeratedValues(Values):
         self.q = {action: earned + worth for action, worth in solver.q(belief).items()}
 
     @property
-    def best(self) -> Bound:
+    def best(self) -> float:
         """V*."""
-        return Bound(max(self.q.values()), max(self.q.values()))
+        return max(self.q.values())
 
-    def of(self, action: Action) -> Bound:
+    def of(self, action: Action) -> float:
         """Q*; a message is worth what the one is that it counts as."""
-        worth = self.q[self.solver.game.like(self.view, self.ask, action)]
-        return Bound(worth, worth)
+        return self.q[self.solver.game.like(self.view, self.ask, action)]
 
-    def regret(self, action: Action) -> Bound:
+    def regret(self, action: Action) -> float | None:
         """Return V* - Q*; of the best actions nothing, whatever rounding says."""
         best = self.solver.game.like(self.view, self.ask, action) in self.best_actions()
-        return Bound(0.0, 0.0) if best else super().regret(action)
+        return 0.0 if best else super().regret(action)
 
     def best_actions(self) -> Sequence[Action]:
         """Return the actions that attain V*."""

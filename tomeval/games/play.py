@@ -15,7 +15,7 @@ from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAns
 from tomeval.games.game import COUNTED, Action, ArenaGame, Ask, Probe, Stage, View
 from tomeval.games.played import RECORDED, Decision, PlayedGame, Probed, judge, together
 from tomeval.games.seats import Answer, Door, PlannerSeat, Seat
-from tomeval.games.solver import Follower, Solver, exactly
+from tomeval.games.solver import Follower, Solver
 from tomeval.games.worth import value, weigh
 
 SUBJECT_SLOT = 0
@@ -100,7 +100,7 @@ class _Play:
         played.rounds = game.rounds(self.state)
         judge(game, played.decisions, self.trail, self.state, table.statements)
         if (solver := table.solver) is not None:
-            played.best_value, played.random_value = map(exactly, (solver.value(), solver.chance()))
+            played.best_value, played.random_value = solver.value(), solver.chance()
         return played
 
     async def _stage(self, due: tuple[Ask, ...]) -> None:

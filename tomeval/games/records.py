@@ -8,11 +8,9 @@ from typing import Any
 
 from tomeval.games.game import COUNTED
 from tomeval.games.played import RECORDED, Decision, PlayedGame, Probed
-from tomeval.games.solver import Bound
 from tomeval.runs.record import Asked, Column, Record
 
-BOUNDS = ("best", "chosen", "regret", "tom_regret")
-VALUES = [f"{name}_{end}" for name in BOUNDS for end in ("low", "high")]
+VALUES = ("best", "chosen", "regret", "tom_regret")
 PAYOFFS = ("step_payoff", "step_best", "step_reply")
 WEIGHED = ("best", "chosen", "mean")
 HELD = ("option_mean", *(f"said_{name}" for name in WEIGHED))
@@ -106,10 +104,7 @@ def _step(row: Decision) -> dict[str, Any]:
     answer, worth = row.answer, row.worth
     counted, details = row.verdict in COUNTED, dict(answer.details or {})
     recorded = details.pop(RECORDED, False)
-    values: list[float | None] = []
-    for name in BOUNDS:
-        bound: Bound | None = None if worth is None else getattr(worth, name)
-        values += [None, None] if bound is None else [float(end) for end in bound]
+    values = {name: _number(getattr(worth, name, None)) for name in VALUES}
     step = None if worth is None else worth.step
     payoffs = (None,) * 3 if step is None else tuple(map(_number, step))
     held: list[float | None] = [None] * len(HELD)
@@ -128,7 +123,7 @@ def _step(row: Decision) -> dict[str, Any]:
         "attempts": answer.attempts,
         "error": row.error.error or None if not counted or row.verdict == "default" else None,
         "tries": answer.tries or None,
-        **dict(zip(VALUES, values, strict=True)),
+        **values,
         "reply": worth.reply if replied and worth is not None else None,
         **dict(zip((*PAYOFFS, *HELD), (*payoffs, *held), strict=True)),
         "told": int(row.told) or None,
@@ -152,8 +147,8 @@ def _scored(probed: Probed) -> dict[str, Any]:
     return {**said, **known, **({"tries": tries} if tries else {})}
 
 
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+def _number(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)
 
 
 def struck_seats(marks: Sequence[Any]) -> set[int]:

@@ -1,4 +1,4 @@
-"""Known policies, and what one seat's decisions are worth against them: exact, or bounds."""
+"""Known policies, and what one seat's decisions are worth against them: exact, or not known."""
 
 from __future__ import annotations
 
@@ -70,23 +70,6 @@ def draw(choices: Choices, rng: np.random.Generator) -> Action:
     return choices[-1][1]
 
 
-class Bound(NamedTuple):
-    """A value that lies between two numbers; exact if and only if they are equal."""
-
-    low: float
-    high: float
-
-    @property
-    def exact(self) -> bool:
-        """Whether it is known."""
-        return self.low == self.high
-
-
-def exactly(value: Bound | None) -> float | None:
-    """Return a value that is known exactly; else None."""
-    return float(value.low) if value is not None and value.exact else None
-
-
 class Weighed(NamedTuple):
     """What the options of a decision are worth: the best one, the one that was chosen, the mean."""
 
@@ -106,25 +89,25 @@ class Values(ABC):
     """One decision of a seat, from what the seat knows: V* and Q* of the final reward.
 
     The values are expectations over everything the seat cannot know, given all that it has seen and
-    the policies of the other seats, if it plays on as well as it can.
+    the policies of the other seats, if it plays on as well as it can. They are exact, or None.
     """
 
     @property
     @abstractmethod
-    def best(self) -> Bound:
+    def best(self) -> float | None:
         """V*: the value of the best action."""
 
     @abstractmethod
-    def of(self, action: Action) -> Bound:
+    def of(self, action: Action) -> float | None:
         """Return Q* of an action."""
 
-    def regret(self, action: Action) -> Bound:
-        """Return V* - Q* of an action; games that know more than the two bounds have their own."""
+    def regret(self, action: Action) -> float | None:
+        """Return V* - Q* of an action."""
         best, value = self.best, self.of(action)
-        return Bound(max(0.0, best.low - value.high), max(0.0, best.high - value.low))
+        return None if best is None or value is None else max(0.0, best - value)
 
     def best_actions(self) -> Sequence[Action]:
-        """Return actions that attain V*, or the lower bound of it; empty: none is known."""
+        """Return actions that attain V*, or else the most promising ones; empty: none is known."""
         return ()
 
     def reply(self, said: Mapping[Probe, Action]) -> Action | None:
@@ -185,7 +168,7 @@ class Follower(ABC):
 
     @abstractmethod
     def values(self, view: Any, ask: Ask) -> Values | None:
-        """Return the coming decision's values; None where not even bounds are known."""
+        """Return the coming decision's values; None where nothing is known."""
 
     def observe(self, view: Any) -> None:  # noqa: B027 (some look nothing up between stages)
         """Take a stage in that is over; called once after every stage."""
@@ -201,11 +184,11 @@ class Solver(ABC):
     def follow(self, view: Any) -> Follower:
         """Return a follower of a new game, given what the seat was dealt."""
 
-    def value(self) -> Bound | None:
+    def value(self) -> float | None:
         """Return V* before the deal, over all deals; None where it is not computed."""
         return None
 
-    def chance(self) -> Bound | None:
+    def chance(self) -> float | None:
         """Return the value of playing legal actions at random, before the deal; None: not known."""
         return None
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from tomeval.games.game import COUNTED, ArenaGame, Event, Probe
 from tomeval.games.played import frozen
-from tomeval.games.records import BOUNDS, STEPS, struck_seats
-from tomeval.games.solver import Bound
+from tomeval.games.records import STEPS, struck_seats
 from tomeval.runs.domain import Line
 from tomeval.runs.record import Record
 
@@ -116,16 +115,14 @@ def _notes(game: ArenaGame[Any], row: dict[str, Any]) -> Iterator[str]:
         yield f"[refused attempt, {error} error: {why}]"
     if row["verdict"] in _VERDICTS:
         yield f"[{_VERDICTS[row['verdict']]}]"
-    ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in BOUNDS}
-    worth = {name: Bound(*two) for name, two in ends.items() if None not in two}
+    shown = (("best", "V*"), ("chosen", "Q*"), ("regret", "regret"))
+    parts = [f"{word} {row[name]:.4g}" for name, word in shown if row[name] is not None]
+    worth = [", ".join(parts)] if parts else []
+    if row["tom_regret"] is not None:
+        worth.append(f"best reply to its predictions: {_acted(game, row, 'reply')}")
+        worth[-1] += f", regret {row['tom_regret']:.4g}"
     if worth:
-        shown = (("best", "V*"), ("chosen", "Q*"), ("regret", "regret"))
-        parts = [f"{word} {bound_text(worth[name])}" for name, word in shown if name in worth]
-        reply = _acted(game, row, "reply")
-        if "tom_regret" in worth:
-            parts[-1] += f"; best reply to its predictions: {reply}"
-            parts.append(f"regret {bound_text(worth['tom_regret'])}")
-        yield f"[{', '.join(parts)}]"
+        yield f"[{'; '.join(worth)}]"
     for name, value in (row["details"] or {}).items():
         yield f"[{name.replace('_', ' ')}: {json.dumps(value, ensure_ascii=False)}]"
     for _, _, question, outcome, _, told, _ in row["probes"]:
@@ -134,20 +131,8 @@ def _notes(game: ArenaGame[Any], row: dict[str, Any]) -> Iterator[str]:
 
 def _acted(game: ArenaGame[Any], row: dict[str, Any], name: str) -> str:
     """Return the action or the best reply of a decision in words, or ''."""
-    there = row["verdict"] in COUNTED if name == "action" else row["tom_regret_low"] is not None
+    there = row["verdict"] in COUNTED if name == "action" else row["tom_regret"] is not None
     return game.told(row["kind"], frozen(row[name])) if there else ""
-
-
-def bound_text(value: Bound) -> str:
-    """Return a value, or the two ends of what is known of it.
-
-    Examples
-    --------
-    >>> bound_text(Bound(0.5, 0.5)), bound_text(Bound(-1 / 3, 1.0))
-    ('0.5', '-0.3333 to 1')
-    """
-    low = f"{value.low:.4g}"
-    return low if value.exact else f"{low} to {value.high:.4g}"
 
 
 def _probe(game: ArenaGame[Any], question: str, outcome: str, told: Mapping[str, Any]) -> str:

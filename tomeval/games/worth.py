@@ -11,7 +11,7 @@ import numpy as np
 
 from tomeval.core.outcomes import VALID
 from tomeval.games.game import COUNTED, Action, ArenaGame, Probe, Stage, Stepwise
-from tomeval.games.solver import Bound, Weighed
+from tomeval.games.solver import Weighed
 
 if TYPE_CHECKING:
     from tomeval.games.played import Decision
@@ -28,16 +28,16 @@ class Worth:
     """What a decision of the subject was worth, where that is known."""
 
     # V* and Q* of what was done; `chosen` is None if it was not the subject's own doing.
-    best: Bound | None = None
-    chosen: Bound | None = None
-    regret: Bound | None = None  # V* - Q*
+    best: float | None = None
+    chosen: float | None = None
+    regret: float | None = None  # V* - Q*
     reply: Action = None  # the best reply to what the subject stated; None without
-    tom_regret: Bound | None = None  # V* - Q* of that reply
+    tom_regret: float | None = None  # V* - Q* of that reply
     # The best reply to what was stated as far as one stage goes; None without.
     step_reply: Action = None
     step: Stepwise | None = None  # one-step payoffs
     # V* - Q* of what counted, also where that was a default or drawn; not stored.
-    counted: Bound | None = None
+    counted: float | None = None
     # What the options are worth; if what the subject stated is true; the same as far as one stage
     # goes.
     options: Weighed | None = None

@@ -14,17 +14,15 @@ NAN = float("nan")
 @pytest.fixture
 def played():
     values = {
-        # Game 0: known 1, known 3, bounded by 0 and 4. Game 1: known 0.
-        "regret_low": [1, 3, 0, 0],
-        "regret_high": [1, 3, 4, 0],
-        "tom_regret_low": [2, NAN, 0, 0.5],
-        "tom_regret_high": [2, NAN, 1, 0.5],
+        # Game 0: known 1, known 3, not known. Game 1: known 0.
+        "regret": [1, 3, NAN, 0],
+        "tom_regret": [2, NAN, NAN, 0.5],
         "step_payoff": [1, 2, 0, 5],
         "step_best": [5, 4, 1, 5],
         "step_reply": [3, NAN, 1, 5],
         # What options are worth: the second decision was not held to what was said.
-        "best_low": [5, 9, 4, 2],
-        "chosen_low": [4, 6, 4, 2],
+        "best": [5, 9, NAN, 2],
+        "chosen": [4, 6, 4, 2],
         "option_mean": [2, 5, 1, 0],
         "said_best": [5, NAN, 4, 3],
         "said_chosen": [4, NAN, 2, 3],
@@ -79,9 +77,7 @@ def played():
         ("brier_score", [1, 0.25]),
         ("brier_above_observer", [(0.5 + 0.25) / 2, NAN]),  # where both are known
         ("delta_functional_per_decision", [2, 0]),
-        ("delta_functional_per_game", [NAN, 0]),  # one decision of game 0 is bounded only
-        ("delta_functional_low_per_decision", [4 / 3, 0]),
-        ("delta_functional_high_per_decision", [8 / 3, 0]),
+        ("delta_functional_per_game", [NAN, 0]),  # one decision of game 0 is not known
         ("exact_percent", [100 * 2 / 3, 100]),
         ("delta_tom_per_decision", [2, 0.5]),
         ("delta_tom_known_percent", [50, 100]),  # decision 2 has no reply; nothing beside 3
@@ -91,7 +87,7 @@ def played():
         ("foresight_per_decision", [1 - 4, 0]),
         ("split_percent", [100 / 3, 100]),
         ("told_percent", [50, 100]),
-        ("acted_on_percent", [50, 0]),  # of decisions 1 and 3, which have a reply
+        ("acted_on_percent", [100, 0]),  # of decision 1, whose reply has a value
         ("rounds_per_game", [3, 1]),
     ],
 )
@@ -109,7 +105,7 @@ def test_parts_that_a_whole_line_up_lacks_take_no_decision_from_the_others(playe
     assert np.isnan(found[:2]).all()
     assert found[2] == pytest.approx([((1 - 4) + (3 - 2)) / 2, 0])
     assert found[3] == pytest.approx([200 / 3, 100])
-    unknown = {**played.values, "regret_low": np.full(4, NAN), "regret_high": np.full(4, NAN)}
+    unknown = {**played.values, "regret": np.full(4, NAN)}
     found = [MEASURES[n].of(replace(played, values=unknown), "").values for n in PARTS]
     assert found[0] == pytest.approx([(2 + 0) / 2, 0])
     assert found[1] == pytest.approx([(2 + 1) / 2, 0])
@@ -148,7 +144,7 @@ def test_reads_is_what_acts_follow_beyond_random_statements(played):
 
 
 def test_plays_by_decision_where_games_have_no_value(played):
-    """Lost 1 + 3 of (5 - 2) + (9 - 5): the third decision is bounded only, the fourth lost 0."""
+    """Lost 1 + 3 of (5 - 2) + (9 - 5): the third decision is not known, the fourth lost 0."""
     unknown = replace(played, random_value=np.full(2, NAN))
     assert MEASURES["plays_percent"].of(unknown, "").values == pytest.approx(
         [100 * (1 - 4 / 7), 100]

@@ -86,7 +86,7 @@ def test_regret_is_what_is_lost_in_expectation(played):
     from tomeval.games.arena.described import bounds_rows
 
     cells = list(experiment(["chance"], ["noisy", "tft"]).cells)
-    best = {row["best_low"] for row in bounds_rows(cells)}
+    best = {row["best"] for row in bounds_rows(cells)}
     [best] = {round(value, 9) for value in best}
     found = cell.estimate(["reward", "delta_functional_per_game"])
     assert found.mean.sum() == pytest.approx(best, abs=4 * float(found.half[0]) / 1.96)
@@ -187,7 +187,7 @@ def test_the_default_action_is_not_the_players_own(played):
     run = played(["sloppy"], ["noisy", "alld"], episodes=30, on_invalid="default", attempts=1)
     rows = query(
         run,
-        "SELECT action, regret_low, chosen_low FROM steps WHERE slot = 0 AND verdict = 'default'",
+        "SELECT action, regret, chosen FROM steps WHERE slot = 0 AND verdict = 'default'",
     )
     assert len(rows) > 20
     assert set(rows) == {('["cooperate", "cooperate"]', None, None)}
@@ -250,7 +250,7 @@ def test_the_split_adds_up_with_talk_and_unreadable_predictions(tmp_path):
         assert found["delta_tom_known_percent"] == pytest.approx([100 * 2 / 3] * 6)
         rows = query(
             run,
-            "SELECT episode, SUM(regret_low) / COUNT(*) FROM steps WHERE slot = 0 "
+            "SELECT episode, SUM(regret) / COUNT(*) FROM steps WHERE slot = 0 "
             "AND NOT (round = 3 AND kind = 'moves') GROUP BY episode",
         )
         assert sum(parts) == pytest.approx([value for _, value in rows])

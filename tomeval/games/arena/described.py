@@ -16,7 +16,6 @@ from tomeval.games.arena.named_games import GAMES, all_games, get_kind, named_ga
 from tomeval.games.arena.players import ANYWHERE, RANDOM, together
 from tomeval.games.people.session import Sitting
 from tomeval.games.players import table_at_terminal
-from tomeval.games.solver import Bound
 from tomeval.runs.domain import Rows
 from tomeval.runs.experiment import make_experiment
 
@@ -52,8 +51,8 @@ def listed_players() -> Rows:
 def bounds_rows(cells: Sequence[ArenaCell]) -> Rows:
     """Return the best attainable and the random value of every game, line-up and subject's seat.
 
-    Values are expectations of the subject's reward over deals and chance; ``exact`` tells whether
-    the two ends of the best one meet. Seats of line-ups without known policies have empty cells.
+    Values are expectations of the subject's reward over deals and chance. Seats of line-ups
+    without known policies have empty cells.
     """
     rows: Rows = []
     seen: set[tuple[str, ...]] = set()
@@ -67,18 +66,10 @@ def bounds_rows(cells: Sequence[ArenaCell]) -> Rows:
             row: dict[str, Any] = {"game": cell.table.name, "others": together(others)}
             row["seat"] = cell.game.seat_name(seats[0])
             solver = cell.solver(episode)
-            best = None if solver is None else solver.value()
-            row |= _ends("best", best)
-            row["exact"] = "" if best is None else "yes" if best.exact else "no"
-            row |= _ends("random", None if solver is None else solver.chance())
+            row["best"] = None if solver is None else solver.value()
+            row["random"] = None if solver is None else solver.chance()
             rows.append(row)
     return rows
-
-
-def _ends(name: str, bound: Bound | None) -> dict[str, Any]:
-    nothing = float("nan")
-    low, high = (nothing, nothing) if bound is None else bound
-    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> ArenaCell:

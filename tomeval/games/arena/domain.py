@@ -73,10 +73,9 @@ def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
     return {("game", game["name"]): json.dumps([game["kind"], game["rules"]], sort_keys=True)}
 
 
-SHOWN: tuple[str, ...] = ("delta_functional_per_decision", "delta_functional_low_per_decision")
-SHOWN += ("delta_functional_high_per_decision", "exact_percent", "delta_tom_per_decision")
-SHOWN += ("delta_tom_known_percent", "tom_percent", "tom_attainable_percent", "reward")
-SHOWN += ("win_percent",)
+SHOWN: tuple[str, ...] = ("delta_functional_per_decision", "exact_percent")
+SHOWN += ("delta_tom_per_decision", "delta_tom_known_percent", "tom_percent")
+SHOWN += ("tom_attainable_percent", "reward", "win_percent")
 """The measures of the first table, in its order; the table of cells has all."""
 
 
@@ -160,22 +159,21 @@ def _cells(run: Run) -> list[ArenaRunCell]:
 def run_notes(run: Run) -> list[str]:
     """Return what a reader must know before any number of the run."""
     notes, unknown = [], list[str]()
-    known = bounded = 0
+    some = False
     for cell in _cells(run):
-        low, high = (cell.played.values[f"regret_{end}"] for end in ("low", "high"))
-        known, bounded = known + np.isfinite(low).sum(), bounded + (low < high).sum()
-        if cell.definition["values"] and len(low) and not np.isfinite(low).any():
+        valued = np.isfinite(cell.played.values["regret"])
+        some |= bool(valued.any() and not valued[cell.played.own].all())
+        if cell.definition["values"] and len(valued) and not valued.any():
             unknown.append(cell.name)
     if any("matches" in cell.definition for cell in _cells(run)):
         notes.append(
             "Games played elsewhere: the players' policies are unknown, so there is no ΔFunctional "
             "and no attainable ToM %; deals are known only as far as they were recorded."
         )
-    if bounded:
+    if some:
         notes.append(
-            f"V* and Q* are only bounds for {bounded:,} of {known:,} decisions of measured "
-            "players. ΔFunctional is the mean over the others, which are not a random sample; its "
-            "columns 'at least' and 'at most' bound it over all of them."
+            "V* and Q* are known of a part of the decisions (exact %), which is no random sample: "
+            "ΔFunctional is of these."
         )
     if unknown:
         notes.append(

@@ -22,12 +22,11 @@ _RULES = "the game's rules, docs/arena.md"
 
 
 def exact(played: Played, name: str = "regret") -> Counted:
-    """Return a regret of every decision, where it is known exactly.
+    """Return a regret of every decision, where it is known.
 
     `name` is ``regret`` or ``tom_regret``.
     """
-    low, high = played.values[f"{name}_low"], played.values[f"{name}_high"]
-    return played.decision, low, low == high  # NaN equals nothing
+    return known(played.decision, played.values[name])
 
 
 def regret_per_game(played: Played, reference: str) -> Totals:
@@ -69,10 +68,6 @@ def step_parts(played: Played) -> dict[str, Floats]:
     return {name: np.where(among, values, np.nan) for name, values in parts.items()}
 
 
-def _end(end: str, played: Played) -> Counted:
-    return known(played.decision, played.values[f"regret_{end}"])
-
-
 def _part(name: str, played: Played) -> Counted:
     return known(played.decision, step_parts(played)[name])
 
@@ -85,7 +80,7 @@ def _split(played: Played) -> Counted:
 
 
 def _acted_on(played: Played) -> Counted:
-    among = played.own & ~np.isnan(played.values["tom_regret_low"])
+    among = played.own & ~np.isnan(played.values["tom_regret"])
     return played.decision, played.acted_on.astype(np.float64), among
 
 
@@ -161,15 +156,6 @@ MEASURES = registry(
         *("payoff", -1, OWN, regret_per_game),
         bounds=FROM_ZERO,
     ),
-    *(
-        _mean(
-            (f"delta_functional_{end}_per_decision", f"ΔFunctional/decision, at {word}", -1),
-            partial(_end, end),
-            f"A proven {bound} bound of V* - Q*; exact values count as their own bounds.",
-            bounds=FROM_ZERO,
-        )
-        for end, word, bound in (("low", "least", "lower"), ("high", "most", "upper"))
-    ),
     _percent(
         ("exact", "exact %", 0),
         lambda played: (played.decision, exact(played)[2].astype(np.float64), played.own),
@@ -235,7 +221,7 @@ MEASURES = registry(
         ("acted_on", "acted on %", 1),
         _acted_on,
         "Share of decisions on which the subject played the best reply to its own predictions, of "
-        "those whose best reply has a value or bounds. Of equally good replies only the solver's "
+        "those whose best reply has a value. Of equally good replies only the solver's "
         "counts, so the share can be low where many are equally good.",
         source="self-consistency as in matrix games; " + OWN,
     ),

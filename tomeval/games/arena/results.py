@@ -27,8 +27,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_VALUES: tuple[str, ...] = ("regret_low", "regret_high", "tom_regret_low", "tom_regret_high")
-_VALUES += ("step_payoff", "step_best", "step_reply", "best_low", "chosen_low", *HELD)
+_VALUES = (*VALUES, *PAYOFFS, *HELD)
 _STEP = ("episode", "step", "slot", "verdict", "action", "reply", *_VALUES)
 
 
@@ -117,22 +116,20 @@ class ArenaRunCell(ScoredCell):
         return game_from(self.definition["game"])
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
-        """Return the worth of the subject's decisions; regret only where it is exact."""
+        """Return the worth of the subject's decisions."""
         answers = self.store.read("answers", ("episode", "step", "value/hit"), self.number)
         hits: dict[tuple[int, int], list[float]] = {}
         for episode, step, hit in answers:
             if hit is not None:
                 hits.setdefault((episode, step), []).append(float(hit))
         worth: dict[str, list[float]] = {"correct": [], "regret": [], "tom_regret": []}
-        columns = ("episode", "step", "slot", *_VALUES[:4])
+        columns = ("episode", "step", "slot", "regret", "tom_regret")
         decisions = self.store.read("steps", columns, self.number, complete=True)
-        for episode, step, slot, low, high, tom_low, tom_high in decisions:
-            mine = slot == 0
-            told = hits.get((episode, step), []) if mine else []
+        for episode, step, slot, regret, tom_regret in decisions:
+            told = hits.get((episode, step), []) if slot == 0 else []
             worth["correct"].append(sum(told) / len(told) if told else math.nan)
-            for name, a, b in (("regret", low, high), ("tom_regret", tom_low, tom_high)):
-                exact = mine and a is not None and a == b  # else known between bounds, or not
-                worth[name].append(a if exact else math.nan)
+            worth["regret"].append(math.nan if regret is None else regret)
+            worth["tom_regret"].append(math.nan if tom_regret is None else tom_regret)
         return worth
 
     @property
@@ -182,7 +179,7 @@ def _read(cell: ArenaRunCell) -> Played:
     stated = {
         (row[0], row[1]) for row, use in zip(probes, used, strict=True) if use and row[2] == VALID
     }
-    replied = _STEP.index("tom_regret_low")  # else there is no best reply to predictions
+    replied = _STEP.index("tom_regret")  # else there is no best reply to predictions
     acted_on = [(row[3] in COUNTED, row[4]) == (row[replied] is not None, row[5]) for row in mine]
 
     def column(index: int, kind: type = np.int64) -> Any:
@@ -217,9 +214,8 @@ def _read(cell: ArenaRunCell) -> Played:
 SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name))
 
 _SHOWN: tuple[str, ...] = ("step", "stage", "round", "seat", "slot", "name", "role", "kind")
-_SHOWN += ("action", "verdict")
-_SHOWN += ("outcome", "attempts", "error", "tries", *VALUES, "reply", *PAYOFFS, "probes", *HELD)
-_SHOWN += ("chances", "lenient", "details")
+_SHOWN += ("action", "verdict", "outcome", "attempts", "error", "tries", "best", "chosen", "reply")
+_SHOWN += (*PAYOFFS, "probes", *HELD, "chances", "lenient", "details")
 
 
 def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
@@ -246,7 +242,7 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
                 row |= {"probes": _json(asked), "outcome": row["answered"]}
                 row["name"] = players[row["slot"]]["name"]
                 row["role"] = record.own["roles"][row["seat"]]
-                counted, replied = row["verdict"] in COUNTED, row["tom_regret_low"] is not None
+                counted, replied = row["verdict"] in COUNTED, row["tom_regret"] is not None
                 row["action"] = json.dumps(row["action"]) if counted else None
                 row["reply"] = json.dumps(row["reply"]) if replied else None
                 row["lenient"] = (row["details"] or {}).get(LENIENT)

@@ -79,9 +79,9 @@ def _less(values: Mapping[str, FloatArray], kind: str, name: str) -> FloatArray:
 def _plays(played: Played, decisions: Items) -> Terms:
     """Return the terms of *plays*."""
     of, span = played.values, played.best_value - played.random_value
-    regret = np.where(of["regret_low"] == of["regret_high"], of["regret_low"], np.nan)
+    regret = of["regret"]
     if not np.isfinite(span).any():
-        return decisions.losses(regret, regret + of["chosen_low"] - of["option_mean"])
+        return decisions.losses(regret, regret + of["chosen"] - of["option_mean"])
     # A game in which the subject decided nothing, as it died before, lost it nothing.
     lost = np.bincount(played.decision, regret, played.games).astype(np.float64)
     if not played.own.all():  # of some games alone, luck would differ from that of the others

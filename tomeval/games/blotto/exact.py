@@ -17,7 +17,7 @@ from tomeval.games.blotto.allocations import Allocation, Floats, Mix, count, eve
 from tomeval.games.blotto.policies import Commander, Planner
 from tomeval.games.blotto.rules import Blotto, BlottoView, State
 from tomeval.games.game import TIE, Action, Ask, Probe
-from tomeval.games.solver import Bound, Follower, Memory, Policy, Solver, Values
+from tomeval.games.solver import Follower, Memory, Policy, Solver, Values
 
 MOST = 500
 """The most allocations for which plans are distinguished: the work grows with their square."""
@@ -75,10 +75,9 @@ class BlottoSolver(Solver):
     def _best(self) -> Floats:
         return self._worths(np.max)
 
-    def best(self, done: int, lead: int, memory: Memory) -> Bound:
+    def best(self, done: int, lead: int, memory: Memory) -> float:
         """Return V* after `done` rounds, with a lead in rounds and the other seat's memory."""
-        value = float(self._best[done, lead + self.game.rules.rounds, self._numbers[memory]])
-        return Bound(value, value)
+        return float(self._best[done, lead + self.game.rules.rounds, self._numbers[memory]])
 
     def q(
         self,
@@ -103,19 +102,18 @@ class BlottoSolver(Solver):
         """Return a follower of a new match."""
         return BlottoFollower(self)
 
-    def value(self) -> Bound:
+    def value(self) -> float:
         """Return V* of a match."""
         return self.best(0, 0, self.first)
 
-    def chance(self) -> Bound:
+    def chance(self) -> float:
         """Return the value of drawing any allocation."""
         return self._chance
 
     @functools.cached_property
-    def _chance(self) -> Bound:
+    def _chance(self) -> float:
         worths = self._worths(np.mean)[0, self.game.rules.rounds]
-        value = float(worths[self._numbers[self.first]])
-        return Bound(value, value)
+        return float(worths[self._numbers[self.first]])
 
 
 class BlottoFollower(Follower):
@@ -157,15 +155,14 @@ class BlottoValues(Values):
         return dict(zip(rows, q.tolist(), strict=True))
 
     @property
-    def best(self) -> Bound:
+    def best(self) -> float:
         """V*."""
         return self._solver.best(*self._state)
 
-    def of(self, action: Action) -> Bound:
+    def of(self, action: Action) -> float:
         """Return Q* of an allocation; at most V*, which rounding would otherwise exceed."""
         place = (every(*self._mix.board) == action).all(axis=1).argmax()
-        value = min(float(self._q[place]), self.best.low)
-        return Bound(value, value)
+        return min(float(self._q[place]), self.best)
 
     def best_actions(self) -> tuple[Allocation, ...]:
         """Return one allocation that attains V*.

@@ -18,12 +18,13 @@ from tomeval.games.codenames.clues import Words, best_set
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.search import (
     GUESSED_ASIDE,
-    OPEN,
+    GUESSED_LATER,
+    LOSS,
     ROUNDING,
+    WIN,
     Belief,
     ClueSearch,
     GuessSearch,
-    Search,
     play_on,
     stepped,
     without_log,
@@ -37,15 +38,7 @@ from tomeval.games.codenames.state import (
     State,
 )
 from tomeval.games.game import Action, Ask, Event, Probe
-from tomeval.games.solver import (
-    Bound,
-    Follower,
-    Solver,
-    Values,
-    Weighed,
-    arrangements,
-    exactly,
-)
+from tomeval.games.solver import Follower, Solver, Values, Weighed, arrangements
 
 MOST_BOARDS = 12_000
 """Boards times clues that a belief is made from, at most."""
@@ -59,10 +52,10 @@ class CodenamesSolver(Solver):
 
     def follow(self, view: CodenamesView) -> Follower:
         """Return a follower of a game."""
-        search = ClueSearch if view.spymaster else GuessSearch
-        aside = search(*self.table)
-        aside.later = GUESSED_ASIDE
-        return CodenamesFollower(search(*self.table), aside)
+        if view.spymaster:
+            return ClueFollower(ClueSearch(*self.table), ClueSearch(*self.table))
+        later = (GUESSED_LATER, GUESSED_ASIDE)
+        return GuessFollower(*(GuessSearch(*self.table, most) for most in later))
 
 
 OPTIONS = 8
@@ -73,56 +66,49 @@ class SearchedValues(Values):
     """V* and Q* of a decision, from a search.
 
     What the scores need is searched `aside`, so that what is known of later decisions is the same.
+    `given` is what the seat knows: the state, or a belief.
     """
 
-    def __init__(self, search: Search, belief: Belief, aside: Search) -> None:
-        self.search, self.belief, self.aside = search, belief, aside
-        self._of: dict[Action, Bound] = {}
+    def __init__(self, search: Any, given: Any, aside: Any) -> None:
+        self.search, self.given, self.aside = search, given, aside
+        self._of: dict[Action, float | None] = {}
 
     @cached_property
-    def _whole(self) -> float:
-        return sum(weight for weight, _ in self.belief)
-
-    @cached_property
-    def _best(self) -> tuple[Bound, Action]:
-        bound, action = self.search.best(self.belief)
-        return self._scaled(bound), action
-
-    def _scaled(self, value: Bound) -> Bound:
-        return Bound(value.low / self._whole, value.high / self._whole)
+    def _best(self) -> tuple[float | None, Action]:
+        found: tuple[float | None, Action] = self.search.best(self.given)
+        return found
 
     @property
-    def best(self) -> Bound:
+    def best(self) -> float | None:
         """V*; a spymaster's is over the bank's clues."""
         return self._best[0]
 
-    def best_actions(self) -> Sequence[Action]:
-        """Return an action that attains V*, or the lower bound of it; empty: none was found."""
-        action = self._best[1]
-        return () if action is None and not self.search.hidden else (action,)
-
-    def of(self, action: Action) -> Bound:
+    def of(self, action: Action) -> float | None:
         """Return Q*."""
         if action not in self._of:
             self._best  # noqa: B018 (found first, as what is played out counts for both)
-            self._of[action] = self._scaled(self.search.of(self.belief, action))
+            self._of[action] = self.search.of(self.given, action)
         return self._of[action]
 
-    def regret(self, action: Action) -> Bound:
-        """Return V* - Q*; what is known of the action bounds V* too.
+    def regret(self, action: Action) -> float | None:
+        """Return V* - Q*; nothing is better than a win.
 
         A clue that is not in the bank can be worth more than V*: no regret.
         """
         best, value = self.best, self.of(action)
-        low, high = max(best.low, value.low) - value.high, max(best.high, value.low) - value.low
-        return Bound(*(gap if gap > ROUNDING else 0.0 for gap in (low, high)))
+        if value is not None and value >= WIN - ROUNDING:
+            return 0.0
+        if best is None or value is None:
+            return None
+        return best - value if best - value > ROUNDING else 0.0
 
 
 class SpymasterValues(SearchedValues):
     """Values of a clue."""
 
-    search: ClueSearch
-    aside: ClueSearch
+    def best_actions(self) -> Sequence[Action]:
+        """Return a clue that attains V*, or of no known V* the first; empty: there is none."""
+        return () if self._best[1] is None else (self._best[1],)
 
     def weighed(
         self, action: Action, rng: np.random.Generator, said: Mapping[Probe, Action] | None = None
@@ -133,11 +119,11 @@ class SpymasterValues(SearchedValues):
         random words that are taken.
         """
         game, aside = self.search.game, self.aside
-        view = game.view(self.belief[0][1], self.search.seat)
+        view = game.view(self.given, self.search.seat)
         if said is None:
             ask = Ask(self.search.seat, CLUE)
             drawn = (game.random(view, ask, rng) for _ in range(OPTIONS))
-            found = [self.of(action), *(aside.of(self.belief, clue) for clue in drawn)]
+            found = [self.of(action), *(aside.of(self.given, clue) for clue in drawn)]
         else:
             ((probe, words),) = said.items()
             if self._led_to(tuple(probe.given), words) is None:
@@ -145,7 +131,7 @@ class SpymasterValues(SearchedValues):
             taken = [words, *(game.guess(view, probe, rng) for _ in range(OPTIONS))]
             led = (self._led_to(tuple(probe.given), words) for words in taken)
             found = [aside.expected(to, to) for to in led if to is not None]
-        known = [value for value in map(exactly, (self.best, *found)) if value is not None]
+        known = [value for value in (self.best, *found) if value is not None]
         if len(known) <= len(found) or len(found) < 2:
             return None
         best, chosen, *others = known
@@ -155,8 +141,8 @@ class SpymasterValues(SearchedValues):
         """Return the clue that was given, if what she expects of it is best, or else the best one.
 
         She is taken to be certain of the words that she says will be taken, and right about all
-        other clues. None if the words contradict the key or the rules, or if the bounds leave it
-        open.
+        other clues. None if the words contradict the key or the rules, or if a value that this
+        hangs on is not known.
         """
         takes = next(((p, words) for p, words in said.items() if p.name == "takes"), None)
         if takes is None:
@@ -164,15 +150,16 @@ class SpymasterValues(SearchedValues):
         clue = tuple(takes[0].given)
         if (state := self._led_to(clue, takes[1])) is None:
             return None
-        expected, best = self.search.expected(state, state), self._best[1]
-        if expected.low >= self.best.high - ROUNDING or (best and clue[:2] == best[:2]):
+        expected, (value, best) = self.search.expected(state, state), self._best
+        least = LOSS if expected is None else expected
+        if least >= (WIN if value is None else value) - ROUNDING or (best and clue[:2] == best[:2]):
             return clue
-        return best if expected.high < self.best.low else None
+        return None if expected is None or value is None else best
 
     def _led_to(self, clue: Action, words: Words) -> Any:
         """Return the state that these words would lead to; None: there is no such one."""
         game, mate = self.search.game, self.search.seat + 1
-        state = stepped(game, self.belief[0][1], clue)
+        state = stepped(game, self.given, clue)
         for word in words:
             covered = state.covered >> state.board.place[word] & 1
             if state.ending or state.seat != mate or not covered:
@@ -185,20 +172,10 @@ class SpymasterValues(SearchedValues):
         search = self.search
         if probe.name != "takes" or probe.given is None:
             return None
-        heard = without_log(stepped(search.game, self.belief[0][1], tuple(probe.given)))
+        heard = without_log(stepped(search.game, self.given, tuple(probe.given)))
         others = {0, 1, 2, 3} - {search.seat + 1}
         end, _ = play_on(search.game, search.policies, heard, others, log=True)
         return {tuple(event.data[0] for event in end.log if event.kind == "guess"): 1.0}
-
-
-class UnknownValues(Values):
-    """What is always known: a game is at worst lost and at best won."""
-
-    best = OPEN
-
-    def of(self, action: Action) -> Bound:
-        """Return all of [-1, 1]."""
-        return OPEN
 
 
 class OperativeValues(SearchedValues):
@@ -208,11 +185,15 @@ class OperativeValues(SearchedValues):
         self,
         search: GuessSearch,
         belief: Belief,
-        aside: Search,
+        aside: GuessSearch,
         meant: Mapping[Words, float] | None,
     ) -> None:
         super().__init__(search, belief, aside)
         self.meant = meant
+
+    def best_actions(self) -> Sequence[Action]:
+        """Return the guess, or pass, that is worth most as far as is known."""
+        return (self._best[1],)
 
     def worths(self, said: Mapping[Probe, Action] | None = None) -> Mapping[Action, float]:
         """Return Q* of all words and the pass on boards that agree with what was said.
@@ -223,19 +204,18 @@ class OperativeValues(SearchedValues):
         own, wanted = self.search.seat // 2, set(stated.get("meant", ()))
         belief = tuple(
             (weight, state)
-            for weight, state in self.belief
+            for weight, state in self.given
             if wanted <= {*state.board.named(state.board.masks[own])}
             and stated.get("assassin") in (None, state.board.words[_assassin(state)])
         )
-        if not belief or (not self.best.exact if said is None else not said):
+        if not belief or (self.best is None if said is None else not said):
             return {}
-        whole = sum(weight for weight, _ in belief)
         words = belief[0][1].board.named(belief[0][1].covered)
         found: dict[Action, float] = {}
         for action in (*words, None):
-            if (value := exactly(self.aside.of(belief, action))) is None:
+            if (value := self.aside.of(belief, action)) is None:
                 return {}
-            found[action] = value / whole
+            found[action] = value
         return found
 
     def reply(self, said: Mapping[Probe, Action]) -> Action | None:
@@ -252,9 +232,10 @@ class OperativeValues(SearchedValues):
         if probe.name != "assassin":
             return self.meant if probe.name == "meant" else None
         posterior: dict[Action, float] = {}
-        for weight, state in self.belief:
+        whole = sum(weight for weight, _ in self.given)
+        for weight, state in self.given:
             word = state.board.words[_assassin(state)]
-            posterior[word] = posterior.get(word, 0.0) + weight / self._whole
+            posterior[word] = posterior.get(word, 0.0) + weight / whole
         return posterior
 
     def answer(self, probe: Probe) -> tuple[Action, float] | None:
@@ -269,27 +250,32 @@ def _assassin(state: State) -> int:
     return state.board.key.index(ASSASSIN)
 
 
-class CodenamesFollower(Follower):
-    """Keeps the belief of an operative, as soon as few enough boards are possible.
+class ClueFollower(Follower):
+    """Follows a spymaster, whose view says all."""
 
-    A spymaster needs none: the view says all.
-    """
+    def __init__(self, search: ClueSearch, aside: ClueSearch) -> None:
+        self.search, self.aside = search, aside
 
-    def __init__(self, search: ClueSearch | GuessSearch, aside: ClueSearch | GuessSearch) -> None:
+    def values(self, view: CodenamesView, ask: Ask) -> SpymasterValues:
+        """Return the values of a clue."""
+        return SpymasterValues(self.search, without_log(view._state), self.aside)
+
+
+class GuessFollower(Follower):
+    """Keeps the belief of an operative, as soon as few enough boards are possible."""
+
+    def __init__(self, search: GuessSearch, aside: GuessSearch) -> None:
         self.search, self.aside = search, aside
         self.belief: Belief | None = None
         self.seen = 0
         self.meant: Mapping[Words, float] | None = None
 
-    def values(self, view: CodenamesView, ask: Ask) -> Values:
-        """Return the values of a clue or a guess."""
-        if isinstance(self.search, ClueSearch):
-            belief = ((1.0, without_log(view._state)),)
-            return SpymasterValues(self.search, belief, self.aside)
+    def values(self, view: CodenamesView, ask: Ask) -> OperativeValues | None:
+        """Return the values of a guess; None without a belief."""
         self._catch_up(view)
         # A belief is empty if a spymaster gave a clue that its policy never gives.
         if not self.belief:
-            return UnknownValues()
+            return None
         meant = None if view.guessed else self.meant
         return OperativeValues(self.search, self.belief, self.aside, meant)
 

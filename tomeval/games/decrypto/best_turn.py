@@ -46,7 +46,7 @@ from tomeval.games.decrypto.embedding_players import (
 from tomeval.games.decrypto.game import CODES, Hints, View
 from tomeval.games.decrypto.stages import random_hints
 from tomeval.games.game import Action, Ask, Probe
-from tomeval.games.solver import Bound, Follower, Solver, Values, Weighed
+from tomeval.games.solver import Follower, Solver, Values, Weighed
 from tomeval.lexicon.embeddings import SCORE_GRID
 from tomeval.lexicon.words import WordLists
 
@@ -132,21 +132,22 @@ class _Follower(Follower):
 
 
 class _TurnValues(Values):
-    best = Bound(0.0, 1.0)
-
     def __init__(self, search: BestTurnSearch, view: View) -> None:
-        self.search, self.view, found = search, view, search(view)
-        self.best = Bound(found, found)
+        self.search, self.view, self._best = search, view, search(view)
+
+    @property
+    def best(self) -> float:
+        return self._best
 
     def weighed(
         self, action: Action, rng: np.random.Generator, said: Mapping[Probe, Action] | None = None
     ) -> Weighed:
         """Return the best value, beside the mean of random hints."""
         random = self.search.random_value(self.view, rng)
-        return Weighed(self.best.low, math.nan, random)
+        return Weighed(self.best, math.nan, random)
 
-    def of(self, action: Action) -> Bound:
-        return Bound(0.0, 1.0)
+    def of(self, action: Action) -> None:
+        return None
 
 
 def best_hints(

@@ -77,7 +77,7 @@ def turns_of(record: Record) -> list[dict[str, Any]]:
     for answer in record.answers:
         answers.setdefault(answer[0], []).append(answer)
     turns: list[dict[str, Any]] = []
-    names = ("round", "seat", "action", "answered", "attempts", "told", "best_low", "option_mean")
+    names = ("round", "seat", "action", "answered", "attempts", "told", "best", "option_mean")
     columns = zip(*map(record.column, (*names, "details")), strict=True)
     for step, (number, seat, action, outcome, attempts, told, *worth, facts) in enumerate(
         columns, 1

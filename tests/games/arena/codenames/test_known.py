@@ -45,10 +45,11 @@ def values_of(board, players, options, seat):
             values, tried = follower.values(view, ask), [action, drawn, None]
             probes = [*game.probes(state, ask, None, {}), *game.probes(state, ask, action, {})]
             found.append(
-                {
-                    "best": list(values.best),
-                    "q": [list(values.of(one)) for one in tried],
-                    "regret": [list(values.regret(one)) for one in tried],
+                values
+                and {
+                    "best": values.best,
+                    "q": [values.of(one) for one in tried],
+                    "regret": [values.regret(one) for one in tried],
                     "attainable": [values.attainable(probe) for probe in probes],
                     "guess": [values.guess(probe) for probe in probes],
                     "reply": [
@@ -72,7 +73,8 @@ SLOW = [name for name in KNOWN if name.startswith("small, seat 1")]
 def test_values_are_those_of_solvers_that_are_gone(name):
     found = json.loads(json.dumps(values_of(*settings()[name])))
     assert len(found) == len(KNOWN[name])
-    for now, before in zip(found, KNOWN[name], strict=True):
+    assert [now is None for now in found] == [before is None for before in KNOWN[name]]
+    for now, before in zip(filter(None, found), filter(None, KNOWN[name]), strict=True):
         assert (now["guess"], now["reply"]) == (before["guess"], before["reply"])
         for key in ("best", "q", "regret", "attainable"):
             assert flat(now[key]) == pytest.approx(flat(before[key]), abs=1e-12)

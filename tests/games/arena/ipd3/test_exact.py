@@ -23,8 +23,7 @@ def check_everywhere(game, seat, policies, rng, steps=2):
     [belief] = enumeration.begin([(1.0, game.deal(rng))]).values()
     follower = found.follow(game.view(belief[0][1], seat))
     value = found.value()
-    assert value.exact
-    assert value.low == pytest.approx(enumeration.value(belief), abs=1e-9)
+    assert value == pytest.approx(enumeration.value(belief), abs=1e-9)
     while game.due(belief[0][1]) and steps:
         ask = enumeration.ask(belief)
         view = game.view(belief[0][1], seat)
@@ -36,10 +35,9 @@ def check_everywhere(game, seat, policies, rng, steps=2):
             options = legal(view, ask)
             expected = [enumeration.q(belief, option) / weight for option in options]
             for option, q in zip(options, expected, strict=True):
-                assert values.of(option) == pytest.approx((q, q), abs=1e-9)
-            assert values.best.exact
-            assert values.best.low == pytest.approx(max(expected), abs=1e-9)
-            assert values.best.low == max(values.of(option).low for option in options)
+                assert values.of(option) == pytest.approx(q, abs=1e-9)
+            assert values.best == pytest.approx(max(expected), abs=1e-9)
+            assert values.best == max(values.of(option) for option in options)
             check_observer(game, enumeration, belief, values, ask)
             action = options[rng.integers(len(options))]
         following = list(enumeration.successors(belief, action).values())
@@ -121,11 +119,11 @@ def test_against_tit_for_tat_by_hand():
     """Cooperate with both until the last round, then defect: 4 * 6 + 10; and the known lines."""
     game = game_of(talk=0)
     both = {1: policy("tit_for_tat"), 2: policy("tit_for_tat")}
-    assert solver(game, 0, both).value() == (34, 34)
+    assert solver(game, 0, both).value() == 34
     against = {1: policy("always_defect"), 2: policy("always_cooperate")}
     # Defecting on both in every round: 5 * (1 + 5); random moves: half of 1 and 0, of 5 and 3.
-    assert solver(game, 0, against).value() == (30, 30)
-    assert solver(game, 0, against).chance() == pytest.approx((22.5, 22.5))
+    assert solver(game, 0, against).value() == 30
+    assert solver(game, 0, against).chance() == pytest.approx(22.5)
 
 
 def test_talk_is_worth_what_a_believer_gives_for_it():
@@ -133,15 +131,15 @@ def test_talk_is_worth_what_a_believer_gives_for_it():
     game = game_of(rounds=3)
     others = {1: policy("believer"), 2: policy("always_defect")}
     found = solver(game, 0, others)
-    assert found.value() == (3 * (5 + 1), 3 * (5 + 1))
+    assert found.value() == 3 * (5 + 1)
     start = game.view(game.deal(None), 0)
     values = found.follow(start).values(start, Ask(0, "talk"))
     promise, nothing = sentence_of(("promise", "none"), (1, 2)), "Nice weather."
-    assert values.of(promise) == values.best == (18, 18)
-    assert values.of(nothing) == (14, 14)
-    assert values.of("I will cooperate with player 1 this round! And the weather...") == (18, 18)
+    assert values.of(promise) == values.best == 18
+    assert values.of(nothing) == 14
+    assert values.of("I will cooperate with player 1 this round! And the weather...") == 18
     # A seat before the believer is heard by it; one after it is heard too, but decides as well.
-    assert solver(game, 2, {0: policy("always_defect"), 1: policy("believer")}).value() == (18, 18)
+    assert solver(game, 2, {0: policy("always_defect"), 1: policy("believer")}).value() == 18
 
 
 def random_value(game, seat, policies):
@@ -169,8 +167,8 @@ def test_the_value_of_random_play(data, seat, reward, talk):
     policies = data.draw(partners(seat, talk=bool(talk)))
     expected = random_value(game, seat, policies)
     found = solver(game, seat, policies)
-    assert found.chance() == pytest.approx((expected, expected), abs=1e-9)
-    assert found.chance().low <= found.value().low + 1e-9
+    assert found.chance() == pytest.approx(expected, abs=1e-9)
+    assert found.chance() <= found.value() + 1e-9
 
 
 # Best replies
@@ -223,7 +221,7 @@ def test_replies_are_best_against_machines_that_do_as_stated(data, seat, reward,
         doing[other] = Opening(known[other], moves)
     reply = at_start(game, known, seat).reply(statement)
     values = at_start(game, doing, seat)
-    assert values.of(reply).low == pytest.approx(values.best.low, abs=1e-9)
+    assert values.of(reply) == pytest.approx(values.best, abs=1e-9)
 
 
 class Opening(Policy):
