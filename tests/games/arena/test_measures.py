@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tomeval.games.arena.measures import MEASURES
-from tomeval.games.arena.results import Played
+from tomeval.games.played import Played
 
 NAN = float("nan")
 
@@ -34,23 +34,27 @@ def played():
         "other_chance": [3, NAN, 2, 1],
         "depends": [1, NAN, 0, 1],
     }
+    steps = {
+        "game": np.array([0, 0, 0, 1]),
+        "own": np.array([True, True, True, True]),
+        "asked": np.array([True, True, False, True]),
+        "stated": np.array([True, True, False, True]),
+        "acted_on": np.array([True, True, False, False]),
+    }
     return Played(
-        reward=np.array([2.0, -1.0]),
-        won=np.array([0.5, 0.0]),
-        rounds=np.array([3, 1]),
-        deal=np.array([0, 0]),
-        decision=np.array([0, 0, 0, 1]),
-        own=np.array([True, True, True, True]),
-        asked=np.array([True, True, False, True]),
-        stated=np.array([True, True, False, True]),
-        acted_on=np.array([True, True, False, False]),
-        values={name: np.array(column, dtype=float) for name, column in values.items()},
-        probed=np.array([0, 0, 0, 1]),
-        used=np.array([True, False, True, True]),
-        best_value=np.array([5.0, 4.0]),
-        random_value=np.array([1.0, 2.0]),
-        valid=np.array([True, True, False, True]),
-        told={
+        by_game={
+            "reward": np.array([2.0, -1.0]),
+            "won": np.array([0.5, 0.0]),
+            "rounds": np.array([3, 1]),
+            "deal": np.array([0, 0]),
+            "best_value": np.array([5.0, 4.0]),
+            "random_value": np.array([1.0, 2.0]),
+        },
+        steps=steps | {name: np.array(column, dtype=float) for name, column in values.items()},
+        probes={
+            "game": np.array([0, 0, 0, 1]),
+            "used": np.array([True, False, True, True]),
+            "valid": np.array([True, True, False, True]),
             "hit": np.array([1, 0.5, NAN, 0]),
             "attainable": np.array([1, 0.9, 0.7, NAN]),
             "chance": np.array([0.5, 0.25, 0.5, 0.5]),
@@ -58,6 +62,16 @@ def played():
             "observer_brier": np.array([0, 1.25, 0.5, NAN]),
         },
     )
+
+
+def changed(played, **columns):
+    """Return games with other columns."""
+    whole = vars(played)
+    parts = {
+        part: {name: columns.get(name, old) for name, old in whole[part].items()}
+        for part in ("by_game", "steps", "probes")
+    }
+    return replace(played, **parts)
 
 
 @pytest.mark.parametrize(
@@ -100,13 +114,13 @@ PARTS = ("belief_per_decision", "response_per_decision", "foresight_per_decision
 
 
 def test_parts_that_a_whole_line_up_lacks_take_no_decision_from_the_others(played):
-    silent = replace(played, valid=np.zeros(4, dtype=bool))
+    silent = changed(played, valid=np.zeros(4, dtype=bool))
     found = [MEASURES[name].of(silent, "").values for name in (*PARTS, "split_percent")]
     assert np.isnan(found[:2]).all()
     assert found[2] == pytest.approx([((1 - 4) + (3 - 2)) / 2, 0])
     assert found[3] == pytest.approx([200 / 3, 100])
-    unknown = {**played.values, "regret": np.full(4, NAN)}
-    found = [MEASURES[n].of(replace(played, values=unknown), "").values for n in PARTS]
+    unknown = {"regret": np.full(4, NAN)}
+    found = [MEASURES[n].of(changed(played, **unknown), "").values for n in PARTS]
     assert found[0] == pytest.approx([(2 + 0) / 2, 0])
     assert found[1] == pytest.approx([(2 + 1) / 2, 0])
     assert np.isnan(found[2]).all()
@@ -116,16 +130,16 @@ def test_a_game_without_a_decision_loses_nothing(played):
     """Of a third game it only knows that it was paid; without any value that says nothing."""
     more = {"reward": np.zeros(3)}
     per_game = MEASURES["delta_functional_per_game"].of
-    assert per_game(replace(played, **more), "").values == pytest.approx([NAN, 0, 0], nan_ok=True)
-    unknown = {name: np.full(4, NAN) for name in played.values}
-    assert np.isnan(per_game(replace(played, values=unknown, **more), "").values).all()
+    assert per_game(changed(played, **more), "").values == pytest.approx([NAN, 0, 0], nan_ok=True)
+    unknown = {"regret": np.full(4, NAN)}
+    assert np.isnan(per_game(changed(played, **unknown, **more), "").values).all()
 
 
 def test_a_message_in_a_game_without_a_readable_prediction_is_no_statement(played):
     """Its reply costs 0 whatever is said: that is no belief of a player who stated none."""
-    values = {**played.values, "step_payoff": np.zeros(4), "step_best": np.zeros(4)}
+    values = {"step_payoff": np.zeros(4), "step_best": np.zeros(4)}
     values["step_reply"] = np.zeros(4)
-    talking = replace(played, values=values, valid=np.array([False, False, False, True]))
+    talking = changed(played, **values, valid=np.array([False, False, False, True]))
     assert [MEASURES[name].of(talking, "").bottom.tolist() for name in PARTS] == [[0, 1]] * 3
 
 
@@ -138,14 +152,14 @@ def test_reads_is_what_acts_follow_beyond_random_statements(played):
     """Own lost 3 of 9, other 3.5 of 6: 1 - (3 / 9) / (3.5 / 6), the mean of linear parts."""
     found = MEASURES["reads_percent"].of(played, "").values
     assert found.mean() == pytest.approx(100 * (1 - 3 / 9 / (3.5 / 6)))
-    blind = {**played.values, "depends": np.zeros(4)}
+    blind = {"depends": np.zeros(4)}
     for name in ("reads_percent", "uses_percent"):
-        assert np.isnan(MEASURES[name].of(replace(played, values=blind), "").values).all()
+        assert np.isnan(MEASURES[name].of(changed(played, **blind), "").values).all()
 
 
 def test_plays_by_decision_where_games_have_no_value(played):
     """Lost 1 + 3 of (5 - 2) + (9 - 5): the third decision is not known, the fourth lost 0."""
-    unknown = replace(played, random_value=np.full(2, NAN))
+    unknown = changed(played, random_value=np.full(2, NAN))
     assert MEASURES["plays_percent"].of(unknown, "").values == pytest.approx(
         [100 * (1 - 4 / 7), 100]
     )

@@ -161,8 +161,8 @@ def run_notes(run: Run) -> list[str]:
     notes, unknown = [], list[str]()
     some = False
     for cell in _cells(run):
-        valued = np.isfinite(cell.played.values["regret"])
-        some |= bool(valued.any() and not valued[cell.played.own].all())
+        valued = np.isfinite(cell.played["regret"])
+        some |= bool(valued.any() and not valued[cell.played["own"]].all())
         if cell.definition["values"] and len(valued) and not valued.any():
             unknown.append(cell.name)
     if any("matches" in cell.definition for cell in _cells(run)):

@@ -10,9 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from tomeval.games.arena.results import Floats, Played
 from tomeval.games.arena.scores import scores
-from tomeval.games.scores import Counted, known, mean, percent, score
+from tomeval.games.played import Played
+from tomeval.games.scores import Counted, FloatArray, known, mean, percent, score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 
@@ -26,7 +26,7 @@ def exact(played: Played, name: str = "regret") -> Counted:
 
     `name` is ``regret`` or ``tom_regret``.
     """
-    return known(played.decision, played.values[name])
+    return known(played["game"], played[name])
 
 
 def regret_per_game(played: Played, reference: str) -> Totals:
@@ -40,7 +40,7 @@ def regret_per_game(played: Played, reference: str) -> Totals:
     return Totals(np.where(whole, sums, 0.0), (whole & there.any()).astype(np.float64))
 
 
-def step_parts(played: Played) -> dict[str, Floats]:
+def step_parts(played: Played) -> dict[str, FloatArray]:
     """Return the three parts of regret, each of shape (N,), all NaN on the same decisions.
 
     - ``belief``: one-step payoff of the best answer to what the others did, less that of the best
@@ -53,9 +53,10 @@ def step_parts(played: Played) -> dict[str, Floats]:
     response.
     """
     _, whole, there = exact(played)
-    payoff, best, reply = (played.values[f"step_{name}"] for name in ("payoff", "best", "reply"))
+    payoff, best, reply = (played[f"step_{name}"] for name in ("payoff", "best", "reply"))
     among = ~np.isnan(payoff)
-    stating = np.isin(played.decision, played.probed[played.valid]) & ~np.isnan(reply)
+    answered = played.probes["game"][played.probes["valid"]]
+    stating = np.isin(played["game"], answered) & ~np.isnan(reply)
     if stated := bool(stating.any()):
         among &= stating
     if valued := bool(there.any()):
@@ -69,23 +70,28 @@ def step_parts(played: Played) -> dict[str, Floats]:
 
 
 def _part(name: str, played: Played) -> Counted:
-    return known(played.decision, step_parts(played)[name])
+    return known(played["game"], step_parts(played)[name])
 
 
 def _split(played: Played) -> Counted:
     """Return whether the parts of regret are known, of a line-up in which they are on any."""
     split = ~np.all([np.isnan(values) for values in step_parts(played).values()], axis=0)
-    among = played.own if split.any() else np.zeros_like(played.own)
-    return played.decision, split.astype(np.float64), among
+    among = played["own"] if split.any() else np.zeros_like(played["own"])
+    return played["game"], split.astype(np.float64), among
 
 
 def _acted_on(played: Played) -> Counted:
-    among = played.own & ~np.isnan(played.values["tom_regret"])
-    return played.decision, played.acted_on.astype(np.float64), among
+    among = played["own"] & ~np.isnan(played["tom_regret"])
+    return played["game"], played["acted_on"].astype(np.float64), among
+
+
+def _scored(name: str, played: Played, less: str = "") -> Counted:
+    probes = played.probes
+    return known(probes["game"], probes[name] - (probes[less] if less else 0.0))
 
 
 def _plain(name: str) -> Callable[[Played, str], Totals]:
-    return lambda played, _: Totals(np.asarray(getattr(played, name), dtype=np.float64))
+    return lambda played, _: Totals(np.asarray(played.by_game[name], dtype=np.float64))
 
 
 _percent = partial(percent, source=OWN)
@@ -108,24 +114,24 @@ MEASURES = registry(
         "win %",
         "The subject's share of wins; a tie counts as a fraction of a win.",
         *("%", 1, _RULES),
-        lambda played, _: Totals(played.won, np.ones(played.games), share=True),
+        lambda played, _: Totals(played.by_game["won"], np.ones(played.games), share=True),
     ),
     _percent(
         ("tom", "ToM %", 1),
-        lambda played: known(played.probed, played.told["hit"]),
+        partial(_scored, "hit"),
         "How often the subject predicts correctly what others do and who they are; readable "
         "predictions whose truth became known.",
         source="literal theory of mind as in matrix games; " + OWN,
     ),
     _percent(
         ("tom_attainable", "attainable ToM %", 0),
-        lambda played: known(played.probed, played.told["attainable"]),
+        partial(_scored, "attainable"),
         "What an exact Bayesian observer, who knows the others' policies and sees what the subject "
         "sees, attains in expectation on the same questions, where it is computed.",
     ),
     _mean(
         ("brier_score", "Brier score", -1),
-        lambda played: known(played.probed, played.told["brier"]),
+        partial(_scored, "brier"),
         "How far the subject's probabilities are from the truth: the sum over all answers of the "
         "squared error, 0 to 2. Only for players that state probabilities.",
         source=f"Brier 1950; {OWN}",
@@ -134,7 +140,7 @@ MEASURES = registry(
     ),
     _mean(
         ("brier_above_observer", "Brier above observer", -1),
-        lambda played: known(played.probed, played.told["brier"] - played.told["observer_brier"]),
+        partial(_scored, "brier", less="observer_brier"),
         "The Brier score less that of the exact Bayesian observer on the same questions, where "
         "that is computed: in expectation 0 for a player who knows as much, above 0 for others.",
         source=f"Brier 1950; {OWN}",
@@ -158,7 +164,7 @@ MEASURES = registry(
     ),
     _percent(
         ("exact", "exact %", 0),
-        lambda played: (played.decision, exact(played)[2].astype(np.float64), played.own),
+        lambda played: (played["game"], exact(played)[2].astype(np.float64), played["own"]),
         "Share of the subject's decisions whose V* and Q* are exact.",
     ),
     _mean(
@@ -171,9 +177,9 @@ MEASURES = registry(
     _percent(
         ("delta_tom_known", "ΔToM of %", 0),
         lambda played: (
-            played.decision,
+            played["game"],
             exact(played, "tom_regret")[2].astype(np.float64),
-            played.own & played.asked,
+            played["own"] & played["asked"],
         ),
         "Share of the decisions with predictions whose ΔToM is known: the predictions are "
         "readable, consistent with each other and with what was seen, and imply a best reply, "
@@ -182,9 +188,9 @@ MEASURES = registry(
     _percent(
         ("told", "told %", 0),
         lambda played: (
-            played.decision,
-            np.isfinite(played.values["said_best"]).astype(np.float64),
-            played.own & played.stated,
+            played["game"],
+            np.isfinite(played["said_best"]).astype(np.float64),
+            played["own"] & played["stated"],
         ),
         "Share of the decisions with readable predictions of which it is known what the options "
         "are worth if these are true: uses is of these.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,76 +17,19 @@ from tomeval.games.arena.cells import slot_name
 from tomeval.games.arena.named_games import NamedGame, game_from
 from tomeval.games.arena.scores import scores
 from tomeval.games.game import COUNTED
+from tomeval.games.played import Played
 from tomeval.games.records import EPISODES, HELD, PAYOFFS, STEPS, VALUES, asked_of
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.runs.record import Schema
 from tomeval.runs.store import Store
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
 _VALUES = (*VALUES, *PAYOFFS, *HELD)
 _STEP = ("episode", "step", "slot", "verdict", "action", "reply", *_VALUES)
 
 
-@dataclass(frozen=True, eq=False)
-class Played:
-    """Complete games of one line-up, from the subject's side.
-
-    E is the number of games, N that of the subject's decisions, P that of the probes it was asked.
-
-    Attributes
-    ----------
-    reward, won : ndarray, shape (E,)
-    rounds : ndarray of int, shape (E,)
-    deal : ndarray of int, shape (E,)
-        Games with equal numbers share a deal.
-    best_value, random_value : ndarray, shape (E,)
-        V* and the value of random play before the deal; NaN where they are not known.
-    decision : ndarray of int, shape (N,)
-        Which game each decision belongs to, from 0.
-    own : ndarray of bool, shape (N,)
-        Whether what counted was the subject's own.
-    asked : ndarray of bool, shape (N,)
-        Whether the subject was asked for a prediction beside it.
-    stated : ndarray of bool, shape (N,)
-        Whether it gave one that a reply can follow from.
-    acted_on : ndarray of bool, shape (N,)
-        Whether it was the best reply to what the subject stated.
-    values : dict of str to ndarray, shape (N,)
-        Columns of the step table; NaN where they are not known.
-    probed : ndarray of int, shape (P,)
-        Which game each probe belongs to.
-    used : ndarray of bool, shape (P,)
-        Whether a reply follows from the answer.
-    valid : ndarray of bool, shape (P,)
-    told : dict of str to ndarray, shape (P,)
-        Scores of the answers, see `played.Probed`; NaN where they are not known.
-    """
-
-    reward: Floats
-    won: Floats
-    rounds: Ints
-    deal: Ints
-    best_value: Floats
-    random_value: Floats
-    decision: Ints
-    own: Bools
-    asked: Bools
-    stated: Bools
-    acted_on: Bools
-    values: Mapping[str, Floats]
-    probed: Ints
-    used: Bools
-    valid: Bools
-    told: Mapping[str, Floats]
-
-    @property
-    def games(self) -> int:
-        """Number of games."""
-        return len(self.reward)
-
+_GAME = {"deal": np.int64, "reward": np.float64, "won": np.float64, "rounds": np.int64}
+_GAME |= {"best_value": np.float64, "random_value": np.float64}
+_SCORED = ("hit", "attainable", "brier", "observer_brier", "chance")
 
 DECIDING = (
     "In these games knows used and reads (--all) decide it, in place of knows and uses: of the "
@@ -135,7 +77,7 @@ class ArenaRunCell(ScoredCell):
     @property
     def clusters(self) -> NDArray[Any]:
         """Games on one deal are one sampling unit, shape (E,)."""
-        return self.played.deal
+        return self.played.by_game["deal"]
 
     @property
     def each_once(self) -> bool:
@@ -161,10 +103,17 @@ class ArenaRunCell(ScoredCell):
 
 
 def _read(cell: ArenaRunCell) -> Played:
-    """Return the complete games of a cell."""
+    """Return the complete games of a cell, from the subject's side.
+
+    By game: which ``deal`` it is of, what was paid, V* and the value of random play before the
+    deal. By decision of the subject, columns of the step table, and whether what counted was its
+    ``own``, whether it was ``asked`` for a prediction beside it, ``stated`` one that a reply can
+    follow from, and ``acted_on`` it. By probe, whether a reply follows from the answer (``used``),
+    whether it is ``valid``, and its scores, see `played.Probed`. NaN: not known.
+    """
     store, number = cell.store, cell.number
-    columns = ("episode", "deal", "reward", "won", "rounds", "best_value", "random_value")
-    games = list(store.read("episodes", (*columns, "steps"), number, complete=True))
+    columns = ("episode", *_GAME, "steps")
+    games = list(store.read("episodes", columns, number, complete=True))
     row_of = {row[0]: index for index, row in enumerate(games)}
     rows = list(store.read("steps", _STEP, number, complete=True))
     if len(rows) != sum(row[-1] for row in games):
@@ -182,32 +131,23 @@ def _read(cell: ArenaRunCell) -> Played:
     replied = _STEP.index("tom_regret")  # else there is no best reply to predictions
     acted_on = [(row[3] in COUNTED, row[4]) == (row[replied] is not None, row[5]) for row in mine]
 
-    def column(index: int, kind: type = np.int64) -> Any:
-        return np.array([row[index] for row in games], dtype=kind)
-
+    kinds = enumerate(_GAME.items(), 1)
     return Played(
-        deal=column(1),
-        reward=column(2, np.float64),
-        won=column(3, np.float64),
-        rounds=column(4),
-        best_value=column(5, np.float64),
-        random_value=column(6, np.float64),
-        decision=np.array([row_of[row[0]] for row in mine], dtype=np.int64),
-        own=np.array([row[3] == "valid" for row in mine], dtype=bool),
-        asked=np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
-        stated=np.array([(row[0], row[1]) in stated for row in mine], dtype=bool),
-        acted_on=np.array(acted_on, dtype=bool),
-        values={
-            name: np.array([row[6 + i] for row in mine], dtype=np.float64)
-            for i, name in enumerate(_VALUES)
-        },
-        probed=np.array([row_of[row[0]] for row in probes], dtype=np.int64),
-        used=used,
-        valid=np.array([row[2] == VALID for row in probes], dtype=bool),
-        told={  # None becomes NaN
-            name: np.array([one[name] for one in told], dtype=np.float64)
-            for name in ("hit", "attainable", "brier", "observer_brier", "chance")
-        },
+        by_game={name: np.array([row[i] for row in games], kind) for i, (name, kind) in kinds},
+        steps={
+            "game": np.array([row_of[row[0]] for row in mine], dtype=np.int64),
+            "own": np.array([row[3] == "valid" for row in mine], dtype=bool),
+            "asked": np.array([(row[0], row[1]) in asked for row in mine], dtype=bool),
+            "stated": np.array([(row[0], row[1]) in stated for row in mine], dtype=bool),
+            "acted_on": np.array(acted_on, dtype=bool),
+        }
+        | {n: np.array([row[6 + i] for row in mine], np.float64) for i, n in enumerate(_VALUES)},
+        probes={
+            "game": np.array([row_of[row[0]] for row in probes], dtype=np.int64),
+            "used": used,
+            "valid": np.array([row[2] == VALID for row in probes], dtype=bool),
+        }
+        | {name: np.array([one[name] for one in told], np.float64) for name in _SCORED},
     )
 
 

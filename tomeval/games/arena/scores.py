@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tomeval.core.once import once_each
 from tomeval.games.answer import NO_VALUE
+from tomeval.games.played import Played
 from tomeval.games.scores import FloatArray, Items, Scores, Terms
-
-if TYPE_CHECKING:
-    from tomeval.games.arena.results import Played
 
 BY_DECISION = (
     "Plays is per decision, beside a random option, as the value of random play is not computed"
@@ -41,18 +38,19 @@ def scores(played: Played) -> Scores:
 
     Sums over games; a value that is not known leaves its decision or probe out.
     """
-    told, of = played.told, played.values
-    probes, used = Items(played.probed, played.games), played.used
-    decisions = Items(played.decision, played.games)
+    told, of = played.probes, played.steps
+    probes, used = Items(played.probes["game"], played.games), played.probes["used"]
+    decisions = Items(played["game"], played.games)
     hits = (told["hit"], told["chance"], told["attainable"])
     lost, at_chance = (_less(of, "said", name) for name in ("chosen", "mean"))
     plans, other = decisions.losses(lost, at_chance), (of["other_lost"], of["other_chance"])
     shows = bool((of["depends"] == 1).any())
     knows, plays = probes.hits(*hits), _plays(played, decisions)
     valued = bool(plays.there.any())
-    asked = bool(played.valid[used].any())
+    asked = bool(played.probes["valid"][used].any())
     known = bool(knows.there.any()) if asked else valued
-    by_game, broken = bool(np.isfinite(played.random_value).any()), not played.own.all()
+    by_game = bool(np.isfinite(played.by_game["random_value"]).any())
+    broken = not played["own"].all()
     remarks = {BY_DECISION: not by_game, (BROKEN if by_game else OWN_ONLY): broken}
     return Scores(
         knows,
@@ -61,7 +59,7 @@ def scores(played: Played) -> Scores:
         plans if shows else None,
         plays,
         {
-            "knows_used": Items(played.probed[used], played.games).hits(*(x[used] for x in hits)),
+            "knows_used": Items(probes.of[used], played.games).hits(*(x[used] for x in hits)),
             "reads": decisions.reads((lost, at_chance), other) if shows else None,
         },
         asked=asked,
@@ -78,12 +76,12 @@ def _less(values: Mapping[str, FloatArray], kind: str, name: str) -> FloatArray:
 
 def _plays(played: Played, decisions: Items) -> Terms:
     """Return the terms of *plays*."""
-    of, span = played.values, played.best_value - played.random_value
+    of, span = played.steps, played.by_game["best_value"] - played.by_game["random_value"]
     regret = of["regret"]
     if not np.isfinite(span).any():
         return decisions.losses(regret, regret + of["chosen"] - of["option_mean"])
     # A game in which the subject decided nothing, as it died before, lost it nothing.
-    lost = np.bincount(played.decision, regret, played.games).astype(np.float64)
-    if not played.own.all():  # of some games alone, luck would differ from that of the others
-        lost = played.best_value - played.reward
+    lost = np.bincount(played["game"], regret, played.games).astype(np.float64)
+    if not played["own"].all():  # luck would differ from that of the others
+        lost = played.by_game["best_value"] - played.by_game["reward"]
     return Items(np.arange(played.games), played.games).losses(lost, span)
