@@ -59,7 +59,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BestTurnSearch(Solver):
-    """Searches turns against embedding listeners; called with a view, gives the best value.
+    """Searches turns against embedding listeners for hints that are worth 1.
 
     Bob is greedy. As a solver it looks as far as the coming turn, and weighs no single action.
 
@@ -71,19 +71,15 @@ class BestTurnSearch(Solver):
     >>> greedy = EmbeddingSpec(minilm.embedding, matching="greedy")
     >>> search = BestTurnSearch(shipped_lists(), greedy, minilm)
     >>> words = ("piano", "queen", "bread", "beach")
-    >>> search(View(words, (3, 1, 4))), search(View(words, (1, 2, 3)))
-    (1.0, 0.0)
+    >>> [search.search(View(words, code)) is not None for code in ((3, 1, 4), (1, 2, 3))]
+    [True, False]
 
-    The second is 0 because without history this Eve guesses 1-2-3, whatever the hints.
+    The second is none because without history this Eve guesses 1-2-3, whatever the hints.
     """
 
     lists: WordLists
     bob: EmbeddingSpec
     eve: EmbeddingSpec
-
-    def __call__(self, view: View) -> float:
-        """Return the best value of the coming turn."""
-        return float(self.search(view) is not None)
 
     def follow(self, view: View) -> Follower:
         """Return a follower of a new game, which searches every turn anew."""
@@ -133,7 +129,7 @@ class _Follower(Follower):
 
 class _TurnValues(Values):
     def __init__(self, search: BestTurnSearch, view: View) -> None:
-        self.search, self.view, self._best = search, view, search(view)
+        self.search, self.view, self._best = search, view, float(search.search(view) is not None)
 
     @property
     def best(self) -> float:
