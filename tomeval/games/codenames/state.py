@@ -159,6 +159,11 @@ class CodenamesView(View[State]):
         return COLOURS[self.seat // 2]
 
     @property
+    def foe(self) -> str:
+        """The colour of the other team."""
+        return COLOURS[1 - self.seat // 2]
+
+    @property
     def spymaster(self) -> bool:
         """Whether the seat is a spymaster's."""
         return self.seat % 2 == 0
