@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tomeval.core.outcomes import VALID
-from tomeval.games.game import COUNTED, Action, ArenaGame, Probe, Stage, Stepwise
+from tomeval.games.game import Action, ArenaGame, Probe, Stage, Stepwise
 from tomeval.games.solver import Weighed
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ class Worth:
     # The best reply to what was stated as far as one stage goes; None without.
     step_reply: Action = None
     step: Stepwise | None = None  # one-step payoffs
-    # V* - Q* of what counted, also where that was a default or drawn; not stored.
-    counted: float | None = None
     # What the options are worth; if what the subject stated is true; the same as far as one stage
     # goes.
     options: Weighed | None = None
@@ -67,10 +65,8 @@ def value(game: ArenaGame[Any], view: Any, decision: Decision, rng: np.random.Ge
     for probed in decision.probed:
         probed.attainable = values.attainable(probed.probe)
     worth.best = values.best
-    if decision.verdict in COUNTED:
-        worth.counted = values.regret(action)
     if own:
-        worth.chosen, worth.regret = values.of(action), worth.counted
+        worth.chosen, worth.regret = values.of(action), values.regret(action)
         worth.options = values.weighed(action, rng)
         _hold(game, view, decision, worth, said, rng)
     worth.reply = values.reply(said) if said else None

@@ -3,6 +3,8 @@
 import pytest
 
 from tomeval.core.errors import TomevalError
+from tomeval.games.arena.named_games import named_game
+from tomeval.games.arena.wording import TEXTARENA
 from tomeval.runs.experiment import make_experiment
 
 
@@ -64,6 +66,25 @@ def test_line_ups_that_cannot_be_played(lineup, said):
     with pytest.raises(TomevalError) as caught:
         make_experiment(data, where="x.toml").expand()
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("game", "rules", "said"),
+    [
+        ("blotto", {"win": 0.0, "loss": 0.0}, "must descend.*win 0, tie 0, loss 0"),
+        ("blotto", {"tie": 2.0}, "must descend.*tie 2"),
+        ("blotto", {"fields": 5, "units": 4, "rules": TEXTARENA}, "not 4 on 5"),
+        ("blotto", {"reward": "rounds", "rules": TEXTARENA}, "not 20 on 3 and 'rounds'"),
+        ("ipd3", {"payoffs": {"R": 3, "T": 2, "S": 0, "P": 1}}, "T = 2.*dilemma = false"),
+        ("ipd3", {"payoffs": {"R": 3, "T": 6, "S": 0, "P": 1}}, "2 R > T \\+ S"),
+        ("ipd3", {"payoffs": {"R": 3, "T": 5, "S": -1e300, "P": 1e-300}}, "fewer digits"),
+        ("codenames", {"red": 700}, "a board needs 716 words, but the list has 680"),
+        ("codenames", {"words": "nowhere.txt"}, "nowhere.txt"),
+    ],
+)
+def test_rules_that_make_no_sense(game, rules, said):
+    with pytest.raises(TomevalError, match=said):
+        named_game("x", {"game": game, **rules}, "x.toml: games.x")
 
 
 @pytest.mark.parametrize(

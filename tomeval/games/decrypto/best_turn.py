@@ -139,8 +139,7 @@ class _TurnValues(Values):
         self, action: Action, rng: np.random.Generator, said: Mapping[Probe, Action] | None = None
     ) -> Weighed:
         """Return the best value, beside the mean of random hints."""
-        random = self.search.random_value(self.view, rng)
-        return Weighed(self.best, math.nan, random)
+        return Weighed(self.best, math.nan, self.search.random_value(self.view, rng))
 
     def of(self, action: Action) -> None:
         return None

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.arena.named_games import get_kind
 from tomeval.games.blotto.rules import Blotto, BlottoRules, State
 from tomeval.games.game import Ask, Broken, Probe, Stage
@@ -148,17 +147,3 @@ def test_one_step_payoffs_hold_the_other_seat_fixed_in_the_unit_of_the_reward():
 )
 def test_where_the_reward_is_no_sum_over_rounds_none_has_a_payoff(rewards):
     assert small(**rewards).stepwise(State(), 0, {0: LOSE, 1: WIN}, (1, 4, 1)) is None
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"win": 0.0, "loss": 0.0}, "must descend.*win 0, tie 0, loss 0"),
-        ({"tie": 2.0}, "must descend.*tie 2"),
-        ({"fields": 5, "units": 4, "rules": "textarena-0.7.4"}, "not 4 on 5"),
-        ({"reward": "rounds", "rules": "textarena-0.7.4"}, "not 20 on 3 and 'rounds'"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_one_error(parameters, message):
-    with pytest.raises(TomevalError, match=message):
-        make(parameters)

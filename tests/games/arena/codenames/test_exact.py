@@ -19,7 +19,7 @@ def line_up(paths, seat, extra=False):
 
 
 def compared(game, seat, policies, seed, moves, exact=True):
-    """Yield (V*, Q*) pairs of both along a game in which the subject moves at random."""
+    """Yield V*, Q* and regrets of both along a game in which the subject moves at random."""
     rng = np.random.default_rng(seed)
     state = game.deal(rng)
     oracle = BruteForce(game, seat, policies, every_action)
@@ -39,9 +39,12 @@ def compared(game, seat, policies, seed, moves, exact=True):
             whole = sum(weight for weight, _, _ in belief)
             values = follower.values(view, ask)
             options = every_action(view, ask)
-            yield values.best, oracle.value(belief) / whole
+            top = oracle.value(belief) / whole
+            yield values.best, top
             for action in options[:: max(1, len(options) // 4)]:
-                yield values.of(action), oracle.q(belief, action) / whole
+                worth = oracle.q(belief, action) / whole
+                yield values.of(action), worth
+                yield values.regret(action), top - worth
             if exact:
                 best = values.best_actions()[0]
                 assert oracle.q(belief, best) / whole == pytest.approx(values.best, abs=1e-9)
@@ -93,35 +96,19 @@ def test_values_are_those_of_enumeration(tmp_path, seat, seed, counts, bank, ext
     check(game, seat, line_up(paths, seat, extra), seed, moves)
 
 
+@pytest.mark.parametrize("played", [0, 60])
 @pytest.mark.parametrize("seed", range(3))
-def test_values_are_right_or_none_where_a_spymasters_search_is_cut_off(tmp_path, monkeypatch, seed):
+def test_values_are_right_or_none_where_a_search_is_cut_off(tmp_path, monkeypatch, seed, played):
     """With hardly any budget, and with few outcomes tried."""
     monkeypatch.setattr(search, "WHOLE", 0)
     monkeypatch.setattr(search, "WIDTHS", (1,))
-    for played in (0, 60):
-        monkeypatch.setattr(search, "PLAYED", played)
-        game, paths = small_game(tmp_path, (2, 2, 0, 1), seed, clues=2, number=2)
-        policies = line_up(paths, 0)
-        rng = np.random.default_rng(seed)
-        state = game.deal(rng)
-        view, (ask,) = game.view(state, 0), game.due(state)
-        oracle = BruteForce(game, 0, policies, every_action)
-        belief = oracle.begin([(1.0, state)])[view.events]
-        values = CodenamesSolver(game, 0, policies).follow(view).values(view, ask)
-        truth = oracle.value(belief)
-        assert values.best in (None, pytest.approx(truth, abs=1e-9))
-        for action in every_action(view, ask):
-            q = oracle.q(belief, action)
-            assert values.of(action) in (None, pytest.approx(q, abs=1e-9))
-            assert values.regret(action) in (None, pytest.approx(truth - q, abs=1e-9))
-
-
-def test_values_are_right_or_none_where_an_operatives_search_is_cut_off(tmp_path, monkeypatch):
-    game, paths = small_game(tmp_path, (2, 1, 1, 1), 0, clues=4, number=2)
-    policies = line_up(paths, 1)
+    monkeypatch.setattr(search, "PLAYED", played)
     monkeypatch.setattr(search, "GUESSED", 300)
     monkeypatch.setattr("tomeval.games.codenames.values.GUESSED_LATER", 300)
-    pairs = list(compared(game, 1, policies, 0, 1, exact=False))
+    spymaster, paths = small_game(tmp_path, (2, 2, 0, 1), seed, clues=2, number=2)
+    pairs = list(compared(spymaster, 0, line_up(paths, 0), seed, 1, exact=False))
+    operative, paths = small_game(tmp_path, (2, 1, 1, 1), 0, clues=4, number=2)
+    pairs += compared(operative, 1, line_up(paths, 1), 0, 1, exact=False)
     assert None in [value for value, _ in pairs]
     for value, truth in pairs:
         assert value in (None, pytest.approx(truth, abs=1e-9))

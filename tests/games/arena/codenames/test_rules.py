@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.core.errors import TomevalError
-from tomeval.games.arena.named_games import named_game
 from tomeval.games.codenames import KIND
 from tomeval.games.codenames.clues import TEXTARENA, clue_fault, conflict
 from tomeval.games.codenames.state import Board
@@ -263,15 +261,3 @@ def test_answers_to_probes():
     assert made.read(view, Probe("meant", 2), ["fox", "ant", "oak"]) == ("fox", "ant", "oak")
     assert made.read(view, Probe("assassin"), ["ice"]) == "ice"
     assert made.read(view, Probe("assassin"), []).error == "format"
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ({"red": 700}, "a board needs 716 words, but the list has 680"),
-        ({"words": "nowhere.txt"}, "nowhere.txt"),
-    ],
-)
-def test_bad_parameters_are_named(table, message):
-    with pytest.raises(TomevalError, match=message):
-        named_game("x", {"game": "codenames", **table}, "x.toml: games.x")
