@@ -230,8 +230,9 @@ def test_as_a_run(tmp_path, name, seats):
     assert ran.exit_code == 0, ran.output
     with Run(out) as run:
         (cell,) = run.cells
-        assert len(cell.played.by_game["reward"]) == 3
-        assert cell.played.by_game["reward"].tolist() == [lines[-1]["rewards"][0] for lines in games]
+        rewards = cell.played.by_game["reward"].tolist()
+        assert len(rewards) == 3
+        assert rewards == [lines[-1]["rewards"][0] for lines in games]
     told = CliRunner().invoke(app, ["transcript", str(out), "--episode", "2"])
     assert told.exit_code == 0, told.output
     assert "p1" in told.output
