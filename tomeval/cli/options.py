@@ -30,6 +30,10 @@ RunFolders = Annotated[
 Runs = Annotated[
     list[Path], typer.Argument(help="Run folders, or the folder that holds them.", metavar="RUN...")
 ]
+NewRun = Annotated[
+    Path | None,
+    typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
+]
 ExperimentFile = Annotated[
     str,
     typer.Argument(help="TOML file, or name of a shipped experiment."),
