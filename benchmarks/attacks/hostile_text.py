@@ -148,7 +148,6 @@ SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
     lambda run: ("transcript", run, "--cell", "1", "--episode", "3"),
     lambda run: ("transcript", run, "--cell", "99"),
     lambda run: ("compare", run, "--resamples", "99"),
-    lambda run: ("compare", run, "--what", "shares", "--resamples", "99"),
     lambda run: ("compare", run, "--baseline", "nobody"),
     lambda run: ("compare", run, "--by", "labels"),
     lambda run: ("compare", run, "--what", "power", "--metric", "tom_percent", "--difference", "5"),
