@@ -207,8 +207,6 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
 
 def _read(path: Path) -> Any:
     api = need("inspect_ai.log", "inspect", "logs of inspect_ai")
-    if not path.is_file():
-        raise TomevalError(f"{path}: no such file")
     try:
         return api.read_eval_log(str(path), resolve_attachments=True)
     except Exception as error:  # noqa: BLE001 (whatever a damaged file leads to)
