@@ -15,6 +15,9 @@ from tomeval.games.matrix.partner_files import MAX_STATES
 from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 
+SET_STATES = 20_000
+"""States of all partners of a set together, about; they are stored with every cell."""
+
 
 def switching(first: Partner, second: Partner, step: int) -> Partner:
     """Return the partner that plays `first`, and `second` from a step on, at least the second.
@@ -91,6 +94,9 @@ def build(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerS
     name = spec.get("name", f"{words} at {at}")
     if not isinstance(name, str):
         raise TomevalError(f"partner set: name must be text, is {name!r}")
+    if len(pairs) * sum(steps) > SET_STATES:  # at least one per step
+        text = f"its change points make more than {SET_STATES:,} states; name fewer of them"
+        raise TomevalError(f"partner set {name!r}: {text}")
     each = itertools.product(pairs, steps)
     partners = tuple(switching(first, second, step) for (_, first, second), step in each)
     weights = np.repeat([weight / len(steps) for weight, _, _ in pairs], len(steps))
