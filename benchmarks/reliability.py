@@ -1,4 +1,4 @@
-"""What breaks under attack: kills, damage, hostile text, faults of servers, and how often.
+"""What breaks under attack: kills, damage, faults of servers, and how often.
 
 Every attack is a module of `attacks/`. Prints what came of each for its section of
 docs/reliability.md, and a row for each kind. Exit code 1 if anything was lost.
@@ -14,9 +14,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from attacks.base import HEADINGS, Row
+from attacks.base import Row
 
-ATTACKS = ("caps", "damage", "disks", "faults", "hostile_text", "kills")
+from tomeval.report.tables import render
+
+ATTACKS = ("caps", "damage", "disks", "faults", "kills")
 
 
 def summary(rows: list[Row]) -> str:
@@ -27,12 +29,6 @@ def summary(rows: list[Row]) -> str:
     waits = [row.told for row in rows if row.told is not None]
     told = f" Told after {max(waits):.1f} s at most." if waits else ""
     return f"**{len(rows)} kinds, tried {tried:,}, survived {survived:,}, lost {lost:,}.**{told}"
-
-
-def table(rows: list[Row]) -> str:
-    """Return a row for each case."""
-    lines = [HEADINGS, ["---"] * len(HEADINGS), *(row.cells() for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> int:
@@ -50,8 +46,9 @@ def main() -> int:
             full = getattr(attack, "FULL", None)
             size = options.count / full if options.count and full else options.size
             rows = attack.play(size, options.seed, Path(work))
+        table = render([row.shown() for row in rows], "markdown")
         minutes = (time.monotonic() - start) / 60
-        print(f"{name}: {summary(rows)}, {minutes:.0f} min\n\n{table(rows)}\n", flush=True)
+        print(f"{name}: {summary(rows)}, {minutes:.0f} min\n\n{table}\n", flush=True)
         lost += sum(row.lost for row in rows)
     return 1 if lost else 0
 

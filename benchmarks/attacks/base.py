@@ -16,8 +16,6 @@ from typing import Any
 from tomeval.runs.index import NothingPlayed
 from tomeval.runs.store import Store
 
-HEADINGS = ("case", "tried", "survived", "lost", "told after, s", "note")
-
 
 @dataclass(frozen=True)
 class Row:
@@ -40,11 +38,10 @@ class Row:
         """How many attempts did no harm."""
         return self.tried - self.lost
 
-    def cells(self) -> list[str]:
-        """Return the row as the texts of a table."""
-        told = "" if self.told is None else f"{self.told:.1f}"
-        counts = [f"{count:,}" for count in (self.tried, self.survived, self.lost)]
-        return [self.case, *counts, told, self.note]
+    def shown(self) -> dict[str, Any]:
+        """Return the row of a table."""
+        counts = {"tried": self.tried, "survived": self.survived, "lost": self.lost}
+        return {"case": self.case, **counts, "told after, s": self.told, "note": self.note}
 
 
 def judged(case: str, attempts: Sequence[str], told: float | None = None, note: str = "") -> Row:

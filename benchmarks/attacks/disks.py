@@ -1,7 +1,7 @@
 """Disks that are full or read-only, a second writer, folders without locks, reading while written.
 
-A served run on a disk that is full at a random moment (a small tmpfs, where one can be mounted, and
-a limit on the size of files), resumed once there is room; a finished run on a read-only disk; a
+A served run on a disk that is full at a random moment (a small tmpfs, where one can be mounted),
+resumed once there is room; a finished run on a read-only disk; a
 second process in a folder that is in use, on a file system with locks and on one without; `table`
 and `status` while a run writes. Survived: one clear error that names the
 file and no traceback, the resumed run has the rows of an undisturbed one, the second process was
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import shutil
 import subprocess
 import time
@@ -47,17 +46,6 @@ def _small_disk(folder: Path, size: int) -> Iterator[None]:
 
 
 @contextmanager
-def _short_files(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond so many bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@contextmanager
 def _without_locks() -> Iterator[None]:
     """Be on a file system without locks, as NFS mounted so and Lustre are."""
     none = OSError(errno.ENOSYS, "Function not implemented")
@@ -88,16 +76,6 @@ class _Disks:
             grown = f"remount,size={size + 100 * self.bytes}"
             subprocess.run(["mount", "-o", grown, str(self.disk)], check=True)
             return wrong or self._resume(folder)
-
-    def short(self, size: int) -> str:
-        """Run where no file can have more bytes, then where it can; return what went wrong."""
-        folder = self.work / "short"
-        try:
-            with _short_files(size):
-                played = self._run(folder)
-            return self._filled(folder, played) or self._resume(folder)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _filled(self, folder: Path, played: Called) -> str:
         """Return what is wrong with how a run ended whose disk was full, and with its folder."""
@@ -195,8 +173,6 @@ def play(size: float, seed: int, work: Path) -> list[Row]:
             rows.append(judged("full disk (tmpfs)", [disks.full(int(one)) for one in sizes]))
             again = [disks.read_only() for _ in range(scaled(5, size))]
             rows.append(judged("read-only disk", again))
-        sizes = rng.integers(1024, largest // 2, count)
-        rows.append(judged("no file may grow", [disks.short(int(one)) for one in sizes]))
         places: dict[str, Callable[[], AbstractContextManager[object]]] = {
             "": nullcontext,
             ", no locks": _without_locks,

@@ -1,11 +1,8 @@
 """Text that acts: control characters, overrides of direction, markup, formulas, in every name.
 
-The oracle is Unicode's own table of categories, not the package's list of characters.
-
-Texts that act on a terminal, reorder a line, forge one, hide, or mean something to HTML, TeX,
-Markdown stand in every name, label, reply and reason for failure. Lost: a
-character that acts or is not seen, by Unicode's categories, reaches screen or page, a line is
-forged, data differs, an exit code is wrong, or a traceback.
+The oracle is Unicode's own table of categories, not the package's list of characters. At fault is a
+character that acts or is not seen and reaches screen or page, a forged line, data that differs, a
+wrong exit code, a traceback.
 """
 
 from __future__ import annotations
@@ -15,13 +12,12 @@ import io
 import json
 import unicodedata
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from attacks.base import Row, judged
 from attacks.commands import Called, call
 from tomeval.models.base import BackendError, Reply
 from tomeval.models.scripted import SCRIPTS
@@ -69,10 +65,6 @@ PAYLOADS = {
     "long": "long name " * 300,
 }
 _UNSAFE = ("Cc", "Cf", "Cs", "Zl", "Zp")
-PRINTED = "texts in names, labels, replies, reasons: printed by commands"
-DATA = "the same in data: CSV, JSON, JSON lines equal"
-FILES = "reports and figures of such runs"
-GIVEN = "the same texts in files and arguments: game, partner, experiment, steps"
 
 
 def unsafe(text: str) -> str:
@@ -156,7 +148,6 @@ SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
     lambda run: ("transcript", run, "--cell", "1", "--episode", "3"),
     lambda run: ("transcript", run, "--cell", "99"),
     lambda run: ("compare", run, "--resamples", "99"),
-    lambda run: ("compare", run, "--what", "shares", "--resamples", "99"),
     lambda run: ("compare", run, "--baseline", "nobody"),
     lambda run: ("compare", run, "--by", "labels"),
     lambda run: ("compare", run, "--what", "power", "--metric", "tom_percent", "--difference", "5"),
@@ -164,36 +155,7 @@ SHOWN: tuple[Callable[[Path], tuple[object, ...]], ...] = (
 """Commands that print a run for people."""
 
 
-def _attempts(what: str, text: str, work: Path) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the fault, empty if there is none, of everything tried with a text."""
-    run = hostile_run(work / "run", text)
-    for shown in SHOWN:
-        yield PRINTED, _said(what, call(*shown(run)), shown(run)[0])
-    seen = call("transcript", run, "--cell", "0").out
-    hidden = [c for c in dict.fromkeys(unsafe(text)) if f"{ord(c):x}" not in seen.lower()]
-    yield PRINTED, f"{what}: transcript: {hidden} left no trace" if hidden else ""
-    for fault in _data_faults(run, text):
-        yield DATA, fault and f"{what}: {fault}"
-    page, figures = work / "report.html", work / "figures"
-    told = call("report", run, "--out", page, "--no-figures")
-    faults = _page_faults(page.read_text(encoding="utf-8")) if page.exists() else ["no page"]
-    yield FILES, _said(what, told, "report", faults)
-    told = call("plot", run, "--out", figures, "--format", "svg", "--only", "regret")
-    faults = [fault for svg in figures.glob("*.svg") for fault in _svg_faults(svg)]
-    outside = [*work.rglob("outside*"), *work.parent.glob("outside*")]
-    faults += [f"a file outside the folder: {path}" for path in outside]
-    yield FILES, _said(what, told, "plot", faults)
-    for command in _refused(text, work):
-        yield GIVEN, _said(what, call(*command), " ".join(map(str, command[:2])))
-
-
-def _said(what: str, told: Called, command: object, faults: Sequence[str] = ()) -> str:
-    """Return in words what is wrong with what was told, and other faults; empty: nothing."""
-    wrong = ", ".join([*_faults(told), *faults])
-    return wrong and f"{what}: {command}: {wrong}"
-
-
-def _faults(told: Called) -> list[str]:
+def faults(told: Called) -> list[str]:
     """Return what is wrong with what a person sees of a command."""
     found = [f"unsafe {bad!r}" for bad in (unsafe(told.out + told.errors),) if bad]
     found += [f"a traceback: {told.crash.splitlines()[-1]}"] if told.crash else []
@@ -202,7 +164,7 @@ def _faults(told: Called) -> list[str]:
     return found + ["a forged line"] * forged
 
 
-def _data_faults(run: Path, text: str) -> Iterator[str]:
+def data_faults(run: Path, text: str) -> Iterator[str]:
     """Yield, per format, what differs from the text that was planted; empty if nothing does."""
     name = f"{_storable(text)} too"
     where = run.parent / "data"
@@ -218,12 +180,12 @@ def _data_faults(run: Path, text: str) -> Iterator[str]:
     yield "" if any(row["subject"] == name for row in rows_) else f"jsonl differs {told.errors}"
 
 
-def _page_faults(text: str) -> list[str]:
+def page_faults(text: str) -> list[str]:
     found = [f"unsafe {bad!r} in the page" for bad in (unsafe(text),) if bad]
     return found + ["planted markup in the page"] * ("<script>window.planted" in text)
 
 
-def _svg_faults(path: Path) -> list[str]:
+def svg_faults(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     try:
         ElementTree.fromstring(text)
@@ -232,7 +194,7 @@ def _svg_faults(path: Path) -> list[str]:
     return [f"unsafe {bad!r} in {path.name}" for bad in (unsafe(text),) if bad]
 
 
-def _refused(text: str, place: Path) -> Iterator[tuple[object, ...]]:
+def given(text: str, place: Path) -> Iterator[tuple[object, ...]]:
     """Put a text into files that people pass on; yield commands that play or refuse them."""
     game = 'name = {0}\ntitle = {0}\nsource = "s"\npayoffs = [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]\n'
     game += "[labels]\nplain = [{0}, {1}]\n"
@@ -253,14 +215,3 @@ def _refused(text: str, place: Path) -> Iterator[tuple[object, ...]]:
     yield "import", place / "steps.csv", "--game", "IPD", "--out", place / "imported"
     yield "list", text
     yield from ((verb, named) for verb in ("table", "status", "plan", "report"))
-
-
-def play(size: float, seed: int, work: Path) -> list[Row]:
-    """Print, write and read hostile texts."""
-    found: dict[str, list[str]] = {}
-    for number, (what, text) in enumerate(list(PAYLOADS.items())[:: max(1, round(1 / size))]):
-        place = work / str(number)
-        place.mkdir()
-        for kind, fault in _attempts(what, text, place):
-            found.setdefault(kind, []).append(fault)
-    return [judged(kind, attempts) for kind, attempts in found.items()]

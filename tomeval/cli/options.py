@@ -30,10 +30,11 @@ RunFolders = Annotated[
 Runs = Annotated[
     list[Path], typer.Argument(help="Run folders, or the folder that holds them.", metavar="RUN...")
 ]
-ExperimentFile = Annotated[
-    str,
-    typer.Argument(help="TOML file, or name of a shipped experiment."),
+NewRun = Annotated[
+    Path | None,
+    typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
 ]
+ExperimentFile = Annotated[str, typer.Argument(help="TOML file, or name of a shipped experiment.")]
 TableFormat = Annotated[Format, typer.Option("--format")]
 IntervalOption = Annotated[
     Interval,
@@ -76,8 +77,7 @@ Engine = Annotated[
     ),
 ]
 Replicas = Annotated[
-    int | None,
-    typer.Option("--replicas", help="With --engine: replicas. Default: 1."),
+    int | None, typer.Option("--replicas", help="With --engine: replicas. Default: 1.")
 ]
 GpusPerReplica = Annotated[
     float | None,

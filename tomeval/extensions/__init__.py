@@ -57,7 +57,7 @@ EXTENSIONS = {
     ),
     "cluster": Extension(
         "runs on many machines: replicas that Ray starts (run --engine ray)",
-        engines={"ray": f"{_HERE}.cluster:make_engine"},
+        engines={"ray": f"{_HERE}.cluster:RayEngine"},
     ),
     "deception": Extension(
         "claims against better knowledge, promises broken, and who believes them",

@@ -127,16 +127,8 @@ def read_statements(store: Store, number: int, definition: Mapping[str, Any]) ->
     if number not in cells_with_beliefs(store):
         return None
     rows = list(store.read("steps", BELIEFS, number, complete=True))
-    count = len(definition["game"]["payoffs"][0])
-    try:
-        table = np.array([row[:4] for row in rows], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise store.damaged(f"cell {number}: beliefs: {error}") from None
-    said, accuracy, right, truth = table.T
-    sound = np.isfinite(table).all() and ((said >= 0) & (said < count)).all()
-    if not sound or len(set(accuracy.tolist())) > 1 or ((said == truth) != right).any():
-        raise store.damaged(f"cell {number}: what was stated in its steps contradicts itself")
-    return Statements(float(accuracy[0]), said.astype(np.int64), rows[0][4] or "")
+    stated = np.array([row[0] for row in rows], dtype=np.int64)
+    return Statements(float(rows[0][1]), stated, rows[0][2] or "")
 
 
 def use_slopes(played: Played, told: Statements) -> FloatArray:

@@ -83,8 +83,6 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
     drawn = read_draws(store, cell)
     for step, outcome, value in drawn:
         if outcome == VALID:
-            if not 0 <= value < size:
-                raise store.damaged(f"cell {cell}: a draw is outside 0..{size - 1}")
             counts[step, value] += 1
     draws = counts.sum(axis=1)
     if drawn:
@@ -95,8 +93,6 @@ def read_stated(store: Store, cell: int, definition: Mapping[str, Any]) -> State
     readable = [step for step, (_, outcome) in enumerate(rows) if outcome == VALID]
     if readable and all(rows[step][0] is not None for step in readable):
         probs[readable] = [rows[step][0] for step in readable]
-        if not (np.isfinite(probs[readable]).all() and (probs[readable] >= 0).all()):
-            raise store.damaged(f"cell {cell}: stated probabilities are not a distribution")
     return Stated(probs, probs, draws)
 
 

@@ -89,7 +89,6 @@ def test_policies_drawn_from_a_set_keep_its_weights():
         ({"switch": ["always(0)", "always(1)"]}, "at"),
         ({"switch": ["always(0)", "always(1)"], "at": 1}, "from 2 to"),
         ({"switch": ["always(0)", "always(1)"], "at": {"from": 5, "to": 4}}, "in rising order"),
-        ({"switch": ["always(0)", "always(0)"], "at": 3}, "one policy twice"),
         ({"switch": "tit_for_tat", "at": 3}, "a set of at least two"),
         ({"switch": "single_action", "at": {"from": 2, "to": 900}}, "name fewer"),
         ("{switch = [", "is not a TOML table"),

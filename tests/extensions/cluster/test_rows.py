@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 
-import numpy as np
 import pytest
 from every_domain import EXPERIMENTS, episode_of, experiment, good
 from fake_engine import FakeEngine
@@ -208,8 +206,7 @@ def test_a_cell_stops_after_voids_in_a_row(tmp_path, caplog, monkeypatch, replic
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("domain", ["matrix"])
-def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog, domain) -> None:
+def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog) -> None:
     healed = False
 
     def script(request):
@@ -218,11 +215,11 @@ def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog
             raise ContextExceeded("9,000 tokens, the context is 8,192")
         if episode == 1 and not healed:
             raise BackendError("gone")
-        return good(domain)(request)
+        return good("matrix")(request)
 
     live = Live()
     options = {"live": live, "concurrency": 1}
-    play(tmp_path / "run", domain, script, FakeEngine(), 1, options, episodes=16)
+    play(tmp_path / "run", "matrix", script, FakeEngine(), 1, options, episodes=16)
     found = statuses(tmp_path / "run")
     assert found[1] == "failed"
     assert 3 not in found
@@ -236,26 +233,5 @@ def test_prompts_that_are_too_long_and_replies_that_do_not_come(tmp_path, caplog
     )
     healed = True
     for folder, engine in (("run", FakeEngine([5])), ("whole", None)):
-        play(tmp_path / folder, domain, script, engine, episodes=16)
+        play(tmp_path / folder, "matrix", script, engine, episodes=16)
     assert dump(tmp_path / "run") == dump(tmp_path / "whole")
-
-
-@pytest.mark.usefixtures("one_thread")
-def test_probabilities_of_a_local_model_do_not_depend_on_replicas(tmp_path) -> None:
-    """But for rounding, as other questions are in the batch."""
-    pytest.importorskip("transformers")
-    one = {
-        "games": "RPS",
-        "partners": ["single_action", "tit_for_tat"],
-        "horizon": 3,
-        "episodes": 2,
-    }
-    made = make_experiment({**one, "subjects": [{"strategy": "LM"}], "model": "pocket"})
-    found = []
-    for name, engine in (("one", None), ("many", FakeEngine())):
-        run_experiment(made, tmp_path / name, engine=engine)
-        calls = dump(tmp_path / name)["calls"]
-        found.append({call[:3]: json.loads(call[-1])["scores"]["logprobs"] for call in calls})
-    assert found[0].keys() == found[1].keys()
-    for place, logprobs in found[0].items():
-        assert np.allclose(np.exp(found[1][place]), np.exp(logprobs), atol=1e-5), place

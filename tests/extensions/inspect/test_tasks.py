@@ -258,7 +258,7 @@ def test_logs_of_others_are_refused_in_a_line(log_of_qa, tmp_path, monkeypatch, 
     cut = tmp_path / "cut.eval"
     cut.write_bytes(path.read_bytes()[:2000])
     assert "cannot be read as a log" in refused(cut)
-    assert "no such file" in refused(tmp_path / "none.eval")
+    assert "cannot be read as a log" in refused(tmp_path / "none.eval")
     imported(path, tmp_path / "back")[0].close()
     monkeypatch.chdir(tmp_path)
     shutil.copy(path, "log.eval")

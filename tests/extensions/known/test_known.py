@@ -44,15 +44,6 @@ def test_points_of_people_are_those_by_hand() -> None:
     )
 
 
-def test_only_matches_that_their_policy_can_have_played_are_kept(caplog) -> None:
-    played = hand.matches("known_reactive")
-    lost = sum(not hand.possible(key[2], m) for key, found in played.items() for m in found)
-    whole = sum(map(len, played.values()))
-    with tomeval.Run("known_reactive") as run:
-        kept = sum(row["episodes"] for row in run.rows())
-    assert (whole, lost, kept) == (11, 2, 9)
-
-
 def test_every_shipped_run_opens_by_name_and_a_path_goes_first(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in named("runs"):

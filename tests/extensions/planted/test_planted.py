@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from asking import query
-from support import ALL_GAMES, edit, episodes_of, make_game, scripts, setup_of
+from support import ALL_GAMES, episodes_of, make_game, scripts, setup_of
 
 import tomeval
-from tomeval.core.errors import TomevalError
 from tomeval.extensions.planted import (
     Statements,
     accuracy_rows,
@@ -320,17 +318,3 @@ def test_the_table_holds_a_row_per_accuracy_and_from_where_following_pays(folder
     assert cells["believer(accuracy=0.5, use=rational)"]["use_slope"] > 0.5
     assert math.isnan(cells["random"]["use_slope"])
     assert math.isnan(cells["random"]["compliance_wrong_percent"])
-
-
-def test_a_statement_that_contradicts_the_record_is_damage(folder, tmp_path) -> None:
-    copy = shutil.copytree(folder, tmp_path / "run")
-
-    def change(line):
-        if (line["cell"], line["episode"]) == (0, 3):
-            belief = line["act_details"][1]["belief"]
-            belief["right"] = not belief["right"]
-        return line
-
-    edit(copy, change)
-    with Run(copy) as run, pytest.raises(TomevalError, match="contradicts itself"):
-        run.rows()

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import scipy.special
 from procedures import TRUTH, draw, fitted
-from statsmodels.stats.multitest import multipletests
 from support import edit
 
 import tomeval
@@ -55,23 +54,21 @@ def test_errors_are_mancl_and_derouens_in_whole_matrices() -> None:
 
 def test_two_players_who_meet_the_same_chance_are_a_paired_t_test(folder) -> None:
     """The residual of one of n differences counts n / (n - 1) times: errors are SD / √(n - 1)."""
-    fit = regress(folder, "regret ~ subject", where=["game=IPD"])
     with tomeval.Run(folder, "game=IPD") as run:
+        fit = regress(run, "regret ~ subject")
         low, high = (cell.metrics()["delta_functional_per_step"] for cell in run.cells)
-    row = fit.table.loc["subject[high]"]
-    assert row["freedom"] == 19
+    row = fit.loc["subject[high]"]
     assert row["estimate"] == pytest.approx((high - low).mean())
     assert row["error"] == pytest.approx((high - low).std(ddof=1) / np.sqrt(19))
     half = scipy.special.stdtrit(19, 0.975) * row["error"]
     assert row["high"] - row["estimate"] == pytest.approx(half)
-    assert row["p"] == pytest.approx(2 * scipy.special.stdtr(19, -abs(row["t"])))
 
 
 def test_two_groups_have_the_standard_error_of_welch(folder) -> None:
-    fit = regress(folder, "regret ~ game", where=["subject=low"])
     with tomeval.Run(folder, "subject=low") as run:
+        fit = regress(run, "regret ~ game")
         one, two = (cell.metrics()["delta_functional_per_step"] for cell in run.cells)
-    row = fit.table.loc["game[IPD]"]
+    row = fit.loc["game[IPD]"]
     assert row["estimate"] == pytest.approx(two.mean() - one.mean())
     assert row["error"] == pytest.approx(np.sqrt((one.var(ddof=1) + two.var(ddof=1)) / 19))
 
@@ -79,11 +76,9 @@ def test_two_groups_have_the_standard_error_of_welch(folder) -> None:
 def test_simulated_players_have_the_log_odds_they_were_given(folder) -> None:
     fit = regress(folder, "correct ~ subject * log(step)")
     truth = scipy.special.logit([0.6, 0.9])
-    off = fit.table["estimate"] - [truth[0], truth[1] - truth[0], 0.0, 0.0]
-    assert (off.abs() < 3.5 * fit.table["error"]).all()
-    assert fit.table["p"].iloc[1] < 1e-3
-    corrected = multipletests(fit.table["p"].iloc[1:], method="holm")[1]
-    assert fit.table["p_holm"].tolist() == pytest.approx([fit.table["p"].iloc[0], *corrected])
+    off = fit["estimate"] - [truth[0], truth[1] - truth[0], 0.0, 0.0]
+    assert (off.abs() < 3.5 * fit["error"]).all()
+    assert fit["low"].iloc[1] > 0
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
@@ -101,27 +96,27 @@ def test_what_is_left_out_is_told(folder, tmp_path) -> None:
         return line | unasked if line["cell"] == 1 else line
 
     fit = regress(edited(folder, tmp_path / "copy", change), "correct ~ game")
-    assert "1,475 steps in 39 clusters" in fit.heading[0]
-    assert fit.notes == ["left out: 525 steps of incomplete episodes or without a value"]
+    assert "1,475 steps in 39 clusters" in fit.attrs["heading"][0]
+    assert fit.attrs["notes"] == ["left out: 525 steps of incomplete episodes or without a value"]
 
 
 def test_clusters_over_runs(folder, tmp_path) -> None:
     more = tmp_path / "more"
     tomeval.run({**TASK, "subjects": [{**SUBJECTS[0], "name": "third"}], "seed": 9}, more).close()
     fit = regress([folder, more], "regret~run+C(partner_action)")
-    assert "run[more]" in fit.table.index
-    assert "C(partner_action)[2]" in fit.table.index
-    assert "3,000 steps in 80 clusters" in fit.heading[0]
+    assert "run[more]" in fit.index
+    assert "C(partner_action)[2]" in fit.index
+    assert "3,000 steps in 80 clusters" in fit.attrs["heading"][0]
 
 
 def test_few_clusters_have_no_intervals_and_one_is_refused(tmp_path) -> None:
     tomeval.run({**TASK, "games": "IPD", "episodes": 4}, tmp_path / "run").close()
     few = regress(tmp_path / "run", "regret ~ subject")
-    assert few.notes == ["no intervals: at least 5 clusters are needed, there are 4"]
-    assert few.table[["low", "high", "p"]].isna().all(axis=None)
-    assert np.isfinite(few.table["error"]).all()
+    assert few.attrs["notes"] == ["no intervals: at least 5 clusters are needed, there are 4"]
+    assert few[["low", "high"]].isna().all(axis=None)
+    assert np.isfinite(few["error"]).all()
     tomeval.run({**TASK, "games": "IPD", "episodes": 1}, tmp_path / "one").close()
-    with pytest.raises(TomevalError, match="hang on a single cluster"):
+    with pytest.raises(TomevalError, match="hang on one cluster"):
         regress(tmp_path / "one", "regret ~ step")
 
 
@@ -129,17 +124,15 @@ def test_people_are_one_cluster_each() -> None:
     with tomeval.Run("known_people") as run:
         names = {name for cell in run.cells for name in cell.people}
         fit = regress(run, "own_reward ~ step * game")
-    assert f"in {len(names)} clusters" in fit.heading[0]
+    assert f"in {len(names)} clusters" in fit.attrs["heading"][0]
 
 
 REFUSED = {
     "regret ~ a b": "write RESPONSE ~ TERM",
-    "regret ~ exp(step)": "of columns, log(column), C(column)",
-    f"regret ~ {' * '.join('abcdefgh')}": "at most six products",
+    "regret ~ exp(step)": "of columns, log(column) and C(column)",
     "regret ~ C(__import__('os').system('true'))": "write RESPONSE",
     "regret ~ sbject": "unknown column 'sbject' (did you mean 'subject'?)",
     "horizon ~ subject": "horizon is a text, or the same in every step",
-    "regret ~ labels": "labels has 1 values, not 2 to",
     "regret ~ log(own_reward)": "not above 0",
     "regret ~ horizon": "terms are collinear",
     "stated_accuracy ~ step": "no step of a complete episode has stated_accuracy, step",
@@ -171,10 +164,10 @@ def test_the_command(folder, tomeval) -> None:
     code, out, _ = tomeval(*command, "correct ~ subject", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     fit = regress(folder, "correct ~ subject")
-    assert [float(row["estimate"]) for row in rows] == fit.table["estimate"].tolist()
+    assert [float(row["estimate"]) for row in rows] == fit["estimate"].tolist()
     for more, said in {
         ("regret ~ subject", "--metric", "regret"): "--metric has no effect with",
-        ("",): "needs a --formula: write RESPONSE ~",
+        ("",): "write RESPONSE ~",
     }.items():
         code, out, errors = tomeval(*command, *more)
         assert (code, out) == (2, "")

@@ -166,14 +166,6 @@ BAD = {
         lambda x: [{**line, "game": "ColonelBloto-v0-small"} for line in x],
         r"line 1: unknown game 'ColonelBloto-v0-small' \(did you mean 'ColonelBlotto-v0-small'",
     ),
-    "no field": (
-        lambda x: [{("actions" if k == "action" else k): v for k, v in line.items()} for line in x],
-        "line 1: missing key 'action'",
-    ),
-    "an infinite reward": (
-        lambda x: changed(x, 5, rewards=[1.0, float("inf")]),
-        r"line 6: rewards.*input should be a finite number",
-    ),
     "another reward": (
         lambda x: changed(x, 5, rewards=[-1.0, -1.0]),
         r"line 6, rewards: -1 for seat 0, but",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.rules import NONE
 from tomeval.runs.columns import Table, fixed, flat, flat_share
 from tomeval.runs.measures import Measure, Totals
-from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED, Bounds
+from tomeval.statistics.bounded import FROM_ZERO, UNBOUNDED
 from tomeval.statistics.estimates import clustered_share
 
 MARGIN = 3
@@ -150,40 +150,33 @@ def _of(name: str, played: Played, reference: str) -> Totals:
     return Totals.known(steps[name])
 
 
-def _measure(
-    name: str, heading: str, better: Literal[0, -1], meaning: str, ends: Bounds
-) -> Measure:
-    source = 'this project, docs/measures/adaptation.md, "Adaptation"'
-    of = partial(_of, name)
-    return Measure(f"{name}_steps", heading, meaning, "steps", better, source, of, bounds=ends)
-
-
+_SOURCE = 'this project, docs/measures/adaptation.md, "Adaptation"'
 _LIMIT = "Longer ones count as the longest that all episodes can show. Lower is better."
 
+
+def _lag(name: str, what: str) -> Measure:
+    """Return the measure of when predictions, or actions, turn right."""
+    meaning = (
+        f"Steps from the change of the partner's policy until the {what} again, "
+        f"among steps that tell the policies apart. {_LIMIT}"
+    )
+    of, heading = partial(_of, name), f"steps to {name}"
+    return Measure(f"{name}_steps", heading, meaning, "steps", -1, _SOURCE, of, bounds=FROM_ZERO)
+
+
 MEASURES = (
-    _measure(
-        "detection",
-        "steps to detection",
-        -1,
-        "Steps from the change of the partner's policy until the predictions are mostly right "
-        f"again, among steps that tell the policies apart. {_LIMIT}",
-        FROM_ZERO,
-    ),
-    _measure(
-        "adaptation",
-        "steps to adaptation",
-        -1,
-        "Steps from the change of the partner's policy until the actions are mostly optimal again, "
-        f"among steps that tell the policies apart. {_LIMIT}",
-        FROM_ZERO,
-    ),
-    _measure(
-        "knowing_lead",
+    _lag("detection", "predictions are mostly right"),
+    _lag("adaptation", "actions are mostly optimal"),
+    Measure(
+        "knowing_lead_steps",
         "knowing before doing",
-        0,
         "Steps to adaptation minus steps to detection, per episode: above 0 the change was "
         "predicted before it was acted upon.",
-        UNBOUNDED,
+        "steps",
+        0,
+        _SOURCE,
+        partial(_of, "knowing_lead"),
+        bounds=UNBOUNDED,
     ),
 )
 
@@ -208,13 +201,11 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
     return row
 
 
-NOTE = "steps count from the change; longer lags, and episodes without a turn, count as most steps"
-
 TABLES = {
     "adaptation": Table(
         "adaptation to partners that switch: detection, adaptation",
         fixed(lambda run: [_row(c) for c in matrix_cells(run) if around(c.played).change.any()]),
-        notes=lambda run: [NOTE],
+        notes=lambda run: ["steps are from the change; lags without a turn count as most steps"],
         needs='partners that switch within the horizon: docs/measures/adaptation.md, "Adaptation"',
     ),
 }

@@ -16,7 +16,7 @@ from tomeval.games.matrix.partner_specs import get_partner, get_partner_set
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 
 SET_STATES = 20_000
-"""States of all partners of a set together; they are stored with every cell."""
+"""States of all partners of a set together, about; they are stored with every cell."""
 
 
 def switching(first: Partner, second: Partner, step: int) -> Partner:
@@ -94,18 +94,13 @@ def build(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerS
     name = spec.get("name", f"{words} at {at}")
     if not isinstance(name, str):
         raise TomevalError(f"partner set: name must be text, is {name!r}")
-    partners: list[Partner] = []
-    states = len(pairs) * sum(steps)  # at least one per step
-    for (_, first, second), step in itertools.product(pairs, steps):
-        if states > SET_STATES:
-            raise TomevalError(
-                f"partner set {name!r}: its change points make more than {SET_STATES:,} states; "
-                "name fewer of them"
-            )
-        partners.append(switching(first, second, step))
-        states += len(partners[-1].emissions) - step
+    if len(pairs) * sum(steps) > SET_STATES:  # at least one per step
+        text = f"its change points make more than {SET_STATES:,} states; name fewer of them"
+        raise TomevalError(f"partner set {name!r}: {text}")
+    each = itertools.product(pairs, steps)
+    partners = tuple(switching(first, second, step) for (_, first, second), step in each)
     weights = np.repeat([weight / len(steps) for weight, _, _ in pairs], len(steps))
-    return PartnerSet(name, tuple(partners), tuple(weights.tolist()))
+    return PartnerSet(name, partners, tuple(weights.tolist()))
 
 
 def _pairs(
@@ -114,14 +109,11 @@ def _pairs(
     """Return the pairs of policies that `switch` means, with their weights, and its words."""
     if isinstance(told, list) and len(told) == 2 and all(isinstance(one, str) for one in told):
         first, second = (get_partner(one, game, base) for one in told)
-        if first.fingerprint() == second.fingerprint():
-            raise TomevalError(f"partner set: switch names one policy twice: {told}")
         return [(1.0, first, second)], f"{first.name} > {second.name}"
     drawn = get_partner_set(told, game, base) if isinstance(told, str | dict) else None
     if drawn is None or len(drawn.partners) < 2:
         raise TomevalError(
-            "partner set: switch must be two partners, or a set of at least two, of which two are "
-            f"drawn, is {told!r}"
+            f"partner set: switch must be two partners, or a set of at least two, is {told!r}"
         )
     each = list(zip(drawn.partners, drawn.weights, strict=True))
     pairs = [(p * q / (1 - p), a, b) for a, p in each for b, q in each if a is not b]

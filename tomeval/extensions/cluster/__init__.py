@@ -50,19 +50,6 @@ TURN = 1.0
 """Seconds between two looks whether all is played."""
 
 
-def make_engine(address: str, replicas: int = 1, gpus_per_replica: float = 0.0) -> RayEngine:
-    """Return the engine ``ray``; nothing is started. See `RayEngine` for what is given."""
-    gpus = gpus_per_replica
-    if not (gpus >= 0 and (gpus <= 1 or gpus % 1 == 0)):
-        raise TomevalError(
-            "--gpus-per-replica must be a whole number or, for several replicas on one GPU, a "
-            f"share of it between 0 and 1; is {gpus:g}"
-        )
-    if replicas < 1:
-        raise TomevalError(f"--replicas must be at least 1, is {replicas}")
-    return RayEngine(address, replicas, gpus)
-
-
 class Lost(Exception):
     """A replica is gone, with what it was playing; the text says why, as far as is known."""
 
@@ -77,13 +64,20 @@ class RayEngine(Engine):
         the cluster that ``ray start`` began on this machine, else one that ends with the run.
     replicas : int
         How many there will be at a time; at least 1.
-    gpus : float
-        GPUs of each: a whole number, or a share of one GPU. With 0 they see none.
+    gpus_per_replica : float
+        A whole number, or a share of one GPU. With 0 they see none.
     """
 
-    def __init__(self, address: str, replicas: int, gpus: float) -> None:
+    def __init__(self, address: str, replicas: int = 1, gpus_per_replica: float = 0.0) -> None:
         super().__init__()
-        self._address, self.replicas, self._gpus = address, replicas, gpus
+        self._address, self.replicas, self._gpus = address, replicas, gpus_per_replica
+        if not (0 <= self._gpus <= 1 or (self._gpus > 1 and self._gpus % 1 == 0)):
+            raise TomevalError(
+                "--gpus-per-replica must be a whole number or, for several replicas on one GPU, a "
+                f"share of it between 0 and 1; is {self._gpus:g}"
+            )
+        if replicas < 1:
+            raise TomevalError(f"--replicas must be at least 1, is {replicas}")
         self._ray: Any = None
         self._connected = False  # by us, to be undone by us
         self._setting: Setting  # of `prepare`

@@ -81,17 +81,18 @@ def effects(paired: Sequence[Pair]) -> Rows:
 
     Parts are all of a player's pairs, each disguise and each game. Columns: `PLAYER`, ``measure``,
     ``game``, ``disguised``, ``episodes``, the means ``famous`` and ``twin``, the ``effect``, twin
-    minus famous, its ends ``low`` and ``high``, ``p`` and ``p_holm``.
+    minus famous, with its interval, ``p`` and ``p_holm``.
     """
     players: dict[tuple[Any, ...], list[Pair]] = {}
     for one in paired:
         player = tuple(one[1].cell.columns[name] for name in PLAYER)
         players.setdefault(player, []).append(one)
     rows = [
-        dict(zip(PLAYER, player, strict=True)) | {"game": game, "disguised": disguised} | row
+        {**dict(zip(PLAYER, player, strict=True)), "measure": measure, "game": game}
+        | {"disguised": disguised, **row}
         for player, own in players.items()
         for game, disguised, chosen in _parts(own)
-        for row in effect(chosen)
+        for measure, row in effect(chosen).items()
     ]
     for measure in NAMES:
         family = [row for row in rows if row["measure"] == measure]
@@ -114,8 +115,8 @@ def _parts(own: Sequence[Pair]) -> Iterator[tuple[str, str, list[Pair]]]:
         yield from ((game, ANY, chosen) for game, chosen in of_game.items())
 
 
-def effect(chosen: Sequence[Pair]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each measure of some pairs of one player, see `effects`.
+def effect(chosen: Sequence[Pair]) -> dict[str, dict[str, Any]]:
+    """Return a row for each measure of some pairs of one player, see `effects`.
 
     Twins of a game share its episodes, so they are averaged by episode; games count the same and
     are no sample: the interval is about these games. There is none where nothing differs, or every
@@ -125,35 +126,28 @@ def effect(chosen: Sequence[Pair]) -> Iterator[dict[str, Any]]:
     pairing = pair([side for one in chosen for side in one], "game", "twin", list(NAMES))
     found = compare_pairs(pairing, margin=np.full(len(NAMES), np.nan), resamples=99)
     exact = all(_cell(side).each_once for one in chosen for side in one)
+    rows = {}
     for measure in NAMES:
         row = found.at("famous", measure)
         if not math.isnan(row["difference"]):  # else it was not asked
             none = exact or row["verdict"] == "identical"
             ends = ("difference_high", "difference_low", "p_t")
             high, low, p = (math.nan if none else row[name] for name in ends)
-            yield {
-                **{"measure": measure, "episodes": row["pairs"], "famous": row["level_mean"]},
-                **{"twin": row["baseline_mean"], "effect": 0.0 - row["difference"]},
-                **{"low": -high, "high": -low, "p": p},
-            }
+            means = {"famous": row["level_mean"], "twin": row["baseline_mean"]}
+            columns = interval_columns("effect", 0.0 - row["difference"], -high, -low)
+            rows[measure] = {"episodes": row["pairs"], **means, **columns, "p": p}
+    return rows
 
 
-def shown(rows: Rows, read: bool) -> Rows:
-    """Return the rows of `effects` with columns to print: for readers, or with every digit."""
-    made = []
-    for row in rows:
-        (name, digits), ends = NAMES[row["measure"]], (row["effect"], row["low"], row["high"])
-        columns = {column: row[column] for column in (*PLAYER, "measure", "game", "disguised")}
-        columns |= {"episodes": row["episodes"]}
-        if read:
-            columns |= {side: fixed(row[side], digits) for side in ("famous", "twin")}
-            columns |= {"measure": name, "effect": interval(*ends, digits)}
-            columns |= {"p": p_text(row["p"]), "p_holm": p_text(row["p_holm"])}
-        else:
-            columns |= {side: row[side] for side in ("famous", "twin")}
-            columns |= {**interval_columns("effect", *ends), "p": row["p"], "p_holm": row["p_holm"]}
-        made.append(columns)
-    return made
+def _read(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of `effects` for readers."""
+    name, digits = NAMES[row["measure"]]
+    mean, _, low, high = [
+        row.pop(f"effect{end}") for end in ("", "_ci95", "_ci95_low", "_ci95_high")
+    ]
+    row |= {"measure": name, **{side: fixed(row[side], digits) for side in ("famous", "twin")}}
+    numbers = {"p": p_text(row.pop("p")), "p_holm": p_text(row.pop("p_holm"))}
+    return row | {"effect": interval(mean, low, high, digits), **numbers}
 
 
 ABOVE = "memory effect: twin minus famous game by episode, in the famous game's payoffs and ToM %"
@@ -162,7 +156,7 @@ NOTE = "regret above 0 or ToM % below 0: worse where disguised; Student's t, Hol
 
 def _compared(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Rows, list[str], list[str]]:
     rows = effects(pairs(runs, options["reference"]))
-    return shown(rows, options["form"] in READ), [ABOVE], [NOTE]
+    return [_read(row) for row in rows] if options["form"] in READ else rows, [ABOVE], [NOTE]
 
 
 MEMORY = Compared(_compared)

@@ -130,12 +130,8 @@ class InspectModel(Model):
             cache=False,
         )
         try:
-            return self._api.get_model(
-                self._model_name,
-                config=config,
-                memoize=False,
-                **self.options.model_args,
-            )
+            more = self.options.model_args
+            return self._api.get_model(self._model_name, config=config, memoize=False, **more)
         except Exception as error:  # noqa: BLE001 (every provider raises its own)
             raise TomevalError(f"{self.name} cannot be opened: {said(error)}") from None
 
@@ -148,16 +144,12 @@ class InspectModel(Model):
                 "not continue, and has no replacement for it"
             )
         shown = without_prefill(prompt)
-        fields = sampling_config(self.name, request.sampling, request.seed, self.options.omit)
+        fields = sampling_config(self.name, request.sampling, request.seed)
         fields["max_tokens"] = request.sampling.max_tokens + room
         if room or self.options.thinking_budget is not None:
             fields["reasoning_tokens"] = room
-        roles = {
-            "system": api.ChatMessageSystem,
-            "user": api.ChatMessageUser,
-            "assistant": api.ChatMessageAssistant,
-        }
-        messages = [roles[role](content=content) for role, content in shown.messages]
+        kinds = {role: getattr(api, f"ChatMessage{role.title()}") for role, _ in shown.messages}
+        messages = [kinds[role](content=content) for role, content in shown.messages]
         most = estimate_tokens(plain_text(shown)) + fields["max_tokens"]
         async with self._budget.call(most) as call:
             try:
@@ -251,12 +243,9 @@ class InspectOptions(BaseModel):
         None
     )
     model_args: dict[str, Any] = Field(default_factory=dict)  # given to inspect_ai's `get_model`
-    omit: tuple[Literal["temperature", "seed"], ...] = ()  # never sent
 
 
-def sampling_config(
-    name: str, sampling: Sampling, seed: int, omit: tuple[str, ...]
-) -> dict[str, Any]:
+def sampling_config(name: str, sampling: Sampling, seed: int) -> dict[str, Any]:
     """Return the sampling fields for inspect_ai, without values that switch something off."""
     if sampling.min_p > 0:
         raise TomevalError(f"{name}: inspect_ai has no min_p; leave it at 0")
@@ -265,7 +254,7 @@ def sampling_config(
         fields["top_p"] = sampling.top_p
     if sampling.top_k > 0:
         fields["top_k"] = sampling.top_k
-    return {key: value for key, value in fields.items() if key not in omit}
+    return fields
 
 
 def read_output(output: Any, latency: float) -> Reply:

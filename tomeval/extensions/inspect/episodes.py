@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from tomeval import __version__
+from tomeval.cli.options import NewRun
 from tomeval.core.errors import TomevalError, need
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.parts import CommandPart
@@ -142,10 +143,7 @@ def estimates(experiment: Experiment, played: Mapping[tuple[int, int], Record]) 
 
 def import_(
     games: Annotated[Path, typer.Argument(help="An eval log of tomeval's tasks, LOG.eval.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
-    ] = None,
+    out: NewRun = None,
 ) -> None:
     """Make a run folder from an Inspect log of tomeval's tasks."""
     domain, found = recorded_log(games)
@@ -209,8 +207,6 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
 
 def _read(path: Path) -> Any:
     api = need("inspect_ai.log", "inspect", "logs of inspect_ai")
-    if not path.is_file():
-        raise TomevalError(f"{path}: no such file")
     try:
         return api.read_eval_log(str(path), resolve_attachments=True)
     except Exception as error:  # noqa: BLE001 (whatever a damaged file leads to)

@@ -52,8 +52,9 @@ class Session:
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
         """Check the eval's settings, and test the model."""
-        check_model()
         model = get_model()
+        if str(model) == NO_MODEL:
+            raise TomevalError("tomeval's tasks need a chat model: name one with --model")
         config = model.config.merge(active_generate_config())
         set_there = [name for name in _OURS if getattr(config, name, None) is not None]
         if set_there:
@@ -82,16 +83,6 @@ class Session:
     async def complete_task(self) -> dict[str, Any]:
         """Display nothing."""
         return {}
-
-
-def check_model() -> None:
-    """Refuse to play without a model, where it is known already."""
-    try:
-        name = str(get_model())
-    except ValueError:  # none was named yet: the task is made in Python
-        return
-    if name == NO_MODEL:
-        raise TomevalError("tomeval's tasks need a chat model: name one with --model")
 
 
 @task
@@ -196,7 +187,6 @@ def _task(
     """Return the task of an experiment, given as raw data without a model."""
     data["name"] = name
     try:
-        check_model()
         dataset = _samples(episodes_.experiment_of(data, f"inspect:{NO_MODEL}"), games, limit)
     except TomevalError as error:
         raise PrerequisiteError(escape(str(error))) from None

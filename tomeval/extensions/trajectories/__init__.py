@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from tomeval.cli.options import NewRun
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import CommandPart
 from tomeval.core.printing import show
@@ -28,15 +28,6 @@ from tomeval.runs.experiment import read_table
 from tomeval.runs.folder import Recorded, import_games
 
 
-def _printable(name: str) -> str:
-    if not name.strip() or not name.isprintable():
-        raise ValueError(f"must be a printable name, is {name!r}")
-    return name
-
-
-Name = Annotated[str, AfterValidator(_printable)]
-
-
 class Line(BaseModel):
     """One action of one seat; docs/arena/trajectories.md says what the fields mean."""
 
@@ -48,7 +39,7 @@ class Line(BaseModel):
     action: str
     observation: str | None = None
     rewards: list[FiniteFloat] | None = None
-    players: list[Name] | None = None
+    players: list[str] | None = None
     deal: Any = None
     _where: str  # file and line
 
@@ -57,26 +48,17 @@ class Line(BaseModel):
         return TomevalError(f"{self._where}, {name}: {what}")
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """One game of the file: its lines, what it is played by, and who sits where."""
 
+    name: str  # what the file calls it
     game: str  # TextArena's id without additions
     kind: Kind  # our game
     wording: Wording  # how its players write
     raw: bool  # whether TextArena's wrappers were left out
     players: tuple[str, ...]  # by seat
     lines: list[Line]
-
-    @property
-    def name(self) -> str:
-        """What the file calls it."""
-        return str(self.lines[0].episode)
-
-    @property
-    def deal(self) -> Any:
-        """As the file gives it, or None."""
-        return next((line.deal for line in self.lines if line.deal is not None), None)
+    deal: Any  # as the file gives it, or None
 
 
 def read_trajectories(path: Path) -> list[Match]:
@@ -115,12 +97,12 @@ def _line(path: Path, number: int, text: str) -> Line:
 
 def _match(lines: list[Line]) -> Match:
     """Return the lines of one game as a match, checked as far as that goes without its rules."""
-    first, start = lines[0], lines[0].step
+    first, start, name = lines[0], lines[0].step, str(lines[0].episode)
     kind, wording, game, raw = textarena_kind(first.game, first._where)
     for number, line in enumerate(lines, start):
         if line.step != number or start > 1:
             wanted = "0 or 1" if line is first else str(number)
-            text = f"{line.step} where {wanted} was expected in game {str(first.episode)!r}"
+            text = f"{line.step} where {wanted} was expected in game {name!r}"
             raise line.wrong("step", text)
     said = next((line for line in lines if line.rewards), None)
     if said is None:
@@ -138,17 +120,15 @@ def _match(lines: list[Line]) -> Match:
             if listed is not None and len(listed) != seats:
                 raise line.wrong(field, f"{len(listed)} {what} in a game of {seats} seats")
         names = line.players or names
-    return Match(game, kind, wording, raw, tuple(names), lines)
+    deal = next((line.deal for line in lines if line.deal is not None), None)
+    return Match(name, game, kind, wording, raw, tuple(names), lines, deal)
 
 
 def import_(
     games: Annotated[
         Path, typer.Argument(help="Trajectories as JSON lines, see docs/arena/trajectories.md.")
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
-    ] = None,
+    out: NewRun = None,
     subject: Annotated[
         str,
         typer.Option(
@@ -172,18 +152,11 @@ def _are_actions(name: str) -> bool:
 IMPORT = CommandPart(import_, _are_actions)
 
 
-SEED = 0
-"""The seed of recorded line-ups: they have none, and it has to be the same in all of them."""
-
-
 def recorded_games(path: Path, subject: str = "") -> Recorded:
     """Read a file of trajectories; see `tomeval.runs.folder.Recorded`.
 
-    Parameters
-    ----------
-    subject : str
-        The player who is measured in every game that it plays; in all others, and by default, that
-        is the player in the first seat.
+    `subject` is measured in every game that it plays; in all others, and by default, the player in
+    the first seat is.
     """
     matches = read_trajectories(path)
     known = {name for match in matches for name in match.players}
@@ -209,12 +182,9 @@ def recorded_games(path: Path, subject: str = "") -> Recorded:
         definition["episodes"] = len(games)
         definition["matches"].append(match.name)
         definition["deals"].append(dealt)
+    kept = lineups.values()
     return Recorded(
-        [
-            (said, [as_record(game, slot_name) for game in games])
-            for said, games in lineups.values()
-        ],
-        [],
+        [(said, [as_record(one, slot_name) for one in games]) for said, games in kept], []
     )
 
 
@@ -245,7 +215,7 @@ def _definition(match: Match, rules: dict[str, Any], names: Sequence[str]) -> di
         "templates": "",
         "without_chance": False,
         "pool": None,
-        "seed": SEED,
+        "seed": 0,
         "matches": [],
         "deals": [],
     }

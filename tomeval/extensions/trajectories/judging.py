@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
@@ -14,37 +15,18 @@ from tomeval.games.seats import OUTCOME_OF, Answer
 if TYPE_CHECKING:
     from tomeval.extensions.trajectories import Line, Match
 
-CLOSE = 1e-6
-"""How far a reward may be from ours: files round."""
-
 
 @dataclass
 class _Way:
-    """A way through the game so far: chance moves that nobody recorded are tried one by one.
-
-    Attributes
-    ----------
-    state
-    at : int
-        Lines that are used up.
-    decisions : list of Decision
-        Their `slot` is the seat.
-    record : list of Mark
-    first : int
-        The index of the first decision of the stage that is being read.
-    actions : dict
-        What was done in this stage, by seat.
-    decided
-        A state in which the game was over, though TextArena went on to the end of the stage.
-    """
+    """A way through the game so far: chance moves that nobody recorded are tried one by one."""
 
     state: Any
-    at: int = 0
-    decisions: list[Decision] = field(default_factory=list)
+    at: int = 0  # lines that are used up
+    decisions: list[Decision] = field(default_factory=list)  # their `slot` is the seat
     record: list[Mark] = field(default_factory=list)
-    first: int = 0
-    actions: dict[int, Any] = field(default_factory=dict)
-    decided: Any = None
+    first: int = 0  # the index of the first decision of the stage that is being read
+    actions: dict[int, Any] = field(default_factory=dict)  # done in this stage, by seat
+    decided: Any = None  # the game was over in it, though TextArena went on to the stage's end
 
     def then(self, state: Any, *marks: Mark) -> _Way:
         """Return the way on, to the next stage."""
@@ -63,33 +45,23 @@ def judged(match: Match, game: ArenaGame[Any]) -> tuple[PlayedGame, Any]:
     TomevalError
         The lines are no game by these rules, or rewards do not fit: file, line, field, value.
     """
-    seen: dict[int, str] = {}
-    for line in match.lines:
-        seen.setdefault(line.seat, line.observation or "")
+    seen = {line.seat: line.observation or "" for line in reversed(match.lines)}
     wording = match.wording
     state = wording.dealt(game, seen, match.deal)
     if isinstance(state, str):
         name = "deal" if match.deal is not None else "observation"
         raise match.lines[0].wrong(name, state)
     waiting = [_Way(state)]
-    misfits: list[_Misfit] = []
+    misfits: list[tuple[int, TomevalError]] = []
     while waiting:
         way = waiting.pop()
         try:
             if not game.due(way.state):
                 return _finished(match, game, way), wording.deal_of(state)
             waiting += reversed(_after(match, game, way))
-        except _Misfit as misfit:
-            misfits.append(misfit)
-    raise max(misfits, key=lambda misfit: misfit.at).error
-
-
-class _Misfit(Exception):
-    """A way through the game that its lines contradict."""
-
-    def __init__(self, at: int, error: TomevalError) -> None:
-        super().__init__(str(error))
-        self.at, self.error = at, error
+        except TomevalError as error:  # the lines contradict this way
+            misfits.append((way.at, error))
+    raise max(misfits, key=itemgetter(0))[1]
 
 
 def _after(match: Match, game: ArenaGame[Any], stage: _Way) -> list[_Way]:
@@ -113,10 +85,10 @@ def _line(match: Match, at: int, pending: list[Ask]) -> Line:
     due = ", ".join(f"{ask.kind} of seat {ask.seat}" for ask in pending)
     if at == len(match.lines):
         text = f"game {match.name!r} breaks off before {due}"
-        raise _Misfit(at, match.lines[-1].wrong("step", text))
+        raise match.lines[-1].wrong("step", text)
     line = match.lines[at]
     if line.seat not in [ask.seat for ask in pending]:
-        raise _Misfit(at, line.wrong("seat", f"{line.seat} acts where {due} is due"))
+        raise line.wrong("seat", f"{line.seat} acts where {due} is due")
     return line
 
 
@@ -162,13 +134,13 @@ def _finished(match: Match, game: ArenaGame[Any], way: _Way) -> PlayedGame:
     if way.at < len(match.lines):
         line = match.lines[way.at]
         text = f"{line.step}, but game {match.name!r} had already ended"
-        raise _Misfit(way.at, line.wrong("step", text))
+        raise line.wrong("step", text)
     rewards = game.rewards(way.state)
     for line in match.lines:
         for seat, theirs in enumerate(line.rewards or ()):
-            if abs(rewards[seat] - theirs) > CLOSE:
+            if abs(rewards[seat] - theirs) > 1e-6:  # files round
                 text = f"{theirs:g} for seat {seat}, but by the actions it is {rewards[seat]:g}"
-                raise _Misfit(way.at, line.wrong("rewards", text))
+                raise line.wrong("rewards", text)
     return PlayedGame(
         0,
         0,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tomeval.cli.options import SkipBad, TableFormat, pairs, show_table
+from tomeval.cli.options import NewRun, SkipBad, TableFormat, pairs, show_table
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import show, tell
 from tomeval.core.resources import shipped_experiments
@@ -62,10 +62,7 @@ def import_(
             "[, predicted_action, game, partner, seat, subject, condition, ...]"
         ),
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),
-    ] = None,
+    out: NewRun = None,
     game: Annotated[
         str | None,
         typer.Option("--game", help="A game, or a TOML file. Default: the column game."),

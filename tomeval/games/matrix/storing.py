@@ -47,8 +47,8 @@ chosen; `told` is 1 where the subject learned what the observation does not show
 per own action, the partner's next action as stated; -1 where it was not."""
 
 _OF = f"act_details/{BELIEF}"
-BELIEFS = (f"{_OF}/action", f"{_OF}/accuracy", f"{_OF}/right", "partner_action", f"{_OF}/as")
-"""What a subject was told that the partner would do, and what it did; names for `Store.read`."""
+BELIEFS = (f"{_OF}/action", f"{_OF}/accuracy", f"{_OF}/as")
+"""What a subject was told that the partner would do; names for `Store.read`."""
 
 
 def _questions(record: Record) -> list[tuple[Column, ...]]:

@@ -6,7 +6,7 @@ import json
 import re
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,14 +67,22 @@ class HumanSeat(Seat):
 
         self.console.say(f"\n{self.scene.render(f'ask/{ask.kind}', view=view, ask=ask, given='')}")
         text = form.kind is str and form.size == 1 and not form.labels
-        help_ = f"  Type {how_to_type(form)}\n  {_WORDS}"
-        told = {"history": self.scene.past, "rules": self.scene.rules_text}
-        pages = {"?": help_, "help": help_, **told}
-        (action,) = self.console.question("> ", parse, pages, may_be_empty=text)
+        told = pages(how_to_type(form), self.scene.past, self.scene.rules_text)
+        (action,) = self.console.question("> ", parse, told, may_be_empty=text)
         return Answer(action)
 
 
-_WORDS = "history: all that you have seen; rules: the rules again; quit: stop"
+def pages(how: str, history: str, rules: str) -> dict[str, str]:
+    """Return what a person can ask for by a word, given how an answer is typed."""
+    words = "history: all that you have seen; rules: the rules again; quit: stop"
+    help_ = f"  Type {how}\n  {words}"
+    return {"?": help_, "help": help_, "history": history, "rules": rules}
+
+
+def label_typed(line: str, labels: Iterable[str]) -> str | None:
+    """Return the label that a person typed, in any case; None if it is none of them."""
+    folded = {ascii_signs(label).casefold(): label for label in labels}
+    return folded.get(ascii_signs(line).casefold())
 
 
 def how_to_type(form: Form) -> str:
@@ -107,8 +115,7 @@ def typed(line: str, form: Form) -> list[Any]:
     >>> typed("5 10,5", Form("allocation", int, 3)), typed("ann", Form("vote", str, 1, ("Ann",)))
     ([5, 10, 5], ['Ann'])
     """
-    folded = {ascii_signs(label).casefold(): label for label in form.labels}
-    if (said := folded.get(ascii_signs(line).casefold())) is not None:
+    if (said := label_typed(line, form.labels)) is not None:
         return form.items(said)
     if form.kind is str and form.size == 1:
         return [line]
