@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision, Invalid, Said
+from tomeval.core.outcomes import Invalid
 from tomeval.games.matrix.rules import DRAW, Joint, Observation
 from tomeval.games.matrix.scene import (
     NONE,
@@ -234,7 +234,7 @@ class LLMSubject(Subject, Foresight):
         if isinstance(self._expected, Invalid):
             failed = self._expected
             return Invalid(failed.reason, f"no prediction to act on: {failed.raw}")
-        label = self.seat.labels.partner[self._expected.action]
+        label = self.seat.labels.partner[self._expected.value]
         return {**self.scene.words.common, "prediction": label, "round": self.scene.step}
 
     async def truth(self) -> dict[str, Any]:
@@ -256,14 +256,11 @@ class LLMSubject(Subject, Foresight):
 
     def _close(
         self,
-        answer: Said[int] | Invalid,
+        answer: Answer,
         calls: tuple[dict[str, Any], ...] | None = None,
         more: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
         """Attach the calls made since the last answer, the order of options, and more facts."""
         calls = self.player.line.drain() if calls is None else calls
         order = {"own_order": self.order.own, "partner_order": self.order.partner}
-        details = {**(answer.details or {}), **order, **more}
-        if isinstance(answer, Invalid):
-            return Invalid(answer.reason, answer.raw, answer.attempts, calls, details)
-        return Decision(answer.value, answer.probs, answer.attempts, calls, details)
+        return replace(answer, calls=calls, details={**(answer.details or {}), **order, **more})
