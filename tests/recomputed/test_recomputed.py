@@ -25,8 +25,11 @@ from tomeval.report.tables import render
 CLOSE = 1e-9
 MATRIX = {
     "tabular": {
-        "games": ["RPS", "IBS", "IPD"],
-        "partners": ["single_action", "tit_for_tat", "uniform_random", "win_stay_lose_shift"],
+        "games": ["RPS", "IBS", "IPD", "chicken", "stag_hunt"],
+        "partners": [
+            *("single_action", "tit_for_tat", "uniform_random", "win_stay_lose_shift"),
+            "noisy_tit_for_tat",
+        ],
         "subjects": [
             *("rmax", "random", "fictitious_play"),
             {"kind": "simulated", "p": 0.8, "q": 0.6},

@@ -1,8 +1,5 @@
 """Names, grammar and config of strategies."""
 
-import csv
-from pathlib import Path
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -11,10 +8,8 @@ from support import outcome
 from tomeval.core.errors import TomevalError
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
 
-REPORTED = Path(__file__).parents[2] / "experiments" / "reported_results.csv"
 # The reports' own words for what is no single strategy: RMax, a model that thinks by itself, and
 # the best of three sizes of memory.
-NOT_ONE = {"Tabular", "reasoning", "Reflexion"}
 PRINTED = {
     "LM": ("full", "none", "lm"),
     "QA": ("full", "none", "qa"),
@@ -34,15 +29,6 @@ PRINTED = {
     "Oracle +Max -History": ("-history", "oracle_max", "qa"),
     "Oracle +Max -Payoffs": ("-payoffs", "oracle_max", "qa"),
 }
-
-
-def reported_names() -> list[str]:
-    with REPORTED.open(encoding="utf-8") as file:
-        return sorted({row["prompting"] for row in csv.DictReader(file)} - NOT_ONE)
-
-
-def test_every_reported_name_is_covered():
-    assert set(reported_names()) <= set(PRINTED)
 
 
 @pytest.mark.parametrize("name", PRINTED)

@@ -1,13 +1,10 @@
 """Prompt templates: front matter, folders of one's own, and what a template cannot do."""
 
-import os
-
-import numpy as np
 import pytest
 from known import Known, fixed, make_setup, play
 
 from tomeval.core.errors import TomevalError
-from tomeval.games.matrix.games import Labels, MatrixGame, get_game
+from tomeval.games.matrix.games import get_game
 from tomeval.strategies import all_strategies
 from tomeval.strategies.templates import Prompts, load_prompts, prompt_sets
 
@@ -59,23 +56,6 @@ def test_folders(tmp_path):
     assert own.sha256() != Prompts("matrix").sha256()
     with pytest.raises(TomevalError, match="unknown prompt template 'answer/qa'"):
         own.get("answer/qa")
-
-
-def test_own_folder_in_an_experiment(tmp_path):
-    write(tmp_path / "mine", 'Which action do you choose?\n{{ marker }} ...\n"{{ own_options }}"')
-    load_prompts.cache_clear()
-    setup = make_setup(GAME, fixed(GAME, [0, 1]), "QA", 2, prompts=str(tmp_path / "mine"))
-    plain = make_setup(GAME, fixed(GAME, [0, 1]), "QA", 2)
-    assert setup.templates() != plain.templates()
-    texts = []
-
-    def script(request):
-        texts.append(request.prompt.messages[0].content)
-        return "Final answer: Cooperate"
-
-    play(setup, script)
-    assert texts[0].endswith('Final answer: ...\n"Cooperate or Defect"')
-    assert "Which action will the other player choose in round 1 of" in texts[1]  # the shipped one
 
 
 def test_sets_have_names_and_word_the_same_strategies_differently(tmp_path):
@@ -132,34 +112,6 @@ def test_sandbox(tmp_path, body):
         play(setup, Known(GAME, GAME.label_set()))
 
 
-NASTY = (
-    "{{ 7 * 7 }}",
-    "{% raw %}",
-    "{# gone #}",
-    "<b>bold</b>",
-    "&amp;",
-    "<|im_start|>system",
-    "</s>",
-    "\\n",
-    "a'\"b",
-    "%s {0}",
-)
-
-
-@pytest.mark.parametrize("first", NASTY)
-def test_labels_are_inert(first):
-    names = (first, "plain")
-    game = MatrixGame("g", np.arange(8.0).reshape(2, 2, 2), {"l": Labels("l", names, names)})
-    for strategy in all_strategies()[::7]:
-        script = Known(game, game.label_set())
-        steps = play(make_setup(game, fixed(game, [0, 1, 0]), strategy, 3), script)
-        assert steps.status == "complete"
-        assert steps.column("own_action") == [0, 1, 0]
-        for purpose, _, text in script.log:
-            if purpose == "act":
-                assert f"{first} or plain" in text
-
-
 def plain(value):
     """Yield what lists and tables hold in the end."""
     if isinstance(value, dict):
@@ -189,12 +141,3 @@ def test_every_template_is_used_is_given_plain_values_and_leaves_nothing_open(mo
             assert text == text.strip()
     assert used == set(Prompts("matrix").names())
     assert {type(value) for value in plain(given)} <= {str, int, bool, float}
-
-
-def test_a_pipe_in_place_of_a_template_is_refused(tmp_path):
-    prompts = Prompts("matrix", write(tmp_path, "x"))
-    path = tmp_path / "matrix" / "answer" / "qa_act.j2"
-    path.unlink()
-    os.mkfifo(path)
-    with pytest.raises(TomevalError, match="cannot be read"):
-        prompts.render("answer/qa_act")

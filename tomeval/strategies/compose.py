@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -224,18 +223,11 @@ NAMED = tuple(parse_strategy(name) for name in _NAMES.split(", "))
 
 
 def _unreadable(spec: str) -> TomevalError:
-    """Build the error for a name that cannot be read."""
-    names = shown().values()
-    known = ", ".join((*names, EXAMPLES[1]))
-    return TomevalError(
-        f"strategy {spec!r} cannot be read{_nearest(spec, names)}; its parts are {known}; {HINT}"
-    )
-
-
-def _nearest(spec: str, parts: Iterable[str]) -> str:
-    """Return a near match for all of a name that cannot be read, or for the first such part."""
-    if whole := difflib.get_close_matches(spec, [one.name for one in NAMED], 1, cutoff=0.8):
-        return did_you_mean(spec, whole)
+    """Build the error for a name that cannot be read, with a near match for it or a part."""
+    names, named = shown().values(), [strategy.name for strategy in NAMED]
+    whole = difflib.get_close_matches(spec, named, 1, cutoff=0.8)
     words = [word.strip() for word in spec.split("+")]
     wrong = [word for word in words if read_words(re.sub(r"[\s_*]", "", word.lower())) is None]
-    return did_you_mean((wrong or [spec])[0], [*(strategy.name for strategy in NAMED), *parts])
+    near = did_you_mean(spec, whole) or did_you_mean((wrong or [spec])[0], [*named, *names])
+    known = ", ".join((*names, EXAMPLES[1]))
+    return TomevalError(f"strategy {spec!r} cannot be read{near}; its parts are {known}; {HINT}")

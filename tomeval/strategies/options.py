@@ -20,8 +20,6 @@ SHARED = {"prompts": "default", "system": "none"}
 WITH_MEMORY = SHARED | {"memory": "restated"}
 """The same where players can also get the rules only once, see ``memory``."""
 
-DECIDES, LENIENT = ("argmax", "sample"), ("take", "ask")
-
 _TOLD = ("model", "strategy")  # what has columns of its own
 
 
@@ -75,6 +73,12 @@ class ModelOptions:
     }
     """Least and largest value of every number; those whose default is whole must be whole."""
 
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
+        "lenient": ("take", "ask"),
+        "decide": ("argmax", "sample"),
+        "predict": ("argmax", "sample"),
+    }
+
     def __post_init__(self) -> None:
         numbers = {name: getattr(self, name) for name in self.LIMITS}
         if isinstance(self.max_tokens, dict):
@@ -86,7 +90,7 @@ class ModelOptions:
         for name, value in numbers.items():
             whole = isinstance(getattr(type(self), name), int)
             _check(name, value, int if whole else (int, float), *self.LIMITS[name])
-        for name, known in (("lenient", LENIENT), ("decide", DECIDES), ("predict", DECIDES)):
+        for name, known in self.CHOICES.items():
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
         for name, what in (("prompts", "the name of a set or a folder"), ("system", "text")):

@@ -6,12 +6,11 @@ import math
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.games.matrix.games import GAMES, Labels, MatrixGame
+from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.report.exporting import export_run
 
 PEOPLE = """\
@@ -175,59 +174,6 @@ def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) 
     # (0.6 - m)² = 2.776445² x 0.06 x m (1 - m) / 0.24 has the roots 0.13124 and 0.93708.
     ends = (row["tom_percent_ci95_low"], row["tom_percent_ci95_high"])
     assert ends == pytest.approx((13.124, 93.708), abs=1e-3)
-
-
-# --- against an independent program ---------------------------------------------------------------
-
-
-def by_hand(game, rows) -> dict[str, float]:
-    """Return the measures of one match that need no partner, from the rows of a CSV alone."""
-    own = game.payoffs[:, :, 0].tolist()
-    actions = range(len(own))
-    total: dict[str, list[float]] = {}
-    for row in rows:
-        a, b = int(row["own_action"]), int(row["partner_action"])
-        regret = [max(own[x][b] for x in actions) - own[x][b] for x in actions]
-        add = {"reward_per_step": own[a][b], "stepwise_regret_per_step": regret[a]}
-        if row["predicted_action"] != "":
-            c = int(row["predicted_action"])
-            best = [x for x in actions if own[x][c] == max(own[y][c] for y in actions)]
-            belief = sum(regret[x] for x in best) / len(best)
-            bad = [x for x in actions if regret[x] > 0]
-            wrong = 0.0
-            if c != b and bad:
-                top = [x for x in bad if own[x][c] == max(own[y][c] for y in bad)]
-                wrong = sum(regret[x] for x in top) / len(top)
-            add |= {
-                "tom_percent": 100.0 * (c == b),
-                "delta_tom_best_response_per_step": belief,
-                "delta_tom_misprediction_per_step": wrong,
-                "response_gap_per_step": regret[a] - belief,
-                "self_consistency_percent": 100.0 * (a in best),
-            }
-        for name, value in add.items():
-            total.setdefault(name, []).append(value)
-    return {name: sum(values) / len(values) for name, values in total.items()}
-
-
-@pytest.mark.parametrize("name", ["RPS", "IBS", "IPD", "chicken", "matching_pennies"])
-def test_random_logs_against_plain_arithmetic(tmp_path, name) -> None:
-    game, rng = GAMES[name], np.random.default_rng(3)
-    header, matches = HEAD.strip().split(","), []
-    for episode in range(12):
-        rows = []
-        for step in range(int(rng.integers(2, 9))):
-            said = "" if step and rng.random() < 0.3 else int(rng.integers(game.m))
-            moves = int(rng.integers(game.n)), int(rng.integers(game.m))
-            rows.append(dict(zip(header, (episode, step, *moves, said), strict=True)))
-        matches.append(rows)
-    lines = [",".join(map(str, row.values())) + "\n" for rows in matches for row in rows]
-    row = score(tmp_path, HEAD + "".join(lines), name, "unknown")
-    truth = [by_hand(game, rows) for rows in matches]
-    for measure in truth[0]:
-        assert row[measure] == pytest.approx(
-            np.mean([found[measure] for found in truth]), abs=1e-12
-        )
 
 
 # --- as a run -------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def rendered(
     setup, game, number = cell.setup, cell.game, int(cell.episodes[place])
     which = int(setup.draw_partners(number, 1)[0])
     rng = generator_of(setup, setup.stream("subject"), number)
-    subject, _ = setup.seat_subject(setup.tables.partners[which], rng, Recording(), "", number)
+    subject = setup.seat_subject(setup.tables.partners[which], rng, Recording(), "", number)
     assert isinstance(subject, LLMSubject)
     own = moves_of(cell.played, place)[0]
     past: list[Joint] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.games.game import ArenaGame
 from tomeval.games.llm.seat import LLMSeat
 from tomeval.games.sampled import forms_met
@@ -15,8 +15,6 @@ from tomeval.games.seats import Chair
 from tomeval.strategies.compose import Strategy, parse_strategy
 from tomeval.strategies.options import ModelOptions
 from tomeval.strategies.templates import Prompts
-
-MEMORIES = ("restated", "conversation")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +40,10 @@ class LLMOptions(ModelOptions):
         "probe_temperature": ModelOptions.LIMITS["temperature"],
     }
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.memory not in MEMORIES:
-            raise unknown("memory", self.memory, MEMORIES)
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
+        **ModelOptions.CHOICES,
+        "memory": ("restated", "conversation"),
+    }
 
     @property
     def conversation(self) -> bool:

@@ -51,7 +51,7 @@ def simulate(setup: Setup, first: int, count: int) -> list[Record]:
     """
     horizon, payoffs = setup.horizon, setup.game.payoffs
     rng = np.random.default_rng(0)  # never used: its chance comes by step
-    subject, _ = setup.seat_subject(setup.tables.partners[0], rng, episodes=count)
+    subject = setup.seat_subject(setup.tables.partners[0], rng, episodes=count)
     assert isinstance(subject, Batched), "it has no batch form"
     chance = _by_step(setup, "subject", first, count, subject.draws_per_step or 0)
     which = setup.draw_partners(first, count)

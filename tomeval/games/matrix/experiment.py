@@ -294,7 +294,7 @@ def _check_players(setup: Setup) -> None:
 
 def _seated(side: Setup) -> Subject:
     """Return the subject of a seat that a player sits opposite to; raise if it cannot play so."""
-    subject, _ = side.seat_subject(None, np.random.default_rng(0))
+    subject = side.seat_subject(None, np.random.default_rng(0))
     if subject.needs_table:
         raise TomevalError(
             f"{side.kind!r} needs the best response to the partner's table, but a player in the "

@@ -154,8 +154,6 @@ def possible_sums(game: MatrixGame, partner: Partner, horizon: int) -> tuple[flo
     Unlike `worst_response` and `best_response`, which are expectations, this also lets chance fall
     any way it can. For a deterministic partner they agree.
     """
-    _check_horizon(horizon)
-    _check_sizes(game, partner)
     possible = np.where(partner.emissions > 0, 0.0, -np.inf)[:, None, :]
     sums = []
     for sign in (-1.0, 1.0):

@@ -8,15 +8,16 @@ import re
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import part
-from tomeval.games.matrix.games import MatrixGame, check_keys
+from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.runs.experiment import read_table
 
 if TYPE_CHECKING:
     from tomeval.games.matrix.subject_specs import PartnerPlayer
@@ -24,7 +25,15 @@ if TYPE_CHECKING:
 _CALL = re.compile(r"^\s*([^()]+?)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 _JOINED = re.compile(r"\+(?![^(]*\))")  # a plus outside brackets
 SETS = ("single_action",)
-_TABLE = ("name", "partners", "weights")
+
+
+class _Table(BaseModel):
+    """A partner set as an experiment writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+    partners: list[str] = Field(min_length=1)
+    weights: list[Annotated[float, Strict()]] = []
+    name: str | None = None
 
 
 class PartnerLibrary(NamedTuple):
@@ -136,7 +145,7 @@ def get_partner_set(
         spec = _inline(spec)
     if isinstance(spec, dict):
         for key in spec:
-            if key not in _TABLE and (kind := part("partner_sets", key)):
+            if key not in _Table.model_fields and (kind := part("partner_sets", key)):
                 built: PartnerSet = kind(spec, game, base)
                 return built
         return _from_table(spec, game, base)
@@ -149,18 +158,10 @@ def get_partner_set(
 
 def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
     """Build a partner set from an inline table of an experiment file."""
-    check_keys("partner set", spec, _TABLE)
-    specs, weights = spec.get("partners"), spec.get("weights", [])
-    if not isinstance(specs, list) or not all(isinstance(s, str) for s in specs) or not specs:
-        raise TomevalError(f"partner set: partners must be a list of names, is {specs!r}")
-    if not isinstance(weights, list) or not all(type(w) in (int, float) for w in weights):
-        raise TomevalError(f"partner set: weights must be a list of numbers, is {weights!r}")
-    name = spec.get("name", " + ".join(specs))
-    if not isinstance(name, str):
-        raise TomevalError(f"partner set: name must be text, is {name!r}")
-    partners = tuple(get_partner(s, game, base) for s in specs)
-    # A whole number too large for a float is no weight.
-    return PartnerSet(name, partners, tuple(float(min(w, 2)) for w in weights))
+    table = read_table(_Table, spec, "partner set")
+    partners = tuple(get_partner(one, game, base) for one in table.partners)
+    name = " + ".join(table.partners) if table.name is None else table.name
+    return PartnerSet(name, partners, tuple(table.weights))
 
 
 def _inline(spec: str) -> dict[str, Any]:

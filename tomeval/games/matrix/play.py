@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.outcomes import VALID, Decision, Invalid, InvalidAnswerError, run_now
+from tomeval.core.outcomes import VALID, Invalid, InvalidAnswerError, Said, run_now
 from tomeval.core.streams import Stream
 from tomeval.games.game import Ask, Probe
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
@@ -117,8 +117,8 @@ class Setup:
         name: str = "",
         episode: int = 0,
         episodes: int = 0,
-    ) -> tuple[Subject, Door]:
-        """Make the subject of one episode, and its door.
+    ) -> Subject:
+        """Make the subject of one episode.
 
         `partner` is None where the partner is a player; `episodes` as for `Seat`.
         """
@@ -128,7 +128,7 @@ class Setup:
         seat = Place(
             self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes
         )
-        return subject_class(self.kind)(seat, **self.options), door
+        return subject_class(self.kind)(seat, **self.options)
 
     def belief_draws(self, episode: int) -> NDArray[np.float64]:
         """Return the chance of an episode's beliefs, shape (T, 2): the same for all accuracies."""
@@ -178,8 +178,8 @@ def play_episode(setup: Setup, episode: int) -> Record:
 class SubjectSeat(Seat):
     """A subject at the table; `setup` is the game as its seat sees it."""
 
-    def __init__(self, setup: Setup, subject: Subject, door: Door) -> None:
-        self.setup, self.subject, self.door = setup, subject, door
+    def __init__(self, setup: Setup, subject: Subject) -> None:
+        self.setup, self.subject = setup, subject
         self.past: list[Joint] = []
         self._beside: dict[str, Any] = {}
 
@@ -211,7 +211,7 @@ class SubjectSeat(Seat):
         own, theirs = view.last[:: 1 if view.seat == 0 else -1]
         joint = Joint(own, theirs, *self.setup.game.payoffs[own, theirs].tolist())
         self.past.append(joint)
-        self.door.follow(own, theirs)
+        self.subject.seat.door.follow(own, theirs)
         await wait(self.subject.observe(joint))
         return ()
 
@@ -221,11 +221,11 @@ def _answer(said: Any, count: int) -> Answer:
     if isinstance(said, Invalid):
         attempts = said.attempts if said.asked else 0
         return Answer(None, (), attempts, said.reason, said.raw, None, said.calls, said.details)
-    if not isinstance(said, Decision):
+    if not isinstance(said, Said):
         raise TypeError(f"a subject must answer a Decision or Invalid, not {type(said).__name__}")
-    action = operator.index(said.action)
-    if isinstance(said.action, bool) or not 0 <= action < count:
-        raise ValueError(f"action {said.action} is outside 0..{count - 1}")
+    action = operator.index(said.value)
+    if isinstance(said.value, bool) or not 0 <= action < count:
+        raise ValueError(f"action {said.value} is outside 0..{count - 1}")
     return Answer(action, (), said.attempts, VALID, "", said.probs, said.calls, said.details)
 
 
@@ -237,7 +237,7 @@ def _seated(
     stream = streams.stream("subject" if seat == SEAT else "other")
     rng = generator_of(setup, stream, episode)
     name = f"{stream.key:032x}-{episode}"
-    return SubjectSeat(setup, *setup.seat_subject(partner, rng, model, name, episode))
+    return SubjectSeat(setup, setup.seat_subject(partner, rng, model, name, episode))
 
 
 async def play_episode_async(
@@ -280,7 +280,7 @@ async def play_episode_async(
         chance=mine.subject.seat.rng,
         fallback=setup.stream("fallback").episode(episode),
         on_invalid={"void": "ask_again"}.get(setup.on_invalid, setup.on_invalid),
-        door=mine.door,
+        door=mine.subject.seat.door,
         measured=(0,) if partner else (0, 1),
         on_step=lambda decision: on_step() if decision.seat else None,
         other_fallback=None if partner else setup.stream("other fallback").episode(episode),

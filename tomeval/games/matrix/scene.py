@@ -16,7 +16,6 @@ from tomeval.core.text import check_text, excerpt
 from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.optima import dynamics
 from tomeval.games.matrix.partner_specs import get_partner
-from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.responses import best_responses, stationary_reward
 from tomeval.games.matrix.rules import Joint
 from tomeval.models.base import Message
@@ -91,8 +90,6 @@ def framed(
     return "\n\n".join(parts)
 
 
-OPTION_ORDERS = ("fixed", "reversed", "shuffled")
-GOALS = ("none", "win", "maximise")
 _VERBS = {
     "points": {"you": "win", "other": "wins", "past": "won"},
     "score": {"you": "receive", "other": "receives", "past": "received"},
@@ -300,11 +297,10 @@ def _reacting(words: Words) -> dict[str, Any] | None:
     """Return an example with a partner that reacts; None if no simple plan is best against it."""
     game = words.game
     partner = get_partner("tit_for_tat" if game.n == game.m else "best_responder", game)
-    answers = _answers(game, partner)
-    if answers is None:
-        return None
+    # Both answer the last own action, whatever they played themselves.
+    played = partner.emissions.argmax(axis=1)
+    first, answers = int(played[partner.start]), played[partner.next_state[0, :, 0]].tolist()
     own = [*range(game.n), 0]
-    first = int(partner.emissions[partner.start].argmax())
     kept = [float(game.own[a, answers[a]]) for a in range(game.n)]
     greedy = _greedy(game, answers, own[-1])
     keep = max(kept) >= greedy
@@ -328,13 +324,6 @@ def _reacting(words: Words) -> dict[str, Any] | None:
         "greedy": words.amount(greedy),
         "keep": keep,
     }
-
-
-def _answers(game: MatrixGame, partner: Partner) -> list[int] | None:
-    """Return the partner's next action by the subject's last one; None if more decides it."""
-    emitted = partner.emissions.argmax(axis=1)
-    replies = [{int(emitted[s]) for s in partner.next_state[:, a].flat} for a in range(game.n)]
-    return [actions.pop() for actions in replies] if all(len(f) == 1 for f in replies) else None
 
 
 def _greedy(game: MatrixGame, answers: Sequence[int], last: int) -> float:

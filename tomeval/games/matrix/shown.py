@@ -19,8 +19,8 @@ from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.games.matrix.rules import ACT, DRAW, NONE, PARTNER, PREDICT, SEAT
-from tomeval.games.matrix.storing import BELIEFS
+from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT, SEAT
+from tomeval.games.matrix.storing import steps_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.play.engines import run_loop
 from tomeval.report.facts import counted
@@ -151,16 +151,9 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
     return cell
 
 
-_SHOWN = (
-    *("step", "own_action", "partner_action", "predicted_action", "own_reward", "act_outcome"),
-    *("predict_outcome", BELIEFS[0], BELIEFS[2]),
-)
-
-
 def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]:
     """Yield what was chosen, predicted and earned in every step."""
-    store, labels = run.store, cell.labels
-    record = store.record(cell.number, episode)
+    labels, record = cell.labels, run.store.record(cell.number, episode)
     against = cell.partner_names[record.own["partner"]]
     yield Line(0, f"{cell.name}; episode {episode} against {against}: ")
     yield Line(0, f"{record.status}, {counted(record.steps, 'step')}")
@@ -169,19 +162,19 @@ def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]
         for step, seat, question, outcome, _, value, _ in record.answers
         if seat == PARTNER and question in (ACT, PREDICT)
     }
-    for step, own, theirs, predicted, reward, act, predict, told, right in store.read(
-        "steps", _SHOWN, cell.number, episode
-    ):
-        if told is not None:
-            verdict = "rightly" if right else "wrongly"
-            yield Line(step, f"told {verdict} that the partner would choose {labels.partner[told]}")
+    for step, row in enumerate(steps_of(record), 1):
+        theirs, reward = row["partner_action"], row["own_reward"]
+        if told := (row["act_details"] or {}).get(BELIEF):
+            verdict = "rightly" if told["right"] else "wrongly"
+            move = labels.partner[told["action"]]
+            yield Line(step, f"told {verdict} that the partner would choose {move}")
         unasked = (NOT_ASKED if theirs is None else VALID, None)  # a table never is
         moved, _ = other.get((step, ACT), unasked)
         guess = other.get((step, PREDICT))
         yield Line(
             step,
-            f"chose {_label(labels.own, own, act)}, "
-            f"predicted {_label(labels.partner, predicted, predict)}; "
+            f"chose {_label(labels.own, row['own_action'], row['act_outcome'])}, "
+            f"predicted {_label(labels.partner, row['predicted_action'], row['predict_outcome'])}; "
             f"partner chose {_label(labels.partner, theirs, moved)}"
             + (f", predicted {_label(labels.own, guess[1], guess[0])}" if guess else "")
             + (f"; reward {reward:g}" if reward is not None else ""),

@@ -175,11 +175,12 @@ def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]
             table = tables[which] if which < len(tables) else {}
             here = {"cell": number, "episode": record.episode, "status": record.status}
             here |= {"partner": table.get("name"), "partner_sha256": table.get("sha256")}
-            for step, row in enumerate(_steps(record), 1):
+            for step, row in enumerate(steps_of(record), 1):
                 yield about | here | {"step": step} | _told(row, own, theirs)
 
 
-def _steps(record: Record) -> Iterator[dict[str, Any]]:
+def steps_of(record: Record) -> Iterator[dict[str, Any]]:
+    """Yield the columns of each step."""
     columns = (record.column(name) for name in COLUMNS)
     return (dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True))
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Decision, Invalid, run_now
+from tomeval.core.outcomes import Decision, Invalid, Said, run_now
 from tomeval.games import seats
 from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.partners import Partner, PartnerSet
@@ -23,7 +23,7 @@ from tomeval.strategies.beliefs import Planted, plant
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-Answer = Decision | Invalid
+Answer = Said[int] | Invalid
 
 
 def stated(planted: Planted, accuracy: float, wording: str = "") -> dict[str, Any]:

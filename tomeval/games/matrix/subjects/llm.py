@@ -8,13 +8,11 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.outcomes import Decision, Invalid, Said
+from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import Invalid
 from tomeval.games.matrix.rules import DRAW, Joint, Observation
 from tomeval.games.matrix.scene import (
-    GOALS,
     NONE,
-    OPTION_ORDERS,
     MatrixScene,
     Words,
     framed,
@@ -30,8 +28,6 @@ from tomeval.strategies.labels import Labels
 from tomeval.strategies.options import ModelOptions
 from tomeval.strategies.player import LM, Beside, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
-
-LITERAL_ORDERS = ("agent_first", "partner_first")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,16 +74,15 @@ class SubjectOptions(ModelOptions):
     draws: int = 0
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {**ModelOptions.LIMITS, "draws": (0, 1000)}
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
+        **ModelOptions.CHOICES,
+        "literal_order": ("agent_first", "partner_first"),
+        "option_order": ("fixed", "reversed", "shuffled"),
+        "goal": ("none", "win", "maximise"),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, known in (
-            ("literal_order", LITERAL_ORDERS),
-            ("option_order", OPTION_ORDERS),
-            ("goal", GOALS),
-        ):
-            if getattr(self, name) not in known:
-                raise unknown(name, getattr(self, name), known)
         for name in ("literal", "conditional"):
             switch = getattr(self, name)
             if not isinstance(switch, bool):
@@ -239,7 +234,7 @@ class LLMSubject(Subject, Foresight):
         if isinstance(self._expected, Invalid):
             failed = self._expected
             return Invalid(failed.reason, f"no prediction to act on: {failed.raw}")
-        label = self.seat.labels.partner[self._expected.action]
+        label = self.seat.labels.partner[self._expected.value]
         return {**self.scene.words.common, "prediction": label, "round": self.scene.step}
 
     async def truth(self) -> dict[str, Any]:
@@ -261,14 +256,11 @@ class LLMSubject(Subject, Foresight):
 
     def _close(
         self,
-        answer: Said[int] | Invalid,
+        answer: Answer,
         calls: tuple[dict[str, Any], ...] | None = None,
         more: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
         """Attach the calls made since the last answer, the order of options, and more facts."""
         calls = self.player.line.drain() if calls is None else calls
         order = {"own_order": self.order.own, "partner_order": self.order.partner}
-        details = {**(answer.details or {}), **order, **more}
-        if isinstance(answer, Invalid):
-            return Invalid(answer.reason, answer.raw, answer.attempts, calls, details)
-        return Decision(answer.value, answer.probs, answer.attempts, calls, details)
+        return replace(answer, calls=calls, details={**(answer.details or {}), **order, **more})
