@@ -146,10 +146,10 @@ class ScoredCell(RunCell):
         """What the scores are made of."""
         raise NotImplementedError
 
-    def limits(self, name: str, reference: str | None = None) -> Bounds:
+    def limits(self, name: str) -> Bounds:
         """Return between what a measure lies; a score on the predictions and states met."""
         if not is_score(name):
-            return super().limits(name, reference)
+            return super().limits(name)
         terms = self.scores.find(name)
         return terms.limits if isinstance(terms, Terms) else UNBOUNDED
 
