@@ -44,7 +44,8 @@ def run_of(rows, ranges=(2.0, 2.0)):
         columns |= {name: found[name] for name in ("labels", "partners", "horizon")}
         task = {name: found[name] for name in MATRIX.task}
         size = ranges[found["partners"] == "y"]
-        told = {"columns": columns, "task": task, "payoff_range": size, "payoff_size": size}
+        told = {"columns": columns, "payoff_range": size, "payoff_size": size}
+        told["task_without"] = lambda by, task=task: task
         cells.append(SimpleNamespace(**told, totals=lambda name: SimpleNamespace(share=False)))
     return SimpleNamespace(
         domain=MATRIX,

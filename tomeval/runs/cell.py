@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tomeval.core.once import Holding, held
+from tomeval.core.once import Holding
 from tomeval.core.outcomes import COMPLETE
 from tomeval.runs.analyses import known_measures
 from tomeval.runs.columns import PROMPTED, as_text
@@ -29,7 +30,7 @@ from tomeval.strategies.compose import recorded_strategy
 from tomeval.strategies.parts import KINDS
 
 if TYPE_CHECKING:
-    from tomeval.runs.domain import Domain
+    from tomeval.runs.domain import Domain, Worded
 
 IntArray = NDArray[np.int64]
 
@@ -41,7 +42,7 @@ JUDGED = {"correct": "REAL", "regret": "REAL", "best_action": "INTEGER", "tom_re
 """What a step of every domain can be worth, with types; see `RunCell.judged`."""
 
 
-class RunCell:
+class RunCell(ABC):
     """One cell of a run; every domain has a subclass.
 
     Attributes
@@ -80,11 +81,12 @@ class RunCell:
 
     # What a domain's own cell answers
 
-    @held
+    @property
+    @abstractmethod
     def played(self) -> Any:
         """The complete episodes, as the domain's measures read them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return what each step of the complete episodes is worth, in the order of the step table.
 
@@ -93,7 +95,6 @@ class RunCell:
         that a player who follows the predictions would have. NaN or None: not known. Means over an
         episode's steps are the domain's measures.
         """
-        raise NotImplementedError
 
     @property
     def player(self) -> str:
@@ -159,9 +160,9 @@ class RunCell:
         return None
 
     @property
+    @abstractmethod
     def models(self) -> dict[str, str]:
         """Names of the playing language models by seat."""
-        raise NotImplementedError
 
     @property
     def own_model(self) -> str:
@@ -203,6 +204,30 @@ class RunCell:
         """Return the domain's columns of an episode as exports show them."""
         return typed
 
+    # How comparisons take it
+
+    def level(self, by: str) -> str:
+        """Return its level where levels differ in a column: who has none is one of its own."""
+        return str(self.columns.get(by) or self.player)
+
+    def task_without(self, by: str) -> dict[str, Any]:
+        """Return what compared cells must agree in if levels differ in `by`."""
+        return {name: value for name, value in self.task.items() if name != by}
+
+    def fixed(self, by: str) -> str:
+        """Return what paired cells must share besides the task; empty: it pairs with any."""
+        return ""
+
+    @property
+    def worded(self) -> Worded | None:
+        """How the measured player is asked; None: in no words, or it is not known how."""
+        return None
+
+    @property
+    def content(self) -> dict[tuple[str, ...], str]:
+        """Content that one name must always mean, by (kind, ..., name)."""
+        return {}
+
     # What follows from these
 
     @property
@@ -230,7 +255,7 @@ class RunCell:
     @property
     def shown_task(self) -> dict[str, Any]:
         """The columns of the task without who is measured, for figures, pages and exports."""
-        task = self.domain.task_of(self, self.domain.by[0])
+        task = self.task_without(self.domain.by[0])
         return {name: value for name, value in task.items() if name in self.columns}
 
     @property

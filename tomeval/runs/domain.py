@@ -190,10 +190,6 @@ class Cell(ABC):
         return planned
 
 
-def _task_but(cell: RunCell, by: str) -> dict[str, Any]:
-    return {name: value for name, value in cell.task.items() if name != by}
-
-
 @dataclass(eq=False)
 class Domain:
     """A kind of game: what it is, and what it says of its runs. See `tomeval.games`.
@@ -260,20 +256,8 @@ class Domain:
         first of `task`.
     task_words : function of a task
         A task, or some of its columns, in words; empty without columns.
-    level : function of cell, by
-        A cell's level in a comparison.
     side : function of measure, by
         A measure with the better side that it has for the levels of a comparison.
-    task_of : function of cell, by
-        What compared cells must agree in if levels differ in `by`; default: the other columns.
-    held : function of cell, by
-        What cells must share besides the task to be paired; empty: pairs with any.
-    held_name : function of by
-        What `held` is called in tables.
-    worded : function of cell
-        How the measured player is asked; None: in no words, or it is not known how.
-    content : function of cell
-        Content that one name must always mean, by (kind, ..., name).
     questions : function of cell, seat, note
         What a language model in a seat is asked in made-up episodes that go to their ends: one, or
         several that differ in what they ask. `note` is what the model writes in every summary,
@@ -306,8 +290,6 @@ class Domain:
     verdict: Verdict
     shares_draws: tuple[str, ...]
     task_words: Callable[[Mapping[str, Any]], str]
-    level: Callable[[RunCell, str], str]
-    worded: Callable[[RunCell], Worded | None]
     questions: Callable[[Any, str, str], list[list[Overheard]]]
     example: Callable[[str, str, Mapping[str, Any]], Any]
     lists: Mapping[str, str | Callable[[], Rows]]
@@ -322,10 +304,6 @@ class Domain:
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
     unit: str = "episode"
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure
-    task_of: Callable[[RunCell, str], dict[str, Any]] = _task_but
-    held: Callable[[RunCell, str], str] = lambda cell, by: ""
-    held_name: Callable[[str], str] = lambda by: "player"
-    content: Callable[[RunCell], dict[tuple[str, ...], str]] = lambda cell: {}
     bounds: Callable[[Sequence[Any]], Rows] | None = None
     cannot_tell: Callable[[Sequence[Any]], list[str]] = lambda cells: []
     scripts: Mapping[str, Script] = field(default_factory=dict)
