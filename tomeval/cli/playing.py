@@ -283,7 +283,7 @@ def lines_of(live: Live) -> list[str]:
     finished = live.total and live.steps == live.total
     left = "stopping" if live.note else _time_left(live.left)
     lines = [f"{share}, {'finished' if finished else left}", f"  episodes: {live.counts}"]
-    lines += [f"  {line}" for line in (live.asked, *live.waits) if line]
+    lines += [f"  {live.asked}"] * bool(live.asked)
     return [in_line(line) for line in (*lines, live.note) if line]
 
 

@@ -128,38 +128,12 @@ def test_usage_of_the_reply_is_settled_and_a_failed_call_gives_its_room_back():
     assert (budget.calls, budget.tokens) == before
 
 
-def test_a_wait_is_kept_up_to_date_for_those_who_show_it(caplog):
-    async def ask():
-        client = client_of(server)
-        work = asyncio.create_task(client.ask(PATH, BODY))
-        while not (line := client.waits()):
-            await asyncio.sleep(0.01)
-        await work
-        assert client.waits() == ""
-        await client.close()
-        return line
-
+def test_every_kind_of_trouble_is_told_once(caplog):
     with FakeServer() as server:
-        server.faults.append({"status": 429, "headers": {"retry-after-ms": "150"}})
-        line = asyncio.run(ask())
-    assert line == "retrying in 1 s; HTTP 429: a fault; 1 request under way"
-    assert caplog.messages == []  # no stream of lines beside the field
-
-
-def test_a_server_that_is_silent_is_told(clock):
-    async def ask():
-        client = client_of(server)
-        work = asyncio.create_task(client.ask(PATH, BODY))
-        await asyncio.sleep(0.05)
-        clock.at += 45
-        line = client.waits()
-        await work
-        await client.close()
-        return line
-
-    with FakeServer() as server:
-        server.faults.append({"delay": 0.3})
-        assert asyncio.run(ask()) == "no reply for 45 s; 1 request under way"
+        for _ in range(2):
+            server.faults.append({"status": 429, "headers": {"retry-after-ms": "10"}})
+        post(server)
+    assert [m.partition("; ")[0] for m in caplog.messages] == ["toy: HTTP 429: a fault"]
 
 
 class Broken(FakeServer):
