@@ -38,7 +38,7 @@ def test_files_are_written_and_hold_nothing_that_acts(run, tmp_path):
     for command in (
         ("report", run, "--out", page, "--no-figures"),
         ("plot", run, "--out", tmp_path / "figures", "--only", "regret", "--format", "svg"),
-        ("export", run, "--format", "parquet", "--out", tmp_path / "run.parquet"),
+        ("export", run, "--format", "jsonl", "--out", tmp_path / "run.jsonl"),
     ):
         told = call(*command)
         assert (told.code, hostile_text._faults(told)) == (0, [])

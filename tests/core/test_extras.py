@@ -11,7 +11,7 @@ from pathlib import Path
 from support import ROOT
 
 LIBRARIES = "torch transformers tokenizers safetensors huggingface_hub accelerate "
-LIBRARIES += "pyarrow inspect_ai ray sklearn wandb"
+LIBRARIES += "inspect_ai ray sklearn wandb"
 # Runs commands in one process that has none of the libraries; prints what became of each.
 SCRIPT = """
 import contextlib, io, json, sys
@@ -74,7 +74,6 @@ MISSING = {
         ["run", "my.toml"],
         ["run", "my.toml", "--model", "hf:org/model"],
     ),
-    "parquet": (["export", "runs/mine", "--format", "parquet", "--out", "steps.parquet"],),
     "inspect": (["run", "my.toml", "--model", "inspect:openai/gpt-5"],),
     "wandb": (["run", "my.toml", "--model", "scripted:replies.json", "--log", "wandb"],),
     "ray": (["run", "my.toml", "--model", "scripted:replies.json", "--engine", "ray"],),

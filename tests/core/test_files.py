@@ -46,7 +46,6 @@ def test_the_same_command_replaces_what_it_wrote(tomeval, folder, tmp_path) -> N
     commands = [
         ("export", folder, "--out", tmp_path / "x.csv"),
         ("export", folder, "--format", "jsonl", "--out", tmp_path / "x.jsonl"),
-        ("export", folder, "--format", "parquet", "--out", tmp_path / "x.parquet"),
         ("report", folder, "--no-figures", "-o", tmp_path / "x.html"),
         ("table", folder, "--format", "json", "-o", tmp_path / "x.json"),
         ("table", folder, "--format", "markdown", "-o", tmp_path / "x.md"),

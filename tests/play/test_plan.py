@@ -124,7 +124,7 @@ def test_prompts_beyond_the_context_are_named_before_anything_is_spent(tomeval, 
     assert [row["context"] for row in planned] == [None, None]
     code, _, err = tomeval("plan", path, "--context", one)
     assert code == 1
-    assert "cell 1: the context of" in err
+    assert "in 1 of 2 cells the context of" in err
     assert "cell 0" not in err
     assert tomeval("plan", path, "--context", two)[0] == 0
 

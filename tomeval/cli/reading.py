@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ from tomeval.cli.options import (
 )
 from tomeval.cli.playing import changes
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import INVALID_REASONS
 from tomeval.core.printing import show, tell, wrap
 
 
@@ -43,15 +45,16 @@ def status(
     with Run(folder, where or ()) as opened:
         rows = opened.status()
         if form not in DATA:
-            rows = [_of_wanted(row) for row in rows]
+            never = {name for name in INVALID_REASONS if not any(row.get(name) for row in rows)}
+            rows = [_of_wanted(row, never) for row in rows]
         show_table(rows, form, keep=("cell", "complete"))
         if form == "text" and not where:  # the closing lines are of the whole run
             show("\n".join(["", *closing(opened).lines]))
 
 
-def _of_wanted(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of a status with the complete episodes as ``n of N``."""
-    shown = {name: value for name, value in row.items() if name != "wanted"}
+def _of_wanted(row: dict[str, Any], never: Collection[str]) -> dict[str, Any]:
+    """Return a row of a status with the complete episodes as ``n of N``, without what never was."""
+    shown = {name: value for name, value in row.items() if name not in ("wanted", *never)}
     of = f" of {row['wanted']:,}" if row["wanted"] else ""
     return shown | {"complete": f"{row['complete']:,}{of}"}
 

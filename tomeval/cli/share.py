@@ -132,7 +132,7 @@ def export(
         str,
         typer.Option(
             "--format",
-            help="csv, jsonl, parquet; or a format of the whole run, such as hub.",
+            help="csv, jsonl; or a format of the whole run, such as hub.",
         ),
     ] = "csv",
     out: Annotated[

@@ -23,7 +23,6 @@ _MARKS = {
     b"<?xml": b"<dc:title>tomeval",
     b"\x89PNG": b"Software\0tomeval",
     b"%PDF": b"/Creator (tomeval)",
-    b"PAR1": b"tomeval",
 }
 """How files of a kind begin, and what those hold that tomeval wrote."""
 
@@ -49,9 +48,9 @@ def check_ending(path: Path, form: str, endings: Mapping[str, str]) -> None:
 
     Examples
     --------
-    >>> check_ending(Path("x.parqet"), "parquet", {"csv": "csv", "parquet": "parquet"})
+    >>> check_ending(Path("x.jsnl"), "jsonl", {"csv": "csv", "jsonl": "jsonl"})
     Traceback (most recent call last):
-    tomeval.core.errors.TomevalError: -o x.parqet: unknown ending 'parqet' (did you mean 'parquet'?)
+    tomeval.core.errors.TomevalError: -o x.jsnl: unknown ending 'jsnl' (did you mean 'jsonl'?)
     """
     ending = path.suffix[1:].lower()
     said = endings.get(ending, form)

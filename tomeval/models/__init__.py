@@ -142,7 +142,8 @@ def _read(spec: str | dict[str, Any]) -> tuple[str, Backend]:
     kind, _, rest = name.partition(":")
     backend: Backend | None = BACKENDS.get(kind) or part("models", kind)
     if backend is None or bool(rest) != (":" in backend.form):
-        near = did_you_mean(kind, all_backends())
+        near = f": nothing stands after {kind}:" if backend and name == f"{kind}:" else ""
+        near = near or did_you_mean(kind, all_backends())
         *forms, last = (backend.form for backend in all_backends().values())
         said = f"the forms are {', '.join(forms)} or {last}"
         raise TomevalError(f"model {name!r} cannot be read{near}; {said}")

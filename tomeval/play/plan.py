@@ -20,6 +20,7 @@ from tomeval.models.served import estimate_tokens
 from tomeval.play.engine import spec_key
 from tomeval.play.runner import known_models
 from tomeval.play.until import check, most_episodes
+from tomeval.runs.columns import SETTINGS
 from tomeval.runs.domain import Cell, Domain, get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.strategies.asking import flatten
@@ -149,6 +150,7 @@ def plan_rows(experiment: Experiment, context: int | None = None) -> list[dict[s
     for cell in experiment.cells:
         episodes = cell.wanted(most)
         row: dict[str, Any] = dict(domain.columns(cell.definition))
+        row |= {name: cell.definition[name] for name in SETTINGS}
         row |= {"episodes": episodes, "steps": cell.length * episodes}
         if known:
             each = []
@@ -167,7 +169,8 @@ def plan_rows(experiment: Experiment, context: int | None = None) -> list[dict[s
 
 def for_reading(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return rows that fit a screen; steps stand in `plan_totals`."""
-    hidden = ("longest", "context", "context_ends", "steps")
+    alike = (name for name in SETTINGS if len({row[name] for row in rows}) == 1)
+    hidden = ("longest", "context", "context_ends", "steps", *alike)
     shown = ({k: v for k, v in row.items() if k not in hidden} for row in rows)
     return [row | ({"cost": round(row["cost"], 2)} if "cost" in row else {}) for row in shown]
 
@@ -199,13 +202,16 @@ def plan_totals(rows: Sequence[Row]) -> list[str]:
 
 
 def too_long(rows: Sequence[Row]) -> list[str]:
-    """Return where cells may not fit a model's context, by a cautious estimate; a line each."""
+    """Return how many cells may not fit a model's context, by a cautious estimate, in a line."""
+    full = [(number, row) for number, row in enumerate(rows) if row.get("context_ends")]
+    if not full:
+        return []
+    number, row = min(full, key=lambda one: one[1]["context_ends"])
     return [
-        f"cell {number}: the context of {row['context']:,} tokens may be full at step "
-        f"{row['context_ends']} of {row['steps'] // max(row['episodes'], 1)} (the longest prompt "
-        f"and its reply: up to {row['longest']:,})"
-        for number, row in enumerate(rows)
-        if row.get("context_ends")
+        f"in {len(full)} of {len(rows)} cells the context of {row['context']:,} tokens may be "
+        f"full, in cell {number} at step {row['context_ends']} of "
+        f"{row['steps'] // max(row['episodes'], 1)} (the longest prompt and its reply: up to "
+        f"{max(row['longest'] for _, row in full):,})"
     ]
 
 

@@ -187,7 +187,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
         f"to detect a true difference of {abs(difference):g} {_difference_unit(measure)} in "
         f"{measure.heading} from {rows[0]['baseline']!r} with probability {POWER:g}",
         f"test: paired sign flip as in compare, at {100 * ALPHA:g} % in a Holm family of "
-        f"{said or 0}, for normal differences with the pilot's SD",
+        f"{said or 0}, for normal differences with the pilot's SD; as Student's with a pair less",
         f"pairs: of {unit}, summed over the tasks of a scope; up to: at the upper 80 % bound of "
         "the SD; now: with the pilot's pairs",
     ]

@@ -1,4 +1,4 @@
-"""Export a run: its tables as CSV, JSON lines or Parquet, or all of it for another tool."""
+"""Export a run: its tables as CSV or JSON lines, or all of it for another tool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.errors import TomevalError, need, unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_ending, replacing
 from tomeval.core.parts import named, part, resolved
 from tomeval.core.printing import Sink, data_stream
@@ -21,7 +21,7 @@ from tomeval.runs.results import Run, iterate_export
 if TYPE_CHECKING:
     import pandas
 
-TABLES = ("csv", "jsonl", "parquet")
+TABLES = ("csv", "jsonl")
 """The formats of one table; those of the whole run are what extensions bring."""
 
 _ENDINGS = {form: form for form in TABLES}
@@ -80,22 +80,16 @@ def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
 
     That is ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
 
-    `form` is ``csv``, ``jsonl`` or ``parquet``; NaN and missing values are empty in CSV and null
-    in the others. `out` is replaced in one step when it is complete; default: standard output.
+    `form` is ``csv`` or ``jsonl``; NaN and missing values are empty in CSV and null in JSON. `out`
+    is replaced in one step when it is complete; default: standard output.
 
     Raises
     ------
     TomevalError
-        Parquet without a file or without pyarrow; a file that cannot be written, or whose ending
-        is another format's, or nearly one's.
+        A file that cannot be written, or whose ending is another format's, or nearly one's.
     """
     if out is not None:
         check_ending(out, form, _ENDINGS)
-    if form == "parquet":
-        if out is None:
-            raise TomevalError("parquet needs a file: give --out FILE.parquet")
-        _parquet(run, what, out)
-        return
     columns, rows = iterate_export(run, what)
     with _target(out) as file:
         if form == "csv":
@@ -121,16 +115,6 @@ def _target(out: Path | None) -> Iterator[Sink]:
         return
     with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         yield file
-
-
-def _parquet(run: Run, what: str, out: Path) -> None:
-    need("pyarrow", "parquet", "files of Parquet")
-    with replacing(out) as draft:
-        frame = framed(run, what, *iterate_export(run, what))
-        if frame.empty:
-            raise TomevalError(f"{run.folder}: no {what} to export")
-        frame.attrs["writer"] = "tomeval"  # by which `replacing` knows the file again
-        frame.to_parquet(draft, index=False)
 
 
 _TYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}

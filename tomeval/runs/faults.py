@@ -64,6 +64,7 @@ def explained(
 
 def worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where: str) -> str:
     """Word a problem that pydantic found in a field of a table with some keys."""
+    field = re.sub(r"\.(\d+)\b", r"[\1]", field)
     if problem["type"] == "extra_forbidden":
         name = field.rpartition(".")[2]
         near, names = did_you_mean(name, keys.model_fields), ", ".join(keys.model_fields)

@@ -114,7 +114,7 @@ def test_stories_have_labels_in_the_language_for_up_to_five_actions() -> None:
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ({"twins": {"of": "IPD", "disguise": "labls"}}, "disguise.0: .*did you mean 'labels'"),
+        ({"twins": {"of": "IPD", "disguise": "labls"}}, r"disguise\[0\]: .*did you mean 'labels'"),
         ({"twins": {"of": "IPD", "sede": 1}}, r"twins: unknown key 'sede' \(did you mean 'seed'"),
         ({"fresh": {"seed": -1}}, "fresh: seed: input should be greater than or equal to 0, is -1"),
         ({"fresh": {"seed": 1, "sizes": "7x7"}}, "unknown size '7x7'"),

@@ -85,8 +85,8 @@ def turn(**change):
         (game(keywords=["a", "b", "c", "A"]), "must differ"),
         (game(keywords=["a", "b", "c", "x\ny"]), "text on one line"),
         (game(players={"alice": "x"}), "game 1: players.alice"),
-        (game(turns=["x"]), "game 1: turns.0: "),
-        (turn(code=[1, 1, 2]), "turns.0.code: must be three different digits from 1 to 4"),
+        (game(turns=["x"]), "game 1: turns[0]: "),
+        (turn(code=[1, 1, 2]), "turns[0].code: must be three different digits from 1 to 4"),
     ],
 )
 def test_spoiled_files_name_the_place(tmp_path, change, message) -> None:

@@ -76,11 +76,13 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
         options = subject.options()
     for key in entry:
         if key not in options:
+            from tomeval.games.matrix.experiment import MatrixExperiment
+
             known = ["kind", "name", *options]
-            raise TomevalError(
-                f"{where}: subject {kind!r} has no option {key!r}{did_you_mean(key, known)}; "
-                f"known: {', '.join(known)}"
-            )
+            then = f"{did_you_mean(key, known)}; known: {', '.join(known)}"
+            if key in MatrixExperiment.model_fields:
+                then = ": it is a key of the experiment, to write before its tables"
+            raise TomevalError(f"{where}: subject {kind!r} has no option {key!r}{then}")
     with located(where):
         return [_one(kind, name, options, swept) for options, swept in combinations(entry)]
 
