@@ -151,20 +151,6 @@ def test_a_host_is_given_for_one_variable_one_port_and_one_scheme():
     assert key_for(HOST) == ("", "")
 
 
-def test_an_experiment_that_names_a_port_of_this_machine_gets_nothing(tmp_path):
-    file = tmp_path / "stranger.toml"
-    with Listener(lambda _: chat("Final answer: J")) as server:
-        file.write_text(
-            'games = "IPD"\npartners = "tit_for_tat"\nhorizon = 2\nepisodes = 1\n'
-            f'labels = "neutral"\nmodel = "openai:m@{server.url}/v1"\n'
-            '[[subjects]]\nstrategy = "QA"\n'
-        )
-        told = call("run", file, "--out", tmp_path / "run")
-    assert (told.code, told.crash) == (0, "")
-    assert server.asked
-    assert not any(KEY in f"{asked}" for asked in server.asked)
-
-
 @pytest.mark.parametrize(
     "url",
     [

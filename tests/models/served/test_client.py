@@ -10,8 +10,6 @@ from every_domain import experiment, good
 from fake_server import FakeServer
 from support import dump
 
-from tomeval.core.errors import TomevalError
-from tomeval.models import check_options
 from tomeval.models.base import Usage
 from tomeval.models.served import Budget, BudgetExceeded, OpenAIOptions, Price
 from tomeval.models.served.client import Client
@@ -186,21 +184,6 @@ def test_prices_give_costs():
     price = Price(prompt=2, completion=8.0, cached=0.5)
     assert price.cost(Usage(1000, 100, 400)) == pytest.approx(2.2e-3)
     assert Price(prompt=1, completion=1).cost(Usage(1000, 0, 400)) == pytest.approx(1e-3)
-
-
-@pytest.mark.parametrize(
-    ("price", "message"),
-    [
-        (3, "price: .*valid dictionary"),
-        ({"prompt": 1}, "price.completion: Field required"),
-        ({"prompt": 1, "completion": -1}, "price.completion: .*greater than or equal to 0, is -1"),
-        ({"prompt": True, "completion": 1}, "price.prompt: .*valid number, is True"),
-        ({"prompt": 1, "completion": 1, "cache": 1}, "price.cache: Extra inputs"),
-    ],
-)
-def test_a_wrong_price_names_what_is_wrong(price, message):
-    with pytest.raises(TomevalError, match=message):
-        check_options(OpenAIOptions, {"price": price}, "model")
 
 
 @pytest.mark.parametrize(
