@@ -159,9 +159,7 @@ class Run:
     @cached_property
     def tables(self) -> Mapping[str, Table]:
         """The tables besides that of cells that this run has data for, by name."""
-        known = dict(self.domain.tables)
-        for analysis in analyses_of(self.domain, self.store).values():
-            known |= analysis.tables
+        known = known_tables(self.domain, self.store)
         return {name: table for name, table in known.items() if table.present(self)}
 
     def table_of(self, name: str) -> Table:
