@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tomeval.core.errors import unknown
 from tomeval.core.parts import NotInstalled, is_there, load_plugins
 from tomeval.models import is_served, model_name
-from tomeval.models.scripted import SOURCES, Script
 from tomeval.runs.analyses import LOADED
 from tomeval.runs.measures import Measure
 
@@ -268,8 +267,6 @@ class Domain:
         What can be attained in an experiment's cells, and sentences on what measures cannot tell.
     lists : mapping
         What ``tomeval list`` can list of it, by name: a function, or ``module:function``.
-    scripts : mapping
-        Models of known behaviour that experiments can name ``scripted:NAME``.
     """
 
     name: str
@@ -306,7 +303,6 @@ class Domain:
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure
     bounds: Callable[[Sequence[Any]], Rows] | None = None
     cannot_tell: Callable[[Sequence[Any]], list[str]] = lambda cells: []
-    scripts: Mapping[str, Script] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes load it by its name."""
@@ -351,12 +347,3 @@ def domain_names() -> list[str]:
     """Return the names of all domains, without those that ship but are not there."""
     load_plugins()
     return [name for name, where in DOMAINS.items() if is_there(where.rpartition(".")[0])]
-
-
-def _scripts() -> Iterator[tuple[str, Script]]:
-    """Yield the scripts that domains bring, those of loaded ones first: the others load for it."""
-    for name in sorted(domain_names(), key=lambda name: name not in LOADED):
-        yield from get_domain(name).scripts.items()
-
-
-SOURCES.append(_scripts)

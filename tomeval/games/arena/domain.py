@@ -20,7 +20,6 @@ from tomeval.games.arena.players import together
 from tomeval.games.arena.records import GameRecord, Records, Row, deals, game_records, share
 from tomeval.games.arena.replaying import game_lines
 from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell, step_records
-from tomeval.games.arena.scripts import SCRIPTS
 from tomeval.games.cells import play_of
 from tomeval.games.players import player_row
 from tomeval.games.records import as_record
@@ -198,5 +197,4 @@ ARENA = Domain(
         "arena_games": f"{_DESCRIBED}:listed_games",
         "arena_players": f"{_DESCRIBED}:listed_players",
     },
-    scripts=SCRIPTS,
 )

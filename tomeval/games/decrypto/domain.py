@@ -22,7 +22,6 @@ from tomeval.games.decrypto.results import (
     gives_probabilities,
     replays,
 )
-from tomeval.games.decrypto.scripts import SCRIPTS
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
@@ -102,5 +101,4 @@ DECRYPTO = Domain(
         "players": f"{_DESCRIBED}:listed_players",
         "embeddings": f"{_DESCRIBED}:listed_embeddings",
     },
-    scripts=SCRIPTS,
 )
