@@ -237,8 +237,8 @@ def test_a_redirect_is_told_and_not_followed(status):
             "is not a base URL",
         ),
         ("inspect:openai/m", {"model_args": {"api_key": "k"}}, "put keys into environment"),
-        ("inspect:hf/m", {"model_args": {"trust_remote_code": True}}, "--trust-remote-code"),
-        ("inspect:vllm/m", {"model_args": {"a": [{"trust-remote-code": ""}]}}, "--trust-remote"),
+        ("inspect:hf/m", {"model_args": {"trust_remote_code": True}}, "would run code"),
+        ("inspect:vllm/m", {"model_args": {"a": [{"trust-remote-code": ""}]}}, "would run code"),
     ],
 )
 def test_inspect_gets_no_address_and_no_code_that_is_not_confirmed(name, options, message):
@@ -246,11 +246,6 @@ def test_inspect_gets_no_address_and_no_code_that_is_not_confirmed(name, options
         open_model({"name": name, **options}, scores=False)
 
 
-def test_the_code_of_a_model_folder_needs_the_users_word(tmp_path):
-    spec = {"name": f"hf:{tmp_path}", "trust_remote_code": True}
-    with pytest.raises(TomevalError, match="confirm it with --trust-remote-code"):
-        open_model(spec)
-    with trusting(code=True), pytest.raises(TomevalError, match="has no config"):
-        open_model(spec)
-    with pytest.raises(TomevalError, match="confirm it"):
-        open_model(spec)
+def test_the_code_of_a_model_folder_is_not_run(tmp_path):
+    with pytest.raises(TomevalError, match="would run code by the model's authors"):
+        open_model({"name": f"hf:{tmp_path}", "trust_remote_code": True})

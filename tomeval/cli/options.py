@@ -103,13 +103,6 @@ TrustHost = Annotated[
         "Repeatable.",
     ),
 ]
-TrustCode = Annotated[
-    bool,
-    typer.Option(
-        "--trust-remote-code",
-        help="Let a model folder or repository run its own code, where the experiment asks for it.",
-    ),
-]
 GoOn = Annotated[
     bool,
     typer.Option("--go-on", help="Continue if none of a model's first 8 answers could be read."),

@@ -57,8 +57,7 @@ class LocalOptions(BaseModel):
     # auto: answers are held to their form: those that can be read are compared, see
     # `tomeval.strategies.forced`.
     structured: Literal["off", "auto"] = "off"
-    local_files_only: bool = False  # this and the next as for `from_pretrained`
-    trust_remote_code: bool = False
+    local_files_only: bool = False  # as for `from_pretrained`
 
 
 class Loaded(NamedTuple):
@@ -90,7 +89,7 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
     source = str(file.parent if file else at or path_or_repo)
     common: dict[str, Any] = {
         "local_files_only": how.local_files_only or at is not None,
-        "trust_remote_code": how.trust_remote_code,
+        "trust_remote_code": False,  # else the user is asked
     }
     device, spread = how.device or _usual_device(), how.device_map
     options: dict[str, Any] = {"dtype": how.dtype, "device_map": spread}
