@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import unknown
 from tomeval.core.parts import NotInstalled, is_there, load_plugins
-from tomeval.models import is_served, model_name
+from tomeval.models import model_name
 from tomeval.runs.analyses import LOADED
 from tomeval.runs.measures import Measure
 
@@ -141,11 +141,6 @@ class Player:
     def model_name(self) -> str:
         """What tables call its model; empty without one."""
         return model_name(self.model) if self.model else ""
-
-    @property
-    def served(self) -> bool:
-        """Whether its model is served, so that caps count its calls."""
-        return bool(self.model) and is_served(self.model)
 
 
 class Cell(ABC):
