@@ -151,20 +151,6 @@ def test_a_host_is_given_for_one_variable_one_port_and_one_scheme():
     assert key_for(HOST) == ("", "")
 
 
-def test_an_experiment_that_names_a_port_of_this_machine_gets_nothing(tmp_path):
-    file = tmp_path / "stranger.toml"
-    with Listener(lambda _: chat("Final answer: J")) as server:
-        file.write_text(
-            'games = "IPD"\npartners = "tit_for_tat"\nhorizon = 2\nepisodes = 1\n'
-            f'labels = "neutral"\nmodel = "openai:m@{server.url}/v1"\n'
-            '[[subjects]]\nstrategy = "QA"\n'
-        )
-        told = call("run", file, "--out", tmp_path / "run")
-    assert (told.code, told.crash) == (0, "")
-    assert server.asked
-    assert not any(KEY in f"{asked}" for asked in server.asked)
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -251,8 +237,8 @@ def test_a_redirect_is_told_and_not_followed(status):
             "is not a base URL",
         ),
         ("inspect:openai/m", {"model_args": {"api_key": "k"}}, "put keys into environment"),
-        ("inspect:hf/m", {"model_args": {"trust_remote_code": True}}, "--trust-remote-code"),
-        ("inspect:vllm/m", {"model_args": {"a": [{"trust-remote-code": ""}]}}, "--trust-remote"),
+        ("inspect:hf/m", {"model_args": {"trust_remote_code": True}}, "would run code"),
+        ("inspect:vllm/m", {"model_args": {"a": [{"trust-remote-code": ""}]}}, "would run code"),
     ],
 )
 def test_inspect_gets_no_address_and_no_code_that_is_not_confirmed(name, options, message):
@@ -260,11 +246,6 @@ def test_inspect_gets_no_address_and_no_code_that_is_not_confirmed(name, options
         open_model({"name": name, **options}, scores=False)
 
 
-def test_the_code_of_a_model_folder_needs_the_users_word(tmp_path):
-    spec = {"name": f"hf:{tmp_path}", "trust_remote_code": True}
-    with pytest.raises(TomevalError, match="confirm it with --trust-remote-code"):
-        open_model(spec)
-    with trusting(code=True), pytest.raises(TomevalError, match="has no config"):
-        open_model(spec)
-    with pytest.raises(TomevalError, match="confirm it"):
-        open_model(spec)
+def test_the_code_of_a_model_folder_is_not_run(tmp_path):
+    with pytest.raises(TomevalError, match="would run code by the model's authors"):
+        open_model({"name": f"hf:{tmp_path}", "trust_remote_code": True})

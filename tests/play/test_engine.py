@@ -21,7 +21,6 @@ from known import Known, episode_of, fixed, make_setup, play, prompts_in_log, qu
 from support import ROOT, calls_in, dump, stored
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import InvalidAnswerError
 from tomeval.games.matrix.games import get_game
 from tomeval.models.base import (
     BackendError,
@@ -296,28 +295,6 @@ def test_random(tmp_path, outcome):
     else:
         assert (status["complete"], status["void"]) == (40, 0)
         assert 8 < sum(a for a, _ in drawn) < 32
-
-
-def test_stop_keeps_what_is_finished(tmp_path):
-    bad = fails("predict", 2, "illegal")
-    known = Known(IPD, IPD.label_set("neutral"))
-    asked = []
-
-    def script(request):
-        asked.append(request.seed)
-        return (known if episode_of(request) < 2 else bad)(request)
-
-    loaded = experiment(script, on_invalid="stop", episodes=4)
-    with pytest.raises(
-        InvalidAnswerError, match=r"cell 0 .*stopped at episode 2, step 2 .*answer is illegal"
-    ):
-        run_experiment(loaded, tmp_path / "run", concurrency=1)
-    with Run(tmp_path / "run") as run:
-        assert run.status()[0]["complete"] == 2
-    before = len(asked)
-    with pytest.raises(InvalidAnswerError, match="stopped at episode 2"):
-        run_experiment(loaded, tmp_path / "run", concurrency=1)
-    assert len(asked) == before == len(set(asked))  # what was answered is not asked for again
 
 
 def test_asked_again_until_readable(tmp_path):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import random
 import signal
@@ -58,20 +57,6 @@ def damaged(finished, tmp_path) -> Path:
 
 
 # --- the same rows, however the run went ----------------------------------------------------------
-
-
-def test_every_row_is_there(finished) -> None:
-    rows = dump(finished)
-    cells = 2 * 2 * 3
-    assert len(rows["cells"]) == cells
-    assert len(rows["episodes"]) == cells * 8
-    assert len(rows["steps"]) == cells * 8 * 12
-    assert rows["calls"] == []
-    with tomeval.Run(finished) as opened:
-        versions = opened.store.sessions()[0]["versions"]
-    assert "scipy" in versions
-    assert versions["tomeval"] == tomeval.__version__
-    assert json.loads((finished / "experiment.json").read_text())["episodes"] == 8
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

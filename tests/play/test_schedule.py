@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.play.schedule import Schedule, without
+from tomeval.play.schedule import Schedule
 
 NUMBERS = st.lists(st.integers(0, 9), unique=True, max_size=8).map(sorted)
 
@@ -56,7 +56,7 @@ class Lists:
     data=st.data(),
 )
 def test_it_does_what_lists_do(cells, after, data) -> None:
-    ours = Schedule({cell: without(some) for cell, some in cells.items()}, after)
+    ours = Schedule(cells, after)
     plain, playing, stopped = Lists(cells, after), [], set()
     assert ours.cells == sorted(cell for cell, some in cells.items() if some)
     for _ in range(data.draw(st.integers(0, 40))):

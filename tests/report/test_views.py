@@ -42,9 +42,9 @@ def run_of(rows, ranges=(2.0, 2.0)):
     for found in rows:
         columns = {name: found[name] for name in ("subject", "model", "strategy", "game")}
         columns |= {name: found[name] for name in ("labels", "partners", "horizon")}
-        task = {name: found[name] for name in MATRIX.task}
         size = ranges[found["partners"] == "y"]
-        told = {"columns": columns, "task": task, "payoff_range": size, "payoff_size": size}
+        told = {"columns": columns, "payoff_range": size, "payoff_size": size}
+        told["task_without"] = lambda by, found=found: {n: found[n] for n in MATRIX.task}
         cells.append(SimpleNamespace(**told, totals=lambda name: SimpleNamespace(share=False)))
     return SimpleNamespace(
         domain=MATRIX,

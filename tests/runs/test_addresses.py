@@ -45,45 +45,30 @@ def test_how_a_model_is_run_changes_no_draw(tmp_path):
         tomeval.run({**plain, "model": "pocket-rational"}, tmp_path / "b")
 
 
-def test_the_address_stays_in_the_run_folder(tmp_path):
-    with FakeServer() as server:
-        server.faults.extend([*({} for _ in range(6)), {"status": 400, "body": server.url}])
-        experiment = {**BASE, "subjects": [ASKED], "model": f"openai:toy@{server.url}"}
-        tomeval.run(experiment, tmp_path / "run").close()
-        address = server.url.encode()
-    assert address in everything(tmp_path / "run")
+def test_addresses_stay_in_the_run_folder(tmp_path):
+    """Names of both models are in every table, figure and export."""
+    with FakeServer() as one, FakeServer() as two:
+        one.reply = two.reply = {"content": "Final answer: Rock"}
+        one.faults.extend([*({} for _ in range(6)), {"status": 400, "body": one.url}])
+        other = {**ASKED, "name": "it", "model": f"openai:toy@{two.url}"}
+        experiment = {**BASE, "subjects": [ASKED], "partners": [other]}
+        tomeval.run(experiment | {"model": f"openai:toy@{one.url}"}, tmp_path / "run").close()
+        addresses = [server.url.encode() for server in (one, two)]
+    assert all(address in everything(tmp_path / "run") for address in addresses)
     out = tmp_path / "out"
     out.mkdir()
     with tomeval.Run(tmp_path / "run") as run:
-        assert run.rows()[0]["model"] == "openai:toy"
-        assert list(run.store.revisions()) == ["openai:toy"]
+        assert [(row["model"], row["partners"]) for row in run.rows()] == [
+            ("openai:toy", "it (openai:toy)")
+        ]
+        assert set(run.store.revisions()) == {"openai:toy", "openai:toy (2)"}
         said = [str(record) for *_, record in calls_in(run)]
         assert any("the server" in record for record in said)
-        assert not any(server.url in record for record in said)
         for what in ("steps", "episodes", "cells", "answers"):
             export_run(run, what, "csv", out / f"{what}.csv")
         write_report(run, out / "report.html", ReportOptions())
         (out / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
         export(run, "hub", out=out)
-    assert b"openai:toy" in everything(out)
-    assert address not in everything(out)
-
-
-def test_a_partner_s_model_is_called_without_its_address(tmp_path):
-    """Its name is in every table, figure and export."""
-    with FakeServer() as one, FakeServer() as two:
-        one.reply = two.reply = {"content": "Final answer: Rock"}
-        other = {**ASKED, "name": "it", "model": f"openai:toy@{two.url}"}
-        experiment = {**BASE, "subjects": [ASKED], "partners": [other]}
-        tomeval.run(experiment | {"model": f"openai:toy@{one.url}"}, tmp_path / "run").close()
-        addresses = [server.url.encode() for server in (one, two)]
-    staged = tmp_path / "staged"
-    staged.mkdir()
-    with tomeval.Run(tmp_path / "run") as run:
-        assert [row["partners"] for row in run.rows()] == ["it (openai:toy)"]
-        assert set(run.store.revisions()) == {"openai:toy", "openai:toy (2)"}
-        (tmp_path / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
-        export(run, "hub", out=staged)
-    for kept in (everything(staged), (tmp_path / "transcript.txt").read_bytes()):
-        assert b"it (openai:toy)" in kept
-        assert not any(address in kept for address in addresses)
+    kept = everything(out) + "".join(said).encode()
+    assert b"it (openai:toy)" in kept
+    assert not any(address in kept for address in addresses)

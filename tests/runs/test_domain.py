@@ -4,7 +4,6 @@ import pytest
 
 from tomeval.core.errors import TomevalError
 from tomeval.models import open_model
-from tomeval.runs.analyses import LOADED
 from tomeval.runs.experiment import make_experiment
 
 DECRYPTO = {"domain": "decrypto", "players": {"chance": {"kind": "random"}}, "episodes": 1}
@@ -32,11 +31,7 @@ def test_keys_and_domains_that_do_not_fit(data, message):
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_script_that_a_domain_brings_loads_the_domain(monkeypatch):
-    for name in ("arena", "decrypto"):
-        monkeypatch.delitem(LOADED, name, raising=False)
-    monkeypatch.setattr("tomeval.models.scripted.SCRIPTS", {})
+def test_a_script_of_a_game_is_opened_by_name():
     assert open_model("scripted:arena").name == "scripted:arena"
-    assert "arena" in LOADED
     with pytest.raises(TomevalError, match=r"unknown script 'decripto' \(did you mean 'decrypto'"):
         open_model("scripted:decripto")

@@ -151,7 +151,7 @@ def prompts() -> Rows:
 def models() -> Rows:
     """Return the kinds of language model, as experiments and ``--model`` write them."""
     from tomeval.models import all_backends
-    from tomeval.models.scripted import all_scripts
+    from tomeval.models.scripted import script_names
 
     domain_names()  # with the plugins
     rows = [
@@ -162,7 +162,7 @@ def models() -> Rows:
         }
         for backend in all_backends().values()
     ]
-    for name, _ in all_scripts():
+    for name in script_names():
         rows.append({"model": f"scripted:{name}", "runs": "in this process", "about": "a script"})
     return rows
 

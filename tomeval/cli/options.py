@@ -45,14 +45,6 @@ IntervalOption = Annotated[
         "extended or stopped by a condition.",
     ),
 ]
-ReferenceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--reference",
-        help="What regret is measured from; in matrix games the best response over the horizon "
-        "(horizon) or the best long-run mean (stationary). Default: the experiment's.",
-    ),
-]
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", help="Override a key: key=value. Repeatable.")
 ]
@@ -109,13 +101,6 @@ TrustHost = Annotated[
         "--trust-host",
         help="HOST=VARIABLE: also send the key in this environment variable to this host. "
         "Repeatable.",
-    ),
-]
-TrustCode = Annotated[
-    bool,
-    typer.Option(
-        "--trust-remote-code",
-        help="Let a model folder or repository run its own code, where the experiment asks for it.",
     ),
 ]
 GoOn = Annotated[

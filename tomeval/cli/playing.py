@@ -30,7 +30,6 @@ from tomeval.cli.options import (
     ModelOption,
     Overrides,
     Replicas,
-    TrustCode,
     TrustHost,
     Until,
     tell_notes,
@@ -89,7 +88,6 @@ def run(
         ),
     ] = None,
     trust_host: TrustHost = None,
-    trust_remote_code: TrustCode = False,
     overrides: Overrides = None,
 ) -> None:
     """Run an experiment; run it again to resume or extend it.
@@ -113,7 +111,7 @@ def run(
     folder = out or str(Path("runs") / loaded.folder_name)
     apart = out is None and loaded.folder_name != loaded.name
     caps = (max_calls, max_tokens, max_cost)
-    with trusting(trust_host or (), code=trust_remote_code):
+    with trusting(trust_host or ()):
         play_into(
             loaded,
             folder,
@@ -283,7 +281,7 @@ def lines_of(live: Live) -> list[str]:
     finished = live.total and live.steps == live.total
     left = "stopping" if live.note else _time_left(live.left)
     lines = [f"{share}, {'finished' if finished else left}", f"  episodes: {live.counts}"]
-    lines += [f"  {line}" for line in (live.asked, *live.waits) if line]
+    lines += [f"  {live.asked}"] * bool(live.asked)
     return [in_line(line) for line in (*lines, live.note) if line]
 
 

@@ -16,7 +16,6 @@ from tomeval.cli.options import (
     Overrides,
     RunFolder,
     TableFormat,
-    TrustCode,
     TrustHost,
     Until,
     WhereOption,
@@ -175,7 +174,6 @@ def plan(
         typer.Option("--context", help="Tokens of context that the models have.", min=1),
     ] = None,
     trust_host: TrustHost = None,
-    trust_remote_code: TrustCode = False,
 ) -> None:
     """Show what an experiment would play, ask and cost."""
     from tomeval.core.credentials import trusting
@@ -190,7 +188,7 @@ def plan(
     from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
 
-    with trusting(trust_host or (), code=trust_remote_code):
+    with trusting(trust_host or ()):
         loaded = load_experiment(experiment, changes(overrides, until), model)
         rows = plan_rows(loaded, context)
     if form in DATA:

@@ -33,14 +33,13 @@ def episodes_needed(
     by: str | None = None,
     baseline: str | None = None,
     *,
-    reference: str | None = None,
     resamples: int = RESAMPLES,
 ) -> list[dict[str, Any]]:
     """Return how many episodes let `compare` find a difference, by scope and level.
 
     Parameters
     ----------
-    runs, by, baseline, reference, resamples
+    runs, by, baseline, resamples
         Pilot runs and the comparison that is planned, as for `tomeval.comparing.compare`.
     difference : float
         The true mean difference to detect, in the metric's unit; its sign does not matter.
@@ -70,7 +69,7 @@ def episodes_needed(
     with opened(runs) as listed:
         [metric] = metric_names(listed, [metric])
         by = check_by(listed, by)
-        names, sides = compared_sides(listed, by, [metric], reference)
+        names, sides = compared_sides(listed, by, [metric])
         pairing = pair(sides, by, baseline, names)
         per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
     layout = Layout(pairing)

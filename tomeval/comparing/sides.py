@@ -40,7 +40,7 @@ class Side:
         What is compared: the cell's value of `by`, or its run.
     held : str
         What else the cell must share with the one it is paired with, such as the model; empty if it
-        pairs with any. See `Domain.held`.
+        pairs with any. See `RunCell.fixed`.
     task : dict
         The columns of the domain's task, without the one that is compared.
     episodes, which : ndarray of int, shape (E,)
@@ -136,7 +136,7 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
     if by not in known_by(domain):
         raise unknown("--by", by, known_by(domain))
     cells = [cell for run in runs for cell in run.cells]
-    # The default is always possible: a domain's `level` replaces an empty column. What is no
+    # The default is always possible: a cell's `level` replaces an empty column. What is no
     # column, such as the team of two seats, has levels of its own.
     if by not in ("run", WORDING, domain.by[0]) and not any(
         (known[by] if by in (known := cell.prompted | cell.columns) else level(cell, by)) != ""
@@ -157,14 +157,14 @@ def compared_by(run: Run) -> str | None:
         cells = [cell for cell in run.cells if has_level(cell, by) and len(cell.episodes)]
         places = [
             (
-                *(domain.level(cell, by), domain.held(cell, by), cell.seed),
-                *domain.task_of(cell, by).values(),
+                *(cell.level(by), cell.fixed(by), cell.seed),
+                *cell.task_without(by).values(),
             )
             for cell in cells
             if cell.people is None  # cells of people are joined
         ]
         named = any(cell.columns.get(by, by) != "" for cell in cells)
-        several = len({domain.level(cell, by) for cell in cells}) > 1
+        several = len({cell.level(by) for cell in cells}) > 1
         if named and several and len(set(places)) == len(places):
             return by
     return None
@@ -175,20 +175,22 @@ def has_level(cell: RunCell, by: str | None) -> bool:
     if by in KINDS:
         return cell.prompted[by] != ""
     if by == WORDING:
-        return cell.domain.worded(cell) is not None
+        return cell.worded is not None
     return by != "model" or cell.columns.get(by) != ""
 
 
 def level(cell: RunCell, by: str) -> str:
     """Return a cell's level."""
-    return cell.prompted[by] if by in KINDS else cell.domain.level(cell, by)
+    return cell.prompted[by] if by in KINDS else cell.level(by)
 
 
 def held_name(domain: Domain, by: str) -> str:
     """Return what tables call that which compared cells share besides their task."""
     if by in KINDS:
         return "otherwise"
-    return "player" if by == WORDING else domain.held_name(by)
+    if by in ("strategy", "subject"):
+        return "model"
+    return "subject" if "subject" in domain.by and by != WORDING else "player"
 
 
 def left_out(runs: Sequence[Run], by: str) -> list[str]:
@@ -203,9 +205,7 @@ def left_out(runs: Sequence[Run], by: str) -> list[str]:
     return [f"{len(names)} {players} without a {lacks} left out: {some}"]
 
 
-def read_sides(
-    runs: Sequence[Run], by: str | None, metrics: Sequence[str], reference: str | None = None
-) -> list[Side]:
+def read_sides(runs: Sequence[Run], by: str | None, metrics: Sequence[str]) -> list[Side]:
     """Return every cell that has a level, with its complete episodes, in the runs' order.
 
     Without `by` every cell stands alone: it has no level, and its columns are held.
@@ -223,10 +223,9 @@ def read_sides(
     named = dict(zip(folders, short if len(set(short)) == len(short) else folders, strict=True))
     sides = []
     for run in runs:
-        run.check_reference(reference)
         for cell in filter(lambda cell: has_level(cell, by), run.cells):
             folder = str(run.folder)
-            sides.append(_side(cell, by, metrics, reference, folder, named[folder]))
+            sides.append(_side(cell, by, metrics, folder, named[folder]))
     _check_same_content(sides)
     sides = _people_together(sides) if by else sides
     seen: dict[tuple[Any, ...], Side] = {}
@@ -243,26 +242,22 @@ def read_sides(
     return sides
 
 
-def _side(
-    cell: RunCell, by: str | None, metrics: Sequence[str], reference: str | None, run: str, own: str
-) -> Side:
+def _side(cell: RunCell, by: str | None, metrics: Sequence[str], run: str, own: str) -> Side:
     """Read one cell of the folder `run`, whose name as a level is `own`."""
     domain = cell.domain
     whole = "strategy" if by in KINDS else by  # of which a part differs
-    task = dict(cell.task) if whole is None else domain.task_of(cell, whole)
-    if reference and "reference" in task:
-        task["reference"] = reference
+    task = dict(cell.task) if whole is None else cell.task_without(whole)
     if by is None:
         # the title tells players of one name in runs that are joined apart
         at, held = "", ", ".join(map(str, (*cell.columns.values(), cell.title)))
-    elif by == WORDING and (asked := domain.worded(cell)) is not None:
+    elif by == WORDING and (asked := cell.worded) is not None:
         at, held = asked.words, f"{asked.player}, {asked.model}"
         task = {k: v for k, v in task.items() if k not in (domain.by[0], *asked.options)}
     else:
         at = own if by == "run" else level(cell, by)
         parts = [cell.prompted[name] for name in KINDS if by in KINDS and name != by]
-        held = ", ".join(filter(None, [domain.held(cell, str(whole)), *parts]))
-    values = [cell.totals(metric, reference).parts for metric in metrics]
+        held = ", ".join(filter(None, [cell.fixed(str(whole)), *parts]))
+    values = [cell.totals(metric).parts for metric in metrics]
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)
     sizes = np.array([_size(cell, metric) for metric in metrics])
@@ -332,7 +327,7 @@ def _check_same_content(sides: Sequence[Side]) -> None:
     """Raise if one name stands for several games, partner sets or the like."""
     known: dict[tuple[str, ...], tuple[str, Side]] = {}
     for side in sides:
-        for key, text in side.cell.domain.content(side.cell).items():
+        for key, text in side.cell.content.items():
             other = known.setdefault(key, (text, side))
             if other[0] != text:
                 raise TomevalError(

@@ -1,8 +1,7 @@
 """What looks like a key and must not be stored, and what a user confirms for this process.
 
 An experiment file may come from a stranger, so it cannot give a key to a host, nor let the code of
-models run. The command line does with ``--trust-host`` and ``--trust-remote-code``, a script with
-`trusting`.
+models run. The command line gives keys with ``--trust-host``, a script with `trusting`.
 """
 
 from __future__ import annotations
@@ -96,12 +95,11 @@ def nested(data: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 
 _HOSTS: list[str] = []
-_CODE: list[bool] = []
 
 
 @contextmanager
-def trusting(hosts: Sequence[str] = (), *, code: bool = False) -> Iterator[None]:
-    """Inside the block, send keys to hosts, as ``HOST=VARIABLE``, and let models' own code run.
+def trusting(hosts: Sequence[str]) -> Iterator[None]:
+    """Inside the block, send keys to hosts, as ``HOST=VARIABLE``.
 
     A host is ``HOST``, ``HOST:PORT`` or ``http://HOST:PORT``; without a port, that of the scheme.
 
@@ -112,12 +110,10 @@ def trusting(hosts: Sequence[str] = (), *, code: bool = False) -> Iterator[None]
     ['llm.example.org=MY_KEY']
     """
     before, _HOSTS[len(_HOSTS) :] = len(_HOSTS), hosts
-    _CODE.append(code)
     try:
         yield
     finally:
         del _HOSTS[before:]
-        _CODE.pop()
 
 
 def confirmed_hosts() -> list[str]:
@@ -125,17 +121,12 @@ def confirmed_hosts() -> list[str]:
     return list(_HOSTS)
 
 
-def confirmed_code() -> bool:
-    """Return whether models' own code may run."""
-    return any(_CODE)
-
-
 def check_code(options: Any, model: str) -> None:
-    """Refuse options of a model that ask for its own code to run, unless that is confirmed."""
+    """Refuse options of a model that ask for its own code to run."""
     for place, value in nested(options):
         asked = "trust_remote_code" in place.replace("-", "_").lower()
-        if asked and value not in (False, None) and not confirmed_code():
+        if asked and value not in (False, None):
             raise TomevalError(
-                f"model {model!r}: {place} = {value!r} runs code by the model's authors; if you "
-                "trust them, confirm it with --trust-remote-code"
+                f"model {model!r}: {place} = {value!r} would run code by the model's authors; "
+                "this is never done: serve the model, and ask its server"
             )

@@ -35,14 +35,10 @@ COMPLETE, VOID, FAILED = "complete", "void", "failed"
 """What became of an episode. A failed one got no reply from its backend and is played again when
 the run is resumed; a void one was ended by an invalid answer and is left out of all measures."""
 
-ON_INVALID = ("void", "random", "stop")
-"""What an invalid answer does: end the episode, draw a legal action, stop the run."""
+ON_INVALID = ("void", "random")
+"""What an invalid answer does: end the episode, or draw a legal action."""
 
 T = TypeVar("T")
-
-
-class InvalidAnswerError(TomevalError):
-    """An invalid answer under the policy ``stop``."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tomeval.core.credentials import without_credentials
 from tomeval.core.errors import installed, missing
 from tomeval.core.text import excerpt
 from tomeval.models.naming import renamed
-from tomeval.play.live import LONGEST, Live
+from tomeval.play.live import Live
 from tomeval.plots.registry import distinct, safe_name
 from tomeval.runs.index import read_experiment
 from tomeval.runs.measures import Totals
@@ -51,7 +51,7 @@ def _logged(name: str, folder: Path) -> str:
             return f"{name}: {send(run, json.loads(without_credentials(said)))}"
     except Exception as error:  # noqa: BLE001 - whatever a client raises, the run is played
         why = without_credentials(str(error)) or type(error).__name__
-        return excerpt(f"{name}: not logged ({why}); the run is complete in {folder}", LONGEST)
+        return excerpt(f"{name}: not logged ({why}); the run is complete in {folder}", 300)
 
 
 def curves(run: Run) -> list[dict[str, float]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID, InvalidAnswerError
+from tomeval.core.outcomes import BACKEND_ERROR, FAILED, VALID, VOID
 from tomeval.games.game import COUNTED, Action, ArenaGame, Ask, Probe, Stage, View
 from tomeval.games.played import RECORDED, Decision, PlayedGame, Probed, judge, together
 from tomeval.games.seats import Answer, Door, PlannerSeat, Seat
@@ -292,8 +292,6 @@ class _Play:
             answer, policy = one.answer, self.table.on_invalid
             if answer.outcome == VALID:
                 one.counted = answer.action
-            elif policy == "stop" and answer.outcome != BACKEND_ERROR:
-                raise self._stopped(decision, answer)
             elif one.probe.name in self.game.binding and answer.outcome != BACKEND_ERROR:
                 if policy == "random":
                     view = self.game.view(self.state, decision.seat)
@@ -323,8 +321,6 @@ class _Play:
             decision.action = answer.action
         elif answer.outcome == BACKEND_ERROR:
             decision.verdict = "invalid"
-        elif policy == "stop":
-            raise self._stopped(decision, answer)
         elif policy == "default":
             decision.verdict, decision.action = "default", self.game.default(view, ask)
         elif policy == "random":
@@ -333,12 +329,6 @@ class _Play:
         else:
             decision.verdict = "invalid" if policy == "ask_again" else "fatal"
         self._settle_probes(decision, decision.probed)
-
-    def _stopped(self, decision: Decision, answer: Answer) -> InvalidAnswerError:
-        return InvalidAnswerError(
-            f"{self.game.seat_name(decision.seat)}, {decision.kind}: the answer is "
-            f"{answer.outcome}: {answer.raw[:200]!r}"
-        )
 
     def _struck(self, due: tuple[Ask, ...]) -> tuple[Ask, str] | None:
         """Return the first decision that broke the rules for good, and what that costs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
@@ -142,14 +143,14 @@ class ScoredCell(RunCell):
     certain: ClassVar[bool] = True
 
     @property
+    @abstractmethod
     def scores(self) -> Scores:
         """What the scores are made of."""
-        raise NotImplementedError
 
-    def limits(self, name: str, reference: str | None = None) -> Bounds:
+    def limits(self, name: str) -> Bounds:
         """Return between what a measure lies; a score on the predictions and states met."""
         if not is_score(name):
-            return super().limits(name, reference)
+            return super().limits(name)
         terms = self.scores.find(name)
         return terms.limits if isinstance(terms, Terms) else UNBOUNDED
 

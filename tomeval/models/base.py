@@ -238,10 +238,6 @@ class Model(ABC):
     async def start(self) -> None:  # noqa: B027 (most backends have nothing to do here)
         """Get ready inside the running event loop: connect, test the endpoint."""
 
-    def waits(self) -> str:
-        """Return what a server is waited for, in a line; empty if it is not."""
-        return ""
-
     def stop(self) -> None:  # noqa: B027 (for those who wait before they ask)
         """Begin no request and repeat none; those under way end by themselves."""
 

@@ -28,7 +28,7 @@ PACE = (
 )
 """Options that say how fast and at what price a model answers; they may change within a run."""
 
-RUNNING = (*PACE, "device", "device_map", "local_files_only", "trust_remote_code")
+RUNNING = (*PACE, "device", "device_map", "local_files_only")
 """Options that say how fast, where and at what price a model answers, and not what."""
 
 _ADDRESS = re.compile(r"@\w+://.*", re.DOTALL)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.parts import is_there, resolved
 from tomeval.core.resources import read_text
 from tomeval.models.base import (
     BackendError,
@@ -24,18 +25,22 @@ from tomeval.models.base import (
 Said = str | Reply | Scores | Sequence[float]
 Script = Callable[[GenerateRequest | ScoreRequest], Said]
 
-SCRIPTS: dict[str, Script] = {}
-"""Scripts that an experiment can name ``scripted:NAME``; register your own function here."""
+SCRIPTS: dict[str, Script | str] = {
+    "arena": "tomeval.games.arena.scripts:play_arena",
+    "arena_rival": "tomeval.games.arena.scripts:play_rival",
+    "decrypto": "tomeval.games.decrypto.scripts:play_decrypto",
+}
+"""Scripts that an experiment can name ``scripted:NAME``, or where they are, as ``module:function``;
+register your own function here."""
 
-SOURCES: list[Callable[[], Iterable[tuple[str, Script]]]] = []
-"""Functions that yield more scripts by name; they are asked when `SCRIPTS` has no such name."""
 
-
-def all_scripts() -> Iterator[tuple[str, Script]]:
-    """Yield every script by name: those registered here, then those that domains bring."""
-    yield from tuple(SCRIPTS.items())
-    for source in SOURCES:
-        yield from source()
+def script_names() -> list[str]:
+    """Return the names of all scripts, without those of games that are not there."""
+    return [
+        name
+        for name, where in SCRIPTS.items()
+        if not isinstance(where, str) or is_there(where.rpartition(".")[0])
+    ]
 
 
 class ScriptedModel(Model):
@@ -88,17 +93,16 @@ class ScriptedModel(Model):
 def open_named(name: str, options: dict[str, Any], opening: Opening) -> ScriptedModel:
     """Open ``scripted:NAME``.
 
-    NAME is a key of `SCRIPTS`, a script of a domain, or a JSON file with a list of replies: texts,
-    or lists of log-probabilities.
+    NAME is a key of `SCRIPTS`, or a JSON file with a list of replies: texts, or lists of
+    log-probabilities.
     """
     if options:
         raise TomevalError(f"model {name!r} takes no options, got {', '.join(options)}")
     script = name.partition(":")[2]
-    if script in SCRIPTS or not script.endswith(".json"):
-        for known, function in all_scripts():
-            if known == script:
-                return ScriptedModel(function, name)
-        raise unknown("script", script, [known for known, _ in all_scripts()])
+    if script in script_names():
+        return ScriptedModel(resolved(SCRIPTS[script]), name)
+    if not script.endswith(".json"):
+        raise unknown("script", script, script_names())
     path = (opening.base or Path()) / script
     try:
         replies = json.loads(read_text(path))

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tomeval.core.outcomes import InvalidAnswerError
 from tomeval.models import model_name
 from tomeval.models.base import (
     ContextExceeded,
@@ -114,8 +113,6 @@ async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | N
             return stopped
         except ContextExceeded as error:
             filler.too_long(*job, episode.steps, error)
-        except InvalidAnswerError as error:
-            raise InvalidAnswerError(f"{filler.name(job[0])}: {error}") from None
         finally:
             if record is None:
                 schedule.ended(*job)

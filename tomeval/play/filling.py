@@ -157,7 +157,6 @@ class Filler:
             self._opened[key, scores] = open_model(
                 spec, scores=scores, budget=caps, base=self._base
             )
-        self.live.models[key] = self._opened[key, scores]
         return self._opened[key, scores]
 
     # What happens while language models play

@@ -18,14 +18,10 @@ from types import FrameType
 from typing import Any, Literal
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.core.text import excerpt
 from tomeval.models import model_name
-from tomeval.models.base import LocalModel, Model, Stopped
+from tomeval.models.base import Stopped
 from tomeval.models.naming import brief_names
 from tomeval.runs.record import Spent
-
-LONGEST = 300
-"""Characters of what servers and machines said."""
 
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all); steps of a stopped cell leave the second number."""
@@ -45,8 +41,8 @@ class Live:
         Episodes by what became of them.
     spent : Spent
         What language models were asked in episodes that are over.
-    names, models : dict of str to str, dict of str to Model
-        By `engine.spec_key` what each model is called, and those that are open.
+    names : dict of str to str
+        What each model is called, by `engine.spec_key`.
     note : str
         What else is to be shown, such as that the run is to stop.
     closing : list of str
@@ -62,7 +58,6 @@ class Live:
         self.steps = self.total = 0
         self.ended, self.spent = Counter[str](), Spent()
         self.names: dict[str, str] = {}
-        self.models: dict[str, Model | LocalModel] = {}
         self.note = ""
         self.closing: list[str] = []
         self.asking = False
@@ -107,13 +102,6 @@ class Live:
             f"unread {100 * unread:.3g} %": unread,
         }
         return ", ".join(words for words, there in told.items() if there)
-
-    @property
-    def waits(self) -> list[str]:
-        """What servers are waited for, a line each."""
-        open_now = ((key, one) for key, one in self.models.items() if isinstance(one, Model))
-        lines = ((self.names[key], excerpt(one.waits(), LONGEST)) for key, one in open_now)
-        return [f"{name}: {line}" for name, line in lines if line]
 
 
 _STDERR = 2

@@ -146,12 +146,12 @@ def wanted_of(
     """
     planned = counts or [experiment.per_cell] * len(experiment.cells)
     each = zip(experiment.cells, planned, strict=True)
-    wanted = [without(range(cell.wanted(count))) for cell, count in each]
+    wanted: list[Sequence[int]] = [range(cell.wanted(count)) for cell, count in each]
     if shard is None:
         return wanted
     together = get_domain(experiment.domain).together
     return [
-        without(shard.among(number, episodes, together(cell)))
+        shard.among(number, episodes, together(cell))
         for number, (cell, episodes) in enumerate(zip(experiment.cells, wanted, strict=True))
     ]
 

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-import numpy as np
-
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED
 
@@ -25,22 +23,16 @@ Job = tuple[int, int]
 """Cell number and episode."""
 
 
-def without(numbers: Sequence[int], others: Iterable[int] = ()) -> Sequence[int]:
-    """Return increasing numbers without some others; a range if none between its ends is left out.
+def without(numbers: Sequence[int], others: Iterable[int]) -> Sequence[int]:
+    """Return numbers without some others.
 
     Examples
     --------
-    >>> without(range(6), [0, 4, 9]), without(range(6), [0, 1, 9]), without([])
-    ([1, 2, 3, 5], range(2, 6), range(0, 0))
+    >>> without(range(6), [0, 4, 9]), without(range(6), [])
+    ([1, 2, 3, 5], range(0, 6))
     """
-    gone = np.fromiter(others, dtype=np.int64)
-    mine: Sequence[int] = numbers
-    if gone.size:
-        mine = np.setdiff1d(np.asarray(numbers, dtype=np.int64), gone).tolist()
-    if not len(mine):
-        return range(0)
-    whole = mine[-1] - mine[0] + 1 == len(mine)
-    return range(mine[0], mine[-1] + 1) if whole else list(mine)
+    gone = set(others)
+    return [number for number in numbers if number not in gone] if gone else numbers
 
 
 class Schedule:

@@ -194,9 +194,9 @@ def _pairs(text: str, a: str, b: str, cells: Mapping[int, RunCell]) -> list[tupl
     by = next((by for by, names in levels.items() if names >= {a, b}), "")
     pairs = []
     for (one, cell), (other, like) in combinations(cells.items(), 2) if by else ():
-        tasks = [(domain.task_of(each, by), each.seed) for each in (cell, like)]
-        held = [domain.held(each, by) for each in (cell, like)]
-        same = tasks[0] == tasks[1] and ("" in held or held[0] == held[1])
+        tasks = [(each.task_without(by), each.seed) for each in (cell, like)]
+        fixed = [each.fixed(by) for each in (cell, like)]
+        same = tasks[0] == tasks[1] and ("" in fixed or fixed[0] == fixed[1])
         names = str(cell.columns[by]), str(like.columns[by])
         if same and names in ((a, b), (b, a)):
             pairs.append((one, other) if names == (a, b) else (other, one))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.result import ALPHA
-from tomeval.comparing.sides import compared_by, left_out
+from tomeval.comparing.sides import compared_by, held_name, left_out
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.core.parts import Compared, named, part, parts
@@ -113,7 +113,7 @@ def sections(run: Run, by: str | None, metrics: Sequence[str]) -> list[Section]:
     """Compare players in some measures as ``tomeval compare`` does, apart for each model.
 
     A mean over models, or over whatever else compared cells must share besides the task
-    (`Domain.held`), hides what differs between them. Cells without any belong to each group.
+    (`RunCell.fixed`), hides what differs between them. Cells without any belong to each group.
 
     Raises
     ------
@@ -123,11 +123,11 @@ def sections(run: Run, by: str | None, metrics: Sequence[str]) -> list[Section]:
     chosen = by or compared_by(run)
     if chosen is None:
         return [Section("", "There is nothing to compare: no two players share a task.")]
-    held = {cell: run.domain.held(cell, chosen) for cell in run.cells if chosen in run.domain.by}
+    held = {cell: cell.fixed(chosen) for cell in run.cells if chosen in run.domain.by}
     values = list(dict.fromkeys(filter(None, held.values())))
     if not 1 < len(values) <= MOST_GROUPS:
         return [_section("", run, chosen, metrics, asked=by is not None)]
-    named = run.domain.held_name(chosen)
+    named = held_name(run.domain, chosen)
     return [
         _section(
             f"{named} {value}",
@@ -158,7 +158,7 @@ def _levels_first(found: Comparison, by_task: bool) -> Grid:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "reference", "margins", "resamples")
+    names = ("by", "baseline", "margins", "resamples")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
         metrics = shown_first(runs)
@@ -177,7 +177,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
     asked, difference = options["metrics"] or [], options["difference"]
     if len(asked) != 1 or difference is None:
         raise TomevalError("--what power: give one --metric and the --difference to detect")
-    names = ("by", "baseline", "reference", "resamples")
+    names = ("by", "baseline", "resamples")
     how = {name: options[name] for name in names}
     rows = episodes_needed(runs, asked[0], difference, **how)
     measure = runs[0].measures[rows[0]["metric"]]
@@ -232,7 +232,7 @@ TABLES: dict[str, Compared] = {
 }
 """By the name that ``--what`` takes; extensions bring others.
 
-All take `--reference`, `--format` and `--resamples`, whether or not they resample.
+All take `--format` and `--resamples`, whether or not they resample.
 """
 
 

@@ -66,7 +66,7 @@ def pivot_of(run: Run, rows: Rows) -> Pivot | None:
     known = {*SETTINGS, *(name for one in run.cells for name in one.columns)}
     keys = [name for name in rows[0] if name in known]
     vary = [key for key in keys if len({row[key] for row in rows}) > 1 and key not in left_out]
-    across = [name for name in domain.task_of(cell, domain.by[0]) if name in vary]
+    across = [name for name in cell.task_without(domain.by[0]) if name in vary]
     down = [key for key in vary if key not in across] or keys[:1]
 
     def key(row: Row, names: Sequence[str]) -> Key:

@@ -109,9 +109,9 @@ def lacking(domain: Domain, store: Store) -> list[str]:
     ]
 
 
-def known_tables(domain: Domain) -> dict[str, Table]:
-    """Return a domain's tables, with those of every extension that is there, by name."""
-    brought = [one.tables for one in analyses_of(domain).values()]
+def known_tables(domain: Domain, store: Store | None = None) -> dict[str, Table]:
+    """Return a domain's tables, those of extensions last: all, or what a run has data for."""
+    brought = [one.tables for one in analyses_of(domain, store).values()]
     return {name: table for some in (domain.tables, *brought) for name, table in some.items()}
 
 

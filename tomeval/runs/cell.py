@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tomeval.core.once import Holding, held
+from tomeval.core.once import Holding
 from tomeval.core.outcomes import COMPLETE
 from tomeval.runs.analyses import known_measures
 from tomeval.runs.columns import PROMPTED, as_text
@@ -29,7 +30,7 @@ from tomeval.strategies.compose import recorded_strategy
 from tomeval.strategies.parts import KINDS
 
 if TYPE_CHECKING:
-    from tomeval.runs.domain import Domain
+    from tomeval.runs.domain import Domain, Worded
 
 IntArray = NDArray[np.int64]
 
@@ -41,7 +42,7 @@ JUDGED = {"correct": "REAL", "regret": "REAL", "best_action": "INTEGER", "tom_re
 """What a step of every domain can be worth, with types; see `RunCell.judged`."""
 
 
-class RunCell:
+class RunCell(ABC):
     """One cell of a run; every domain has a subclass.
 
     Attributes
@@ -70,8 +71,8 @@ class RunCell:
         self.title = self.player
         self.holding = Holding()
         self.sequential = False
-        self._totals: dict[tuple[str, str], Totals] = {}
-        self._estimates: dict[tuple[str, str], dict[str, Ends]] = {}
+        self._totals: dict[str, Totals] = {}
+        self._estimates: dict[str, dict[str, Ends]] = {}
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
@@ -80,11 +81,12 @@ class RunCell:
 
     # What a domain's own cell answers
 
-    @held
+    @property
+    @abstractmethod
     def played(self) -> Any:
         """The complete episodes, as the domain's measures read them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return what each step of the complete episodes is worth, in the order of the step table.
 
@@ -93,7 +95,6 @@ class RunCell:
         that a player who follows the predictions would have. NaN or None: not known. Means over an
         episode's steps are the domain's measures.
         """
-        raise NotImplementedError
 
     @property
     def player(self) -> str:
@@ -141,7 +142,7 @@ class RunCell:
         """
         return {}
 
-    def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+    def limits(self, name: str) -> tuple[float, float]:
         """Return the lowest and highest possible expected value of a measure.
 
         All intervals of the measure end there. Default: its `Measure.limits`.
@@ -159,9 +160,9 @@ class RunCell:
         return None
 
     @property
+    @abstractmethod
     def models(self) -> dict[str, str]:
         """Names of the playing language models by seat."""
-        raise NotImplementedError
 
     @property
     def own_model(self) -> str:
@@ -203,6 +204,30 @@ class RunCell:
         """Return the domain's columns of an episode as exports show them."""
         return typed
 
+    # How comparisons take it
+
+    def level(self, by: str) -> str:
+        """Return its level where levels differ in a column: who has none is one of its own."""
+        return str(self.columns.get(by) or self.player)
+
+    def task_without(self, by: str) -> dict[str, Any]:
+        """Return what compared cells must agree in if levels differ in `by`."""
+        return {name: value for name, value in self.task.items() if name != by}
+
+    def fixed(self, by: str) -> str:
+        """Return what paired cells must share besides the task; empty: it pairs with any."""
+        return ""
+
+    @property
+    def worded(self) -> Worded | None:
+        """How the measured player is asked; None: in no words, or it is not known how."""
+        return None
+
+    @property
+    def content(self) -> dict[tuple[str, ...], str]:
+        """Content that one name must always mean, by (kind, ..., name)."""
+        return {}
+
     # What follows from these
 
     @property
@@ -212,8 +237,8 @@ class RunCell:
 
     @property
     def reference(self) -> str:
-        """What regret is measured from by default."""
-        return str(self.definition.get("reference", self.domain.references[0]))
+        """What regret is measured from; empty if there is one way only."""
+        return str(self.definition.get("reference", ""))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -230,7 +255,7 @@ class RunCell:
     @property
     def shown_task(self) -> dict[str, Any]:
         """The columns of the task without who is measured, for figures, pages and exports."""
-        task = self.domain.task_of(self, self.domain.by[0])
+        task = self.task_without(self.domain.by[0])
         return {name: value for name, value in task.items() if name in self.columns}
 
     @property
@@ -268,49 +293,40 @@ class RunCell:
         """Return how its intervals are made where `interval` is asked for."""
         return SEQUENCE if interval == AUTO and self.sequential else interval
 
-    def totals(self, name: str, reference: str | None = None) -> Totals:
+    def totals(self, name: str) -> Totals:
         """Return a measure by complete episode; NaN if the run has no data for it."""
-        key = (name, reference or self.reference)
-        if key not in self._totals:
+        if name not in self._totals:
             count = len(self.episodes)
             if name in self.measures:
-                totals = self.measures[name].of(self.played, key[1])
-                self._totals[key] = checked(name, totals, count)
+                totals = self.measures[name].of(self.played, self.reference)
+                self._totals[name] = checked(name, totals, count)
             else:
-                self._totals[key] = Totals(np.full(count, np.nan))
-        return self._totals[key]
+                self._totals[name] = Totals(np.full(count, np.nan))
+        return self._totals[name]
 
-    def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:
+    def metrics(self) -> dict[str, FloatArray]:
         """Return every measure by complete episode, shape (E,), in its unit."""
-        return {name: self.totals(name, reference).values for name in self.measures}
+        return {name: self.totals(name).values for name in self.measures}
 
-    def estimate(
-        self,
-        names: Sequence[str],
-        interval: str = AUTO,
-        reference: str | None = None,
-    ) -> Estimate:
+    def estimate(self, names: Sequence[str], interval: str = AUTO) -> Estimate:
         """Return measures over the complete episodes with 95 % intervals, in the order of `names`.
 
         Numbers of tables, figures and reports are made here only. Each measure is estimated once,
         and none that is not asked for.
         """
-        key = (interval, reference or self.reference)
-        known = self._estimates.setdefault(key, {})
+        known = self._estimates.setdefault(interval, {})
         if missing := [name for name in dict.fromkeys(names) if name not in known]:
-            known |= self._estimated(missing, interval, reference)
+            known |= self._estimated(missing, interval)
         table = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 4)
         return Estimate(*(column.copy() for column in table.T))
 
-    def _estimated(
-        self, names: Iterable[str], interval: str, reference: str | None
-    ) -> dict[str, Ends]:
+    def _estimated(self, names: Iterable[str], interval: str) -> dict[str, Ends]:
         """Estimate measures; those that every episode has as one sample."""
         result: dict[str, Ends] = {}
         parts: dict[str, FloatArray] = {}
         samples: dict[bytes, list[str]] = {}
         for name in names:
-            of = self.totals(name, reference)
+            of = self.totals(name)
             if of.share and of.bottom is not None:
                 result[name] = self._share(of, interval)
             else:  # measures of the same episodes are estimated together
@@ -322,12 +338,12 @@ class RunCell:
             # Sums of one column are rounded in another way than those of several.
             columns = together * 2 if among is None and len(together) == 1 else together
             table = np.stack([parts[name] for name in columns], axis=1)
-            bounds = [self.limits(name, reference) for name in columns]
+            bounds = [self.limits(name) for name in columns]
             estimated = self.mean(table, interval, among, bounds)
             ends = zip(*(part.tolist() for part in estimated), strict=True)
             result |= zip(columns, ends, strict=True)
         for name in filter(is_score, list(result)):
-            result[name] = self._alike(name, parts[name], result[name], interval, reference)
+            result[name] = self._alike(name, parts[name], result[name], interval)
         return result
 
     def _share(self, of: Totals, interval: str) -> Ends:
@@ -340,14 +356,12 @@ class RunCell:
         low, high = 100 * share.low, 100 * share.high
         return 100 * share.share, (high - low) / 2, low, high
 
-    def _alike(
-        self, name: str, parts: FloatArray, ends: Ends, interval: str, reference: str | None
-    ) -> Ends:
+    def _alike(self, name: str, parts: FloatArray, ends: Ends, interval: str) -> Ends:
         """Return a score's estimate; of episodes that are all alike with `ends_if_alike`."""
         values = parts[np.isfinite(parts)]
         if math.isnan(ends[1]) or self.method(interval) == SEQUENCE or np.ptp(values):
             return ends
-        low, high = ends_if_alike(ends[0], self.units, *self.limits(name, reference))
+        low, high = ends_if_alike(ends[0], self.units, *self.limits(name))
         return ends[0], (high - low) / 2, low, high
 
     def mean(

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import unknown
 from tomeval.core.parts import NotInstalled, is_there, load_plugins
-from tomeval.models import is_served, model_name
-from tomeval.models.scripted import SOURCES, Script
+from tomeval.models import model_name
 from tomeval.runs.analyses import LOADED
 from tomeval.runs.measures import Measure
 
@@ -86,7 +85,7 @@ class Verdict(NamedTuple):
 
     Attributes
     ----------
-    rows : function of run, interval, reference
+    rows : function of run, interval
         A row per cell for the first screen: columns, the functional measure with its interval, the
         literal one beside it, and ``answer``. Empty: the run does not tell.
     lines : function of run
@@ -101,7 +100,7 @@ class Verdict(NamedTuple):
         Columns that a narrow terminal leaves out, the first one first.
     """
 
-    rows: Callable[[Run, str, str | None], Rows]
+    rows: Callable[[Run, str], Rows]
     lines: Callable[[Run], list[str]]
     rule: str
     short: Mapping[str, str]
@@ -142,11 +141,6 @@ class Player:
     def model_name(self) -> str:
         """What tables call its model; empty without one."""
         return model_name(self.model) if self.model else ""
-
-    @property
-    def served(self) -> bool:
-        """Whether its model is served, so that caps count its calls."""
-        return bool(self.model) and is_served(self.model)
 
 
 class Cell(ABC):
@@ -190,10 +184,6 @@ class Cell(ABC):
         return planned
 
 
-def _task_but(cell: RunCell, by: str) -> dict[str, Any]:
-    return {name: value for name, value in cell.task.items() if name != by}
-
-
 @dataclass(eq=False)
 class Domain:
     """A kind of game: what it is, and what it says of its runs. See `tomeval.games`.
@@ -229,8 +219,6 @@ class Domain:
         Yields everything known of every step of some cells, by column, for exports.
     measured : function of run
         The domain's own measures that a run has data for; None: all.
-    references : tuple of str
-        What regret can be measured from, the default first.
     headline : tuple of str
         The measures that are shown first: functional, then literal; default: the first of all.
     lines : function of run, cell, episode
@@ -248,7 +236,7 @@ class Domain:
         What is known of players and tasks beyond the cells' columns.
     table_notes : function of run, names
         Sentences that stand below a table of cells that shows these measures, and in a report.
-    beside : function of run, path, model, interval, reference
+    beside : function of run, path, model, interval
         A run's rows beside published results, and notes, for ``table --against``.
     published : function of run, rows
         A run's rows named and ordered as in published tables, the measures of these, and notes.
@@ -262,20 +250,8 @@ class Domain:
         first of `task`.
     task_words : function of a task
         A task, or some of its columns, in words; empty without columns.
-    level : function of cell, by
-        A cell's level in a comparison.
     side : function of measure, by
         A measure with the better side that it has for the levels of a comparison.
-    task_of : function of cell, by
-        What compared cells must agree in if levels differ in `by`; default: the other columns.
-    held : function of cell, by
-        What cells must share besides the task to be paired; empty: pairs with any.
-    held_name : function of by
-        What `held` is called in tables.
-    worded : function of cell
-        How the measured player is asked; None: in no words, or it is not known how.
-    content : function of cell
-        Content that one name must always mean, by (kind, ..., name).
     questions : function of cell, seat, note
         What a language model in a seat is asked in made-up episodes that go to their ends: one, or
         several that differ in what they ask. `note` is what the model writes in every summary,
@@ -286,8 +262,6 @@ class Domain:
         What can be attained in an experiment's cells, and sentences on what measures cannot tell.
     lists : mapping
         What ``tomeval list`` can list of it, by name: a function, or ``module:function``.
-    scripts : mapping
-        Models of known behaviour that experiments can name ``scripted:NAME``.
     """
 
     name: str
@@ -308,8 +282,6 @@ class Domain:
     verdict: Verdict
     shares_draws: tuple[str, ...]
     task_words: Callable[[Mapping[str, Any]], str]
-    level: Callable[[RunCell, str], str]
-    worded: Callable[[RunCell], Worded | None]
     questions: Callable[[Any, str, str], list[list[Overheard]]]
     example: Callable[[str, str, Mapping[str, Any]], Any]
     lists: Mapping[str, str | Callable[[], Rows]]
@@ -317,21 +289,15 @@ class Domain:
     together: Callable[[Any], int] = lambda cell: 0
     play_many: Callable[[Any, int, int], list[Record]] | None = None
     measured: Callable[[Run], Mapping[str, Measure]] | None = None
-    references: tuple[str, ...] = ("",)
     tables: Mapping[str, Table] = field(default_factory=dict)
     curves: tuple[str, ...] = ()
     own_seat: str = ""
-    beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
+    beside: Callable[[Run, Path, str | None, str], tuple[Rows, list[str]]] | None = None
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
     unit: str = "episode"
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure
-    task_of: Callable[[RunCell, str], dict[str, Any]] = _task_but
-    held: Callable[[RunCell, str], str] = lambda cell, by: ""
-    held_name: Callable[[str], str] = lambda by: "player"
-    content: Callable[[RunCell], dict[tuple[str, ...], str]] = lambda cell: {}
     bounds: Callable[[Sequence[Any]], Rows] | None = None
     cannot_tell: Callable[[Sequence[Any]], list[str]] = lambda cells: []
-    scripts: Mapping[str, Script] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes load it by its name."""
@@ -376,12 +342,3 @@ def domain_names() -> list[str]:
     """Return the names of all domains, without those that ship but are not there."""
     load_plugins()
     return [name for name, where in DOMAINS.items() if is_there(where.rpartition(".")[0])]
-
-
-def _scripts() -> Iterator[tuple[str, Script]]:
-    """Yield the scripts that domains bring, those of loaded ones first: the others load for it."""
-    for name in sorted(domain_names(), key=lambda name: name not in LOADED):
-        yield from get_domain(name).scripts.items()
-
-
-SOURCES.append(_scripts)

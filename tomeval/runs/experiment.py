@@ -47,10 +47,10 @@ class Experiment(BaseModel):
         What everything that is drawn derives from.
     episodes : int
         Episodes per cell.
-    on_invalid : {"void", "random", "stop"} or list
-        What an invalid answer does: end the episode and leave it out of all measures; draw a
-        uniformly random legal action in its place; or stop the run. A backend error never becomes
-        an action: the episode has failed, and is played again when the run is resumed.
+    on_invalid : {"void", "random"} or list
+        What an invalid answer does: end the episode and leave it out of all measures; or draw a
+        uniformly random legal action in its place. A backend error never becomes an action: the
+        episode has failed, and is played again when the run is resumed.
     until : str
         The condition that a run stops by, such as ``"width(regret) < 0.1"``; `episodes` are then
         the first batch. Empty: every cell has `episodes`. See `tomeval.play.until`.

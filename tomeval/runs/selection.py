@@ -137,42 +137,32 @@ def split(values: str) -> list[str]:
 def choose_measures(measures: Mapping[str, Measure], asked: Iterable[str]) -> list[str]:
     """Return the measures that are asked for, in the order asked, each once.
 
-    A measure is known by its column, its heading and its short name (`Measure.short`), and by a
-    beginning of its column or short name that no other has (``delta_f`` for
-    ``delta_functional_per_step``); case, spaces and underscores do not matter.
+    A measure is known by its column, its heading and its short name (`Measure.short`); case, spaces
+    and underscores do not matter.
 
     Raises
     ------
     TomevalError
-        A name that no measure has, with the near match, or one that several have.
+        A name that no measure has, with the near match.
     """
     chosen = []
     for text in list(asked):
-        names = _named(measures, text)
-        if len(names) > 1:
-            raise TomevalError(
-                f"metric {text!r}: several metrics begin like this: {', '.join(names)}"
-            )
-        if not names:
+        name = _named(measures, text)
+        if name is None:
             other = [name for m in measures.values() for name in (m.short, m.heading)]
             near = did_you_mean(text, measures) or did_you_mean(text, other)
             raise TomevalError(f"unknown metric {text!r}{near}; known: {', '.join(measures)}")
-        chosen += names
+        chosen.append(name)
     return list(dict.fromkeys(chosen))
 
 
-def _named(measures: Mapping[str, Measure], text: str) -> list[str]:
-    """Return the measure of a name; else those whose column or short name begins so."""
+def _named(measures: Mapping[str, Measure], text: str) -> str | None:
+    """Return the measure of a name."""
     if text in measures:
-        return [text]
+        return text
     wanted = _plain(text)
-    begun = []
-    for name, one in measures.items():
-        if wanted in map(_plain, (name, one.heading, one.short, one.bare)):
-            return [name]
-        if wanted and any(_plain(called).startswith(wanted) for called in (name, one.short)):
-            begun.append(name)
-    return begun
+    known = ((name, (name, one.heading, one.short, one.bare)) for name, one in measures.items())
+    return next((name for name, called in known if wanted in map(_plain, called)), None)
 
 
 def _plain(text: str) -> str:

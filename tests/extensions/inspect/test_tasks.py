@@ -18,8 +18,9 @@ from tomeval.cli import main
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.inspect.episodes import KEPT, recorded_log
 from tomeval.games.arena.cells import ArenaCell
+from tomeval.games.arena.scripts import play_arena
+from tomeval.games.decrypto.scripts import play_decrypto
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling
-from tomeval.models.scripted import all_scripts
 from tomeval.play.runner import run_experiment
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import make_experiment
@@ -120,11 +121,10 @@ def made(name):
     if name == "repeated_games":
         both = {"partners": ["tit_for_tat", "single_action"], "strategies": ["QA", "Social QA"]}
         return tasks.repeated_games(**{**SMALL, **both}), drawn
-    scripts = dict(all_scripts())
     if name == "decrypto":
         task = tasks.decrypto(strategies="QA", horizon=3, episodes=2)
-        return task, scripts["decrypto"]
-    return tasks.arena_reference(games="blotto", episodes=1), scripts["arena"]
+        return task, play_decrypto
+    return tasks.arena_reference(games="blotto", episodes=1), play_arena
 
 
 @pytest.mark.parametrize("name", ["repeated_games", "decrypto", "arena_reference"])

@@ -23,7 +23,7 @@ def test_every_list_is_an_axis() -> None:
         horizon=[5, 10],
         seed=[1, 2],
         reference=["horizon", "stationary"],
-        on_invalid=["void", "stop"],
+        on_invalid=["void", "random"],
     )
     assert len(found) == 2 * 2 * 2 * 5 * 2 * 2 * 2 * 2
     names = list(dict.fromkeys(cell.subject for cell in found))

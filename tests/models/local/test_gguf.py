@@ -7,23 +7,23 @@ import importlib.util
 import pytest
 
 from tomeval.core.errors import MissingExtra, TomevalError
-from tomeval.models.local.load import LocalOptions, folder_revision, gguf_file, load, source_of
+from tomeval.models.local.load import LocalOptions, folder_revision, load, local_path, source_of
 
 
 def test_which_file_is_meant(tmp_path) -> None:
     one = tmp_path / "one.gguf"
     one.write_bytes(b"GGUF")
-    assert gguf_file(str(one)) == gguf_file(str(tmp_path)) == one
+    assert local_path(str(one)) == local_path(str(tmp_path)) == one
     assert source_of("hf:one.gguf", tmp_path) == (str(one), None)
-    assert gguf_file("org/model") is None
+    assert local_path("org/model") is None
     (tmp_path / "two.gguf").write_bytes(b"GGUF2")
     with pytest.raises(TomevalError, match=r"name one of its files: one\.gguf, two\.gguf"):
-        gguf_file(str(tmp_path))
+        local_path(str(tmp_path))
     assert folder_revision(one) != folder_revision(tmp_path / "two.gguf")
     (tmp_path / "config.json").write_text("{}")  # a folder with weights of its own
-    assert gguf_file(str(tmp_path)) is None
+    assert local_path(str(tmp_path)) == tmp_path
     with pytest.raises(TomevalError, match="no such file"):
-        gguf_file(str(tmp_path / "three.gguf"))
+        local_path(str(tmp_path / "three.gguf"))
 
 
 def test_the_extra_is_named_where_it_is_missing(tmp_path) -> None:

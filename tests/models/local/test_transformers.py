@@ -178,7 +178,7 @@ def test_a_missing_library_names_the_extra(monkeypatch, library):
 
 @pytest.mark.parametrize("path", ["./no-such-folder", "/no/such", "a/b/c"])
 def test_a_missing_folder_is_a_clear_error(path):
-    with pytest.raises(TomevalError, match="no such folder"):
+    with pytest.raises(TomevalError, match="no such file or folder"):
         TransformersModel(path)
 
 

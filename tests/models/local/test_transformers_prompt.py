@@ -194,12 +194,6 @@ def test_what_a_message_says_gives_no_control_token(template, attack):
     assert not made.control.ids & {t for sequence in query.sequences for t in sequence}
 
 
-@pytest.mark.parametrize("template", [None, "chatml"])
-def test_a_space_parts_control_tokens_in_messages(template):
-    text = text_of(codec(template, bos=False), user("a <|im_end|> b </think> c"))
-    assert "a < |im_end|> b < /think> c" in text
-
-
 def test_a_normaliser_cannot_smuggle_a_token():
     """Lower case happens before the tokenizer looks for this token."""
     tokenizer = make_tokenizer("chatml", bos=False)
@@ -231,15 +225,6 @@ def test_a_space_goes_before_labels_except_after_a_line_break_or_control_token()
     chat.tokenizer.chat_template += "<|im_start|>"
     control = chat.label_query(ScoreRequest(user("x"), ("J", "F")))
     assert pieces(chat, control) == [["J"], ["F"]]
-
-
-def test_labels_that_merge_with_the_prompt_are_scored_from_the_common_prefix():
-    """After a trailing space " J" is one token: the space is read again, for every label."""
-    made = codec(bos=False)
-    query = made.label_query(ScoreRequest(user("Answer: "), ("J", "zz")))
-    assert query.backoff == 1
-    assert made.tokenizer.decode(query.prefix) == "Answer:"
-    assert [made.tokenizer.decode(list(s)) for s in query.sequences] == [" J", " zz"]
 
 
 def test_a_smuggled_control_token_is_refused_every_time(monkeypatch):

@@ -1,7 +1,6 @@
 """Models of every build against what their code gives to one prompt alone, without a cache."""
 
 import logging
-import math
 
 import pytest
 
@@ -12,7 +11,7 @@ from tiny import make_config, make_tokenizer  # noqa: E402
 
 from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.models.base import ContextExceeded, Message, Prompt, ScoreRequest  # noqa: E402
-from tomeval.models.local.load import Loaded  # noqa: E402
+from tomeval.models.local.load import Loaded, context_length  # noqa: E402
 from tomeval.models.local.prefix import Prefixes  # noqa: E402
 from tomeval.models.local.tasks import (  # noqa: E402
     LabelQuery,
@@ -20,7 +19,7 @@ from tomeval.models.local.tasks import (  # noqa: E402
     Text,
 )
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
-from tomeval.models.local.trials import Play, rope_switch  # noqa: E402
+from tomeval.models.local.trials import Play  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -151,8 +150,7 @@ def test_models_of_other_builds_are_read_whole(build, name, caplog):
 
 def test_usual_models_keep_their_cache():
     for family in ("llama", "gpt2", "gemma3"):
-        engine = opened(llama(family), prefix_reuse=False).engine
-        assert (engine.reader.cached, engine.switch) == (True, math.inf)
+        assert opened(llama(family), prefix_reuse=False).engine.reader.cached
 
 
 def test_the_trial_finds_a_wrong_mask():
@@ -175,22 +173,12 @@ def test_a_model_that_does_not_read_text_alone_is_one_error(monkeypatch):
 # --- rotary factors that switch -------------------------------------------------------------------
 
 
-def test_no_prefix_is_kept_where_rotary_factors_switch(caplog):
-    """Prompts below, across and beyond it, side by side; and texts that pass it."""
-    with caplog.at_level(logging.WARNING, "tomeval"):
-        model = opened(phi3())
-    assert not isinstance(model.engine.reader, Prefixes)
-    assert f"encoded whole: its rotary factors change beyond {SWITCH} tokens" in caplog.text
-    check(model, (20, 30, SWITCH - 4, SWITCH - 1, SWITCH, SWITCH + 1, SWITCH + 9, 25), count=7)
-
-
-def test_kinds_of_layers_may_have_ropes_of_their_own():
-    """The first to switch counts."""
-    ropes = {"sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
-             "full_attention": dict(LONG)}  # fmt: skip
-    model = opened(llama("gemma3", rope_parameters=ropes))
-    assert model.engine.switch == SWITCH
-    check(model, (30, SWITCH - 1, SWITCH + 3), count=5)
+def test_the_context_ends_where_rotary_factors_switch():
+    model = opened(phi3())
+    assert isinstance(model.engine.reader, Prefixes)
+    check(model, (20, SWITCH - 8, 25), count=4)
+    with pytest.raises(ContextExceeded, match=f"the model's context is {SWITCH}"):
+        model.engine.score([LabelQuery(chain(1, SWITCH), ((11,), (12,)))])
 
 
 def test_dynamic_factors_begin_where_no_prompt_gets():
@@ -206,16 +194,15 @@ def test_dynamic_factors_begin_where_no_prompt_gets():
 @pytest.mark.parametrize(
     ("rope", "switch"),
     [
-        ({"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8}, math.inf),
-        ({"rope_type": "llama3", "original_max_position_embeddings": 8}, math.inf),
-        ({"rope_type": "default"}, math.inf),
-        (None, math.inf),
+        ({"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8}, 512),
+        ({"rope_type": "default"}, 512),
+        (None, 512),
         ({**LONG, "original_max_position_embeddings": None}, 96),
         ({"type": "su", "long_factor": [2.0], "short_factor": [1.0]}, 96),
         ({"a": LONG, "b": {**LONG, "original_max_position_embeddings": 12}}, 12),
     ],
 )
 def test_where_factors_switch(rope, switch):
-    config = hf.PretrainedConfig(original_max_position_embeddings=96)
+    config = hf.PretrainedConfig(original_max_position_embeddings=96, n_positions=512)
     config.rope_parameters = rope
-    assert rope_switch(config) == switch
+    assert context_length(config) == switch

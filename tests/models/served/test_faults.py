@@ -271,7 +271,7 @@ def test_notes_of_a_server_name_its_model_and_no_address(caplog):
     with serving(lambda: next(answers)) as server:
         with_model(server, ask)
     noted = [r.getMessage() for r in caplog.records if r.name.startswith("tomeval")]
-    assert "openai:toy: HTTP 503: a fault with 503; retrying in 0.0 s" in noted
+    assert "openai:toy: HTTP 503: a fault with 503; asked again in 0.0 s" in noted
     assert "127.0.0.1" not in "".join(noted)
 
 

@@ -22,7 +22,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tomeval.core.credentials import confirmed_code
 from tomeval.core.errors import TomevalError, need
 from tomeval.core.parts import loaded_plugins
 from tomeval.core.text import excerpt
@@ -101,7 +100,6 @@ class RayEngine(Engine):
             cells=cells,
             base=None if experiment.base is None else Path(experiment.base).resolve(),
             plugins=tuple(str(Path(n).resolve()) if n.endswith(".py") else n for n in named),
-            code=confirmed_code(),
             versions=versions(),
         )
         self._concurrency = concurrency

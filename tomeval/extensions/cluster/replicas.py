@@ -15,7 +15,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from tomeval.core.credentials import trusting
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import use_plugin
 from tomeval.models import open_model
@@ -36,7 +35,6 @@ class Setting(NamedTuple):
     cells: bytes
     base: Path | None  # where relative paths of models start; it must be there on every machine
     plugins: tuple[str, ...]  # the files and modules of ``--plugin``
-    code: bool  # whether models may bring code, as for `tomeval.core.credentials.trusting`
     versions: Mapping[str, str]  # of libraries that decide numbers
     models: tuple[str, ...] = ()  # those to open, by `spec_key`
 
@@ -65,17 +63,16 @@ class Player:
                 "not depend on where they are played: install the same versions everywhere"
             )
         try:
-            with trusting((), code=setting.code):
-                for plugin in setting.plugins:
-                    use_plugin(plugin)
-                self._domain, self._cells = get_domain(setting.domain), pickle.loads(setting.cells)
-                scoring = (cell.models.values() for cell in self._cells if cell.scores)
-                scored = {spec_key(spec) for specs in scoring for spec in specs}
-                models = {
-                    key: open_model(json.loads(key), base=setting.base, scores=key in scored)
-                    for key in setting.models
-                }
-                self._lines = await self._stack.enter_async_context(started(models))
+            for plugin in setting.plugins:
+                use_plugin(plugin)
+            self._domain, self._cells = get_domain(setting.domain), pickle.loads(setting.cells)
+            scoring = (cell.models.values() for cell in self._cells if cell.scores)
+            scored = {spec_key(spec) for specs in scoring for spec in specs}
+            models = {
+                key: open_model(json.loads(key), base=setting.base, scores=key in scored)
+                for key in setting.models
+            }
+            self._lines = await self._stack.enter_async_context(started(models))
         except TomevalError as error:
             raise TomevalError(str(error)) from None  # what can be sent
         return platform.node(), {key: model.revision for key, model in models.items()}

@@ -32,9 +32,9 @@ def slot_name(slot: int) -> str:
 
 
 ASK_AGAIN, FORFEIT, ELIMINATE, DEFAULT = "ask_again", "forfeit", "eliminate", "default"
-POLICIES = (ASK_AGAIN, FORFEIT, ELIMINATE, DEFAULT, "random", "stop")
+POLICIES = (ASK_AGAIN, FORFEIT, ELIMINATE, DEFAULT, "random")
 """What follows if a seat's answers keep breaking the rules: the game is void; the seat has lost it;
-the seat is out of it; the game's default action counts, or a random one; the run stops."""
+the seat is out of it; the game's default action counts, or a random one."""
 
 ATTEMPTS = {FORFEIT: 2, ELIMINATE: 2, DEFAULT: 1}
 """How often a decision is asked for if the experiment does not say; all others: 10 times."""

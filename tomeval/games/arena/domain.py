@@ -5,7 +5,6 @@ And what people read first of a run: the main measures row by row, and facts and
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,13 +20,11 @@ from tomeval.games.arena.players import together
 from tomeval.games.arena.records import GameRecord, Records, Row, deals, game_records, share
 from tomeval.games.arena.replaying import game_lines
 from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell, step_records
-from tomeval.games.arena.scripts import SCRIPTS
 from tomeval.games.cells import play_of
-from tomeval.games.players import player_row, worded
+from tomeval.games.players import player_row
 from tomeval.games.records import as_record
-from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import Table, as_text, flat, is_interval, never, unique
-from tomeval.runs.domain import Domain, Facts, Rows, Worded, later
+from tomeval.runs.domain import Domain, Facts, Rows, later
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 from tomeval.statistics import estimate
@@ -49,28 +46,6 @@ def _words(task: Mapping[str, Any]) -> str:
     """Return a task in words, such as "ipd3 with grim + tft"."""
     shown = {name: value for name, value in task.items() if name in ("game", "others")}
     return " with ".join(str(value) for value in shown.values() if value != "")
-
-
-def _level(cell: RunCell, by: str) -> str:
-    """Return a cell's level: who has no strategy, or no model, is one of its own."""
-    return str(cell.columns[by] or cell.columns["player"])
-
-
-def _held(cell: RunCell, by: str) -> str:
-    """Return the model, of which all players are alike where strategies are compared."""
-    names = ("model",) if by == "strategy" else ("player", "strategy", "model")
-    return ", ".join(str(cell.columns[n]) for n in names if n != by and cell.columns[n] != "")
-
-
-def _worded(cell: RunCell) -> Worded | None:
-    """Return how the subject is asked."""
-    return worded(cell.definition["players"][0])
-
-
-def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
-    """Return the parameters of the game by its name."""
-    game = cell.definition["game"]
-    return {("game", game["name"]): json.dumps([game["kind"], game["rules"]], sort_keys=True)}
 
 
 SHOWN: tuple[str, ...] = ("delta_functional_per_decision", "exact_percent")
@@ -213,11 +188,6 @@ ARENA = Domain(
     unit="deal",
     shares_draws=("game",),
     task_words=_words,
-    level=_level,
-    held=_held,
-    held_name=lambda by: "model" if by == "strategy" else "player",
-    worded=_worded,
-    content=_content,
     questions=later("tomeval.games.sampled:episodes"),
     example=later(f"{_DESCRIBED}:example_cell"),
     bounds=later(f"{_DESCRIBED}:bounds_rows"),
@@ -225,5 +195,4 @@ ARENA = Domain(
         "arena_games": f"{_DESCRIBED}:listed_games",
         "arena_players": f"{_DESCRIBED}:listed_players",
     },
-    scripts=SCRIPTS,
 )

@@ -18,8 +18,10 @@ from tomeval.games.arena.named_games import NamedGame, game_from
 from tomeval.games.arena.scores import scores
 from tomeval.games.game import COUNTED
 from tomeval.games.played import Played
+from tomeval.games.players import worded
 from tomeval.games.records import EPISODES, HELD, PAYOFFS, STEPS, VALUES, asked_of
 from tomeval.games.scores import ScoredCell, Scores
+from tomeval.runs.domain import Worded
 from tomeval.runs.record import Schema
 from tomeval.runs.store import Store
 
@@ -100,6 +102,22 @@ class ArenaRunCell(ScoredCell):
         """Names of the language models by slot."""
         players = self.definition["players"]
         return {str(i): p["model"] for i, p in enumerate(players) if p.get("model")}
+
+    def fixed(self, by: str) -> str:
+        """Return the model, of which all players are alike where strategies are compared."""
+        names = ("model",) if by == "strategy" else ("player", "strategy", "model")
+        return ", ".join(str(self.columns[n]) for n in names if n != by and self.columns[n] != "")
+
+    @property
+    def worded(self) -> Worded | None:
+        """How the subject is asked."""
+        return worded(self.definition["players"][0])
+
+    @property
+    def content(self) -> dict[tuple[str, ...], str]:
+        """The parameters of the game by its name."""
+        game = self.definition["game"]
+        return {("game", game["name"]): json.dumps([game["kind"], game["rules"]], sort_keys=True)}
 
 
 def _read(cell: ArenaRunCell) -> Played:

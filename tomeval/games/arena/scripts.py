@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tomeval.models.base import GenerateRequest, ScoreRequest
-from tomeval.models.scripted import Said, Script
+from tomeval.models.scripted import Said
 from tomeval.strategies.readers import MARKER
 
 GREETING = "Good day to all."
@@ -129,6 +129,3 @@ RIVAL: dict[str, Callable[[str, int], list[Any]]] = {
     "mafia": lambda text, count: _others(text)[-count:],
 }
 """What the rival answers in another way."""
-
-SCRIPTS: dict[str, Script] = {"arena": play_arena, "arena_rival": play_rival}
-"""What experiments can name ``scripted:NAME``."""

@@ -15,24 +15,21 @@ from tomeval.games.decrypto.measures import (
     for_interceptor,
 )
 from tomeval.games.decrypto.results import (
+    STRATEGY,
+    TEAM,
     DecryptoRunCell,
     game_lines,
     gives_probabilities,
     replays,
 )
-from tomeval.games.decrypto.scripts import SCRIPTS
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES
 from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
 from tomeval.games.played import PlayedGame
-from tomeval.games.players import worded
-from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Domain, Worded, later
+from tomeval.runs.domain import Domain, later
 from tomeval.runs.measures import Measure
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
-
-TEAM, STRATEGY = "team", "strategy"
 
 _DESCRIBED = "tomeval.games.decrypto.described"
 
@@ -54,34 +51,9 @@ def _side(measure: Measure, by: str) -> Measure:
     return for_interceptor(measure) if by == "interceptor" else measure
 
 
-def _level(cell: RunCell, by: str) -> str:
-    """Return who sits in a seat, or Alice and Bob together; or how models are asked."""
-    if by == STRATEGY:
-        return cell.prompted[STRATEGY] or cell.name
-    if by == TEAM:
-        return f"{cell.columns['encoder']} + {cell.columns['decoder']}"
-    return str(cell.columns[by])
-
-
-def _task_of(cell: RunCell, by: str) -> dict[str, Any]:
-    """Return the other seats, and what games are played with.
-
-    Where strategies are compared, a seat is that of its model, whatever its player is called.
-    """
-    if by == STRATEGY:
-        return {**cell.task, **cell.models}
-    gone = ("encoder", "decoder") if by == TEAM else (by,)
-    return {name: value for name, value in cell.task.items() if name not in gone}
-
-
 def _words(task: Mapping[str, Any]) -> str:
     """Return who else plays, such as "Bob minilm, Eve wordnet"."""
     return ", ".join(f"{NAMES[seat]} {name}" for seat, name in task.items() if seat in NAMES)
-
-
-def _worded(cell: RunCell) -> Worded | None:
-    """Return how Alice is asked."""
-    return worded(cell.definition["players"]["encoder"])
 
 
 def _record(cell: DecryptoCell, game: PlayedGame) -> Record:
@@ -122,12 +94,8 @@ DECRYPTO = Domain(
     unit="deal",
     shares_draws=("rules", "words", "records"),
     task_words=_words,
-    level=_level,
     side=_side,
-    task_of=_task_of,
-    worded=_worded,
     questions=later("tomeval.games.sampled:episodes"),
     example=later(f"{_DESCRIBED}:example_cell"),
     lists={"players": f"{_DESCRIBED}:listed_players"},
-    scripts=SCRIPTS,
 )

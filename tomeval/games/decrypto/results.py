@@ -23,15 +23,18 @@ from tomeval.games.decrypto.turns import (
     turns_of,
 )
 from tomeval.games.played import Played, frozen
+from tomeval.games.players import worded
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.games.transcripts import transcript
 from tomeval.lexicon.words import shipped_lists
 from tomeval.runs.analyses import readers
-from tomeval.runs.domain import Line
+from tomeval.runs.domain import Line, Worded
 from tomeval.runs.record import Record
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.strategies.compose import recorded_strategy
+
+TEAM, STRATEGY = "team", "strategy"
 
 
 class DecryptoRunCell(ScoredCell):
@@ -86,6 +89,29 @@ class DecryptoRunCell(ScoredCell):
     def name(self) -> str:
         """Who plays."""
         return ", ".join(map(str, self.columns.values()))
+
+    def level(self, by: str) -> str:
+        """Return who sits in a seat, or Alice and Bob together; or how models are asked."""
+        if by == STRATEGY:
+            return self.prompted[STRATEGY] or self.name
+        if by == TEAM:
+            return f"{self.columns['encoder']} + {self.columns['decoder']}"
+        return str(self.columns[by])
+
+    def task_without(self, by: str) -> dict[str, Any]:
+        """Return the other seats, and what games are played with.
+
+        Where strategies are compared, a seat is that of its model, whatever its player is called.
+        """
+        if by == STRATEGY:
+            return {**self.task, **self.models}
+        gone = ("encoder", "decoder") if by == TEAM else (by,)
+        return {name: value for name, value in self.task.items() if name not in gone}
+
+    @property
+    def worded(self) -> Worded | None:
+        """How Alice is asked."""
+        return worded(self.definition["players"]["encoder"])
 
 
 def replays(store: Store) -> bool:

@@ -14,7 +14,7 @@ import re
 
 from tomeval.games.decrypto.game import CODES, DIGITS
 from tomeval.models.base import GenerateRequest, ScoreRequest
-from tomeval.models.scripted import Said, Script
+from tomeval.models.scripted import Said
 from tomeval.strategies.readers import MARKER
 
 _SYLLABLES = ("ba", "do", "fi", "gu", "ka", "le", "mi", "no", "pu", "ra", "so", "te", "vi", "zu")
@@ -74,7 +74,3 @@ def _code(question: str, keywords: list[str], number: int) -> list[int]:
 
 def _said(key: str, value: list[str] | list[int]) -> str:
     return f"This is what I think.\n{MARKER} {json.dumps({key: value})}"
-
-
-SCRIPTS: dict[str, Script] = {"decrypto": play_decrypto}
-"""What experiments can name ``scripted:NAME``."""

@@ -84,19 +84,19 @@ def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
     base: dict[tuple[Any, ...], RunCell] = {}
     found: dict[tuple[Any, ...], list[RunCell]] = {}
     for cell in run.cells:
-        where = (*domain.task_of(cell, by).values(), cell.seed)
+        where = (*cell.task_without(by).values(), cell.seed)
         if cell.is_baseline:
             base.setdefault(where, cell)
         elif has_level(cell, by):
-            found.setdefault((where, domain.held(cell, by)), []).append(cell)
+            found.setdefault((where, cell.fixed(by)), []).append(cell)
     apart = {where for where, held in found if held}
     for (where, held), own in found.items():
         if not held and where in apart:
             continue
         cells = own + (found.get((where, ""), []) if held else [])
-        task = {n: v for n, v in domain.task_of(cells[0], by).items() if n in cells[0].columns}
+        task = {n: v for n, v in cells[0].task_without(by).items() if n in cells[0].columns}
         words = [held, domain.task_words(task), f"seed {where[-1]}" * (len(seeds) > 1)]
-        named = [(domain.level(cell, by), cell) for cell in cells]
+        named = [(cell.level(by), cell) for cell in cells]
         if where in base:
             named.append((f"{base[where].player} (tabular baseline)", base[where]))
         stem = "_".join(map(str, (held, *task.values())))
@@ -154,7 +154,7 @@ def curve_figure(
 
 def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
     """Return the steps from 1, and means over episodes of the window around each of them."""
-    curves, window = cell.curves(options.reference), options.window
+    curves, window = cell.curves(), options.window
     values, bounds = smooth(curves[metric], window), np.array([[0.0, 100.0]])
     if metric != "tom_percent":
         best = values + smooth(curves["reward_per_step"], window)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +12,9 @@ from tomeval.games.answer import verdict
 from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.games.matrix.measures import MEASURES, measured
-from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet, Tables
 from tomeval.games.matrix.play import Setup, play_episode_async
-from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
+from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.rules import NONE, PARTNER, SEAT
 from tomeval.games.matrix.shown import (
     LISTS,
@@ -27,11 +25,10 @@ from tomeval.games.matrix.shown import (
     table_notes,
 )
 from tomeval.games.matrix.storing import SCHEMA, step_records
-from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
+from tomeval.games.matrix.subject_specs import PartnerPlayer
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
 from tomeval.models.base import Model
-from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Domain, later
 from tomeval.runs.record import Record
 
@@ -148,47 +145,6 @@ def _words(task: Mapping[str, Any]) -> str:
     return ", ".join(said)
 
 
-def _level(cell: RunCell, by: str) -> str:
-    """Return a cell's level: a tabular subject has neither model nor strategy, but its name."""
-    return str(cell.columns.get(by) or cell.columns["subject"])
-
-
-def _held(cell: RunCell, by: str) -> str:
-    """Return the model, or the subject where models or label sets are compared."""
-    subject, model = str(cell.columns["subject"]), str(cell.columns["model"])
-    if matrix_cell(cell).recorded:
-        return _held_of_recorded(cell, by)
-    if by == "model":
-        return subject if model else ""
-    if by in ("labels", "run"):
-        return ", ".join(filter(None, (subject, model)))
-    return model
-
-
-def _held_of_recorded(cell: RunCell, by: str) -> str:
-    """Return all that says who played and how, but what is compared."""
-    compared = by if by == "run" or cell.columns.get(by) else "subject"
-    told = ["subject", "condition", "model", "strategy"]
-    people = matrix_cell(cell).definition.get("participants")
-    if people is not None and set(people) == {cell.columns["subject"]}:
-        told.remove("subject")  # one of the people that are compared as groups
-    words = [str(cell.columns.get(name, "")) for name in told if name != compared]
-    return ", ".join(filter(None, words))
-
-
-def _content(cell: RunCell) -> dict[tuple[str, ...], str]:
-    """Return payoffs and partner tables by name."""
-    game, partners = cell.definition["game"], cell.definition["partners"]
-    tables = [table["sha256"] for table in partners["tables"]]
-    said = [partners["weights"], tables]
-    if "player" in partners:
-        said.append(partners["player"])
-    return {
-        ("game", game["name"]): json.dumps(game["payoffs"]),
-        ("partner set", game["name"], partners["name"]): json.dumps(said),
-    }
-
-
 def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
     """Describe what regret, predictions or their cost cannot show in the cells' tasks."""
     setups = [cell.setup for cell in cells if isinstance(cell.setup.partners, PartnerSet)]
@@ -210,7 +166,6 @@ MATRIX = Domain(
     run_cell=MatrixRunCell,
     step_records=step_records,
     measured=measured,
-    references=REFERENCES,
     headline=(
         "delta_functional_per_step",
         "tom_percent",
@@ -232,11 +187,6 @@ MATRIX = Domain(
     task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
     shares_draws=("game", "partners"),
     task_words=_words,
-    level=_level,
-    held=_held,
-    held_name=lambda by: "subject" if by in ("model", "labels", "condition", "run") else "model",
-    worded=lambda cell: worded(cell.definition),
-    content=_content,
     questions=episodes,
     example=example_cell,
     cannot_tell=_cannot_tell,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.core.outcomes import VALID, Invalid, InvalidAnswerError, Said, run_now
+from tomeval.core.outcomes import VALID, Invalid, Said, run_now
 from tomeval.core.streams import Stream
 from tomeval.games.game import Ask, Probe
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
@@ -61,10 +61,10 @@ class Setup:
     # The run's seed. Which partner an episode draws depends on seed, game, partner set and episode
     # alone, and so does, with the horizon, how it moves: all subjects meet the same ones.
     seed: int = field(kw_only=True)
-    # {"void", "random", "stop"}: what an invalid answer does: end the episode and leave it out of
-    # all metrics; draw a uniformly random legal action in its place; or stop the run. A backend
-    # error never becomes an action: under ``void`` and ``random`` the episode has failed, is left
-    # out of all metrics, and is played again when the run is resumed. One on a question that no
+    # {"void", "random"}: what an invalid answer does: end the episode and leave it out of all
+    # metrics; or draw a uniformly random legal action in its place. A backend error never becomes
+    # an action: the episode has failed, is left out of all metrics, and is played again when the
+    # run is resumed. One on a question that no
     # move needs ends nothing: the answer is missing.
     on_invalid: str = field(kw_only=True, default="void")
     # Folder that relative paths among the options start from.
@@ -286,14 +286,7 @@ async def play_episode_async(
         other_fallback=None if partner else setup.stream("other fallback").episode(episode),
     )
     played = played or PlayedGame(episode, which, table.seats)
-    try:
-        await play_game(table, episode, which, played)
-    except InvalidAnswerError as error:
-        step, where = len(played.decisions) // 2 + 1, f"{setup.game.name}, {setup.partners.name}"
-        raise InvalidAnswerError(
-            f"stopped at episode {episode}, step {step} ({setup.kind}, {where}): {error}; finished "
-            "episodes are kept"
-        ) from None
+    await play_game(table, episode, which, played)
     return as_record(setup, played)
 
 

@@ -27,11 +27,11 @@ from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.rules import NONE, PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.storing import RECORDED, read_played
-from tomeval.games.matrix.subject_specs import PartnerPlayer
+from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Player
+from tomeval.runs.domain import Player, Worded
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -158,7 +158,7 @@ class MatrixRunCell(ScoredCell):
         ceilings = attainable_as_played(self.played)
         return {name: float(values.mean()) for name, values in ceilings.items()}
 
-    def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+    def limits(self, name: str) -> tuple[float, float]:
         """Return between what a measure lies, whoever plays; regret has exact limits."""
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
@@ -166,9 +166,9 @@ class MatrixRunCell(ScoredCell):
             if self.recorded:  # of one length, or there are no limits
                 horizons = set(self.played.lengths.tolist())
             if len(horizons) == 1:
-                said = (*horizons, reference or self.reference)
+                said = (*horizons, self.reference)
                 exact = regret_limits(self.game, tuple(self.partners), *said)[name]
-        return exact or super().limits(name, reference)
+        return exact or super().limits(name)
 
     @property
     def payoff_range(self) -> float:
@@ -217,9 +217,48 @@ class MatrixRunCell(ScoredCell):
         even = len(set(self.played.lengths.tolist())) == 1
         return even and bool(np.isfinite(self.curves()[name]).all())
 
-    def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
+    def curves(self) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
-        return curves(self.played, reference or self.reference)
+        return curves(self.played, self.reference)
+
+    def fixed(self, by: str) -> str:
+        """Return the model, or the subject where models or label sets are compared."""
+        subject, model = self.player, str(self.columns["model"])
+        if self.recorded:
+            return self._fixed_of_recorded(by)
+        if by == "model":
+            return subject if model else ""
+        if by in ("labels", "run"):
+            return ", ".join(filter(None, (subject, model)))
+        return model
+
+    def _fixed_of_recorded(self, by: str) -> str:
+        """Return all that says who played and how, but what is compared."""
+        compared = by if by == "run" or self.columns.get(by) else "subject"
+        told = ["subject", "condition", "model", "strategy"]
+        people = self.definition.get("participants")
+        if people is not None and set(people) == {self.player}:
+            told.remove("subject")  # one of the people that are compared as groups
+        words = [str(self.columns.get(name, "")) for name in told if name != compared]
+        return ", ".join(filter(None, words))
+
+    @property
+    def worded(self) -> Worded | None:
+        """How the subject is asked."""
+        return worded(self.definition)
+
+    @property
+    def content(self) -> dict[tuple[str, ...], str]:
+        """Payoffs and partner tables by name."""
+        game, partners = self.definition["game"], self.definition["partners"]
+        tables = [table["sha256"] for table in partners["tables"]]
+        said = [partners["weights"], tables]
+        if "player" in partners:
+            said.append(partners["player"])
+        return {
+            ("game", game["name"]): json.dumps(game["payoffs"]),
+            ("partner set", game["name"], partners["name"]): json.dumps(said),
+        }
 
 
 # The cells of a run share most games and partners: what is equal is checked, and its optimum

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tomeval.cli.options import TrustCode, TrustHost
+from tomeval.cli.options import TrustHost
 from tomeval.core.parts import CommandPart
 
 DECRYPTO = "decrypto"
@@ -44,7 +44,6 @@ def play(
         ),
     ] = None,
     trust_host: TrustHost = None,
-    trust_remote_code: TrustCode = False,
 ) -> None:
     """Take a seat yourself, with or against other players; Decrypto is recorded."""
     from tomeval.core.credentials import trusting
@@ -61,7 +60,7 @@ def play(
     settings: dict[str, Any] = {"seed": seed, "rules": {}}
     for override in overrides or []:
         override_key(settings if game == DECRYPTO else rules, override)
-    with trusting(trust_host or (), code=trust_remote_code):
+    with trusting(trust_host or ()):
         console, others = Console(sys.stdin, sys.stdout), other or []
         if game == DECRYPTO:
             role = seat or "interceptor"

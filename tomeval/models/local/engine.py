@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,9 +37,6 @@ class Engine:
         The most tokens of a pass, where prompts are not read whole.
     context : int, optional
         The longest sequence that the model takes.
-    switch : float
-        The longest sequence that is read with a model's short rotary factors: longer ones are read
-        with others from their first token on, so that no cache holds across it.
 
     Attributes
     ----------
@@ -48,10 +44,8 @@ class Engine:
         Reads prompts.
     """
 
-    def __init__(
-        self, model: Any, batch_tokens: int, context: int | None, switch: float = math.inf
-    ) -> None:
-        self.model, self.context, self.switch = model, context, switch
+    def __init__(self, model: Any, batch_tokens: int, context: int | None) -> None:
+        self.model, self.context = model, context
         small = sum(weights.numel() for weights in model.parameters()) < SMALL
         free = model.device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ
         self._threads = 1 if small and free else None
@@ -165,13 +159,11 @@ class Whole:
     def read(self, batch: Sequence[Reading]) -> Any:
         """Run a reading, and again with each of its tails; return the logits that it wants."""
         [one] = batch
-        length, switch = len(one.ids), self._engine.switch
-        # Beyond the switch all tokens turn by other factors: no cache holds across it.
-        goes_on = self.cached and one.new > 0 and not length <= switch < length + one.new
+        goes_on = self.cached and one.new > 0
         found: list[Any] = []
         for tail in ((), *one.tails):
             ids = require("torch").tensor([[*one.ids, *tail]], device=self._engine.device)
-            keep = len(tail) or length - one.first
+            keep = len(tail) or len(one.ids) - one.first
             output = self._engine.run(ids, keep, use_cache=goes_on)
             found.append(output.logits[0, -keep:])
         self._past = getattr(output, "past_key_values", None) if goes_on else None

@@ -57,8 +57,7 @@ class LocalOptions(BaseModel):
     # auto: answers are held to their form: those that can be read are compared, see
     # `tomeval.strategies.forced`.
     structured: Literal["off", "auto"] = "off"
-    local_files_only: bool = False  # this and the next as for `from_pretrained`
-    trust_remote_code: bool = False
+    local_files_only: bool = False  # as for `from_pretrained`
 
 
 class Loaded(NamedTuple):
@@ -85,12 +84,12 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
     """
     require("torch")
     transformers = require("transformers")
-    file = gguf_file(path_or_repo)
-    folder = local_folder(path_or_repo) if file is None else file.parent
-    source = str(folder) if folder else path_or_repo
+    at = local_path(path_or_repo)
+    file = at if at and at.is_file() else None
+    source = str(file.parent if file else at or path_or_repo)
     common: dict[str, Any] = {
-        "local_files_only": how.local_files_only or folder is not None,
-        "trust_remote_code": how.trust_remote_code,
+        "local_files_only": how.local_files_only or at is not None,
+        "trust_remote_code": False,  # else the user is asked
     }
     device, spread = how.device or _usual_device(), how.device_map
     options: dict[str, Any] = {"dtype": how.dtype, "device_map": spread}
@@ -102,7 +101,7 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
         reading, common = {}, common | {"gguf_file": file.name}
         logger.warning("hf:%s: reading %.0f MB of GGUF", path_or_repo, file.stat().st_size / 1e6)
     try:
-        if folder is None:
+        if at is None:
             # The commit instead of the branch: all files come from one state of the repository.
             revision = _commit(path_or_repo, revision, common["local_files_only"])
         common["revision"] = revision
@@ -115,7 +114,6 @@ def load(path_or_repo: str, revision: str | None, how: LocalOptions) -> Loaded:
             model = model.to(device)
     except (*_FAULTS, require("safetensors").SafetensorError) as error:
         raise TomevalError(_load_message(path_or_repo, revision, error)) from error
-    at = file or folder
     return Loaded(model.eval(), tokenizer, folder_revision(at) if at else revision or "")
 
 
@@ -158,32 +156,25 @@ def folder_revision(folder: Path) -> str:
     return f"sha256:{digest.hexdigest()[:32]}"
 
 
-def gguf_file(path_or_repo: str) -> Path | None:
-    """Return the GGUF file that is meant: itself, or the only one of a folder that has no other."""
-    path = Path(path_or_repo).expanduser()
-    if path.suffix == ".gguf":
-        if not path.is_file():
-            raise TomevalError(f"hf:{path_or_repo}: no such file")
-        return path
-    if not path.is_dir() or (path / "config.json").is_file():
-        return None
-    found = sorted(path.glob("*.gguf"))
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
-        raise TomevalError(f"hf:{path_or_repo}: name one of its files: {names}")
-    return found[0] if found else None
-
-
-def local_folder(path_or_repo: str) -> Path | None:
-    """Return the folder that is meant, or None for a Hub name."""
+def local_path(path_or_repo: str) -> Path | None:
+    """Return a model's folder or GGUF file, also the only one of a folder; None: a Hub name."""
     path = Path(path_or_repo).expanduser()
     if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise TomevalError(f"hf:{path_or_repo}: this folder has no config.json")
+        files = sorted(path.glob("*.gguf"))
+        if (path / "config.json").is_file():
+            return path
+        if len(files) == 1:
+            return files[0]
+        names = ", ".join(file.name for file in files)
+        why = f"name one of its files: {names}" if files else "this folder has no config.json"
+        raise TomevalError(f"hf:{path_or_repo}: {why}")
+    if path.suffix == ".gguf" and path.is_file():
         return path
     looks_local = path_or_repo.startswith((".", "/", "~")) or path_or_repo.count("/") > 1
-    if looks_local or not path_or_repo:
-        raise TomevalError(f"hf:{path_or_repo}: no such folder (and not a Hub name: ORG/MODEL)")
+    if looks_local or path.suffix == ".gguf" or not path_or_repo:
+        raise TomevalError(
+            f"hf:{path_or_repo}: no such file or folder (and not a Hub name: ORG/MODEL)"
+        )
     return None
 
 
@@ -200,9 +191,22 @@ def text_config(config: Any) -> Any:
 
 
 def context_length(config: Any) -> int | None:
-    """Return the longest sequence that a configuration names, or None."""
-    values = [getattr(text_config(config), name, None) for name in _CONTEXT_NAMES]
-    return next((int(value) for value in values if isinstance(value, int) and value > 0), None)
+    """Return the longest sequence that a configuration names, or None.
+
+    128k variants of Phi-3 turn all tokens of longer sequences by other rotary factors, so that no
+    cache holds across that length: their context ends there.
+    """
+    text = text_config(config)
+    ropes = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    usual = getattr(text, "original_max_position_embeddings", None)
+    short = [
+        rope.get("original_max_position_embeddings") or usual
+        for rope in (ropes, *ropes.values())
+        if isinstance(rope, dict) and "long_factor" in rope
+    ]
+    named = (getattr(text, name, None) for name in _CONTEXT_NAMES)
+    whole = next((value for value in named if isinstance(value, int) and value > 0), None)
+    return min(filter(None, [whole, *short]), default=None)
 
 
 def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
@@ -244,9 +248,7 @@ def _checked(name: str, options: dict[str, Any]) -> LocalOptions:
 def look(name: str, options: dict[str, Any], opening: Opening) -> None:
     """Check a model's name and options; nothing is loaded."""
     _checked(name, options)
-    source, _ = source_of(name, opening.base)
-    if gguf_file(source) is None:
-        local_folder(source)
+    local_path(source_of(name, opening.base)[0])
 
 
 def pocket_folder(name: str) -> Path:

@@ -24,7 +24,7 @@ from tomeval.models.local.engine import Engine
 from tomeval.models.local.load import Loaded, LocalOptions, context_length, load
 from tomeval.models.local.prompt import PromptCodec
 from tomeval.models.local.tasks import LabelQuery, Scored, Text, exclusive
-from tomeval.models.local.trials import rope_switch, settle
+from tomeval.models.local.trials import settle
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +83,7 @@ class TransformersModel(LocalModel):
         if how.thinking_budget is None and self.codec.thinks:
             self.thinking_budget = thinking_room(context)
         tokens = how.batch_tokens or (32_768 if self.model.device.type == "cuda" else 8_192)
-        switch = rope_switch(self.model.config)
-        self.engine = Engine(self.model, tokens, context, switch)
+        self.engine = Engine(self.model, tokens, context)
         settle(self.engine, how.prefix_reuse, how.cache_memory)
         self.ends = self._end_tokens()
         held = how.structured == "auto"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import random
 import re
 from typing import Any
@@ -26,26 +25,6 @@ _NARROW_CACHE, _NARROW_PREFIXES = 1.0, 0.25
 _LONGEST_TRIAL, _WINDOW, _WANTED = 600, re.compile("window(_size)?$"), 3
 _FAULTS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a model's code raises where it is run in a way that it was not written for."""
-
-
-def rope_switch(config: Any) -> float:
-    """Return the longest sequence that is read with a model's short rotary factors; else infinity.
-
-    Such are 128k variants of Phi-3: beyond a length all tokens turn by the long factors. Of kinds
-    of layers with ropes of their own the first to switch counts. Dynamic scaling only begins beyond
-    `context_length`, where no prompt gets; other kinds do not depend on the length.
-    """
-    text = text_config(config)
-    ropes = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
-    usual = getattr(text, "original_max_position_embeddings", None) or math.inf
-    return min(
-        (
-            rope.get("original_max_position_embeddings") or usual
-            for rope in (ropes, *ropes.values())
-            if isinstance(rope, dict) and "long_factor" in rope
-        ),
-        default=math.inf,
-    )
 
 
 def settle(engine: Engine, reuse: bool, memory: int | None = None) -> None:
@@ -73,8 +52,6 @@ def settle(engine: Engine, reuse: bool, memory: int | None = None) -> None:
         reason = f"its layers keep a state that cannot be rolled back ({', '.join(kinds)})"
     elif "sliding_attention" in kinds and not isinstance(window, int):
         reason = "its sliding window is not stated"
-    elif engine.switch < (engine.context or math.inf):
-        reason = f"its rotary factors change beyond {engine.switch:,} tokens"
     else:
         reason = play.fault(reader, _NARROW_PREFIXES)
     if reason:

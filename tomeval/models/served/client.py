@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from time import monotonic
@@ -34,9 +33,6 @@ from tomeval.models.served.faults import (
 from tomeval.models.served.replies import read_usage
 
 logger = logging.getLogger(__name__)
-
-SILENT = 30.0
-"""Seconds without a reply after which that is worth saying."""
 
 IN_A_ROW = 3
 """The number of unanswered requests in a row after which the server counts as gone."""
@@ -95,8 +91,7 @@ class Client(openai.AsyncOpenAI):
         self.url = url
         self._variable, self._key = key
         self._budget = budget or Budget()
-        self._trouble, self._until = "", -math.inf  # what came last, and when it is asked again
-        self._under_way, self._heard = 0, math.inf  # requests, and when a reply came last
+        self._told: set[str] = set()  # why requests were sent again
         self._mends: dict[str, Mends] = {}
         self._unanswered = 0  # requests in a row
         self._gone: ServerGone | None = None
@@ -112,16 +107,6 @@ class Client(openai.AsyncOpenAI):
                 trust_env=httpx2.URL(url).host not in _NEARBY,  # no proxy reaches this machine
             ),
         )
-
-    def waits(self) -> str:
-        """Return why the client waits; empty if it does not, or for less than `SILENT`."""
-        now = monotonic()
-        many = f"{self._under_way:,} request{'' if self._under_way == 1 else 's'} under way"
-        if self._until > now and self._trouble:
-            return f"retrying in {math.ceil(self._until - now):,} s; {self._trouble}; {many}"
-        if self._under_way and now - self._heard >= SILENT:
-            return f"no reply for {now - self._heard:,.0f} s; {many}"
-        return ""
 
     def stop(self) -> None:
         """Have nothing sent any more; what waits to be sent again ends at once."""
@@ -159,17 +144,12 @@ class Client(openai.AsyncOpenAI):
         """
         if self._gone is not None:
             raise self._gone
-        if not self._under_way:
-            self._heard, self._trouble = monotonic(), ""
-        self._under_way += 1
         try:
             async with self._places:
                 value = await self._insist(path, body, tokens, read)
         except BackendError as error:
             self._count(error)
             raise
-        finally:
-            self._under_way -= 1
         self._unanswered = 0
         return value
 
@@ -215,9 +195,13 @@ class Client(openai.AsyncOpenAI):
         await self.wait(said, wait)
 
     async def wait(self, trouble: str, seconds: float) -> None:
-        """Wait before a request is sent again; `Stopped`, at once, if it is not to be sent."""
-        logger.info("%s: %s; retrying in %.1f s", self.name, trouble, seconds)
-        self._trouble, self._until = trouble, monotonic() + seconds
+        """Wait before a request is sent again; `Stopped`, at once, if it is not to be sent.
+
+        Every kind of trouble, such as HTTP 429, is told once.
+        """
+        if (kind := trouble.partition(":")[0]) not in self._told:
+            self._told.add(kind)
+            logger.warning("%s: %s; asked again in %.1f s", self.name, trouble, seconds)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopped.wait(), seconds)
         self._check()
@@ -259,7 +243,6 @@ class Client(openai.AsyncOpenAI):
             raise self._fault(url, error.response) from None
         except openai.APIConnectionError as error:
             raise connection_fault(url, error.__cause__) from None
-        self._heard, self._trouble = monotonic(), ""
         data = read_json(self._clean(raw.http_response.content))
         if "error" in data and is_too_long(said := json.dumps(data)):
             raise status_fault(url, 200, said)

@@ -128,10 +128,6 @@ class OpenAIModel(Model):
             logger.warning(note, self._label)
         self.capabilities = Capabilities(holds=ask.holds)
 
-    def waits(self) -> str:
-        """See `Model.waits`."""
-        return self._client.waits() if self._client else ""
-
     def stop(self) -> None:
         """See `Model.stop`."""
         self.client.stop()
