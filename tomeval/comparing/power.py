@@ -87,7 +87,7 @@ def episodes_needed(
             row: dict[str, Any] = {"scope": scope, by: level, "baseline": pairing.baseline}
             row |= {"metric": metric, "pairs": spread[0], "unit": unit}
             each = float(per_unit[met, k].max()) if met else math.nan  # NaN if any is
-            how = {"tests": tests, "resamples": resamples, "per_unit": each}
+            how: dict[str, Any] = {"tests": tests, "resamples": resamples, "per_unit": each}
             rows.append(row | needed(*spread, difference=abs(difference), **how))
     return rows
 
