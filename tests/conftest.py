@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from shutil import which
 from typing import Any
 from unittest import mock
 
@@ -74,18 +72,6 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A browser, where this machine has one and playwright is installed."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    path = os.environ.get("CHROMIUM") or which("chromium") or which("google-chrome")
-    if not path:
-        pytest.skip("needs chromium")
-    options = {"executable_path": path, "args": ["--no-sandbox"], "timeout": 1000 * HANG}
-    with playwright.sync_playwright() as driver, driver.chromium.launch(**options) as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -186,7 +186,7 @@ def test_a_run_says_what_it_is(run, folder):
 
 
 def test_nothing_of_what_others_wrote_acts_on_a_page(run):
-    page = run.select(f"subject={HOSTILE}").plot(only="forest_tom")._repr_html_()
+    page = run.select(f"subject={HOSTILE}").plot(only="forest", metrics="tom")._repr_html_()
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)" in page
 

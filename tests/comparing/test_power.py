@@ -6,17 +6,15 @@ import math
 
 import numpy as np
 import pytest
-import scipy.stats
 from arena_runs import played
 from paired_arrays import paired
 
 import tomeval
-from tomeval.comparing.comparison import compare, compare_pairs
+from tomeval.comparing.comparison import compare
 from tomeval.comparing.layout import Layout
-from tomeval.comparing.power import _needed, _Pilot, _pilot, episodes_needed
-from tomeval.games.matrix.measures import METRICS
+from tomeval.comparing.power import _spread, episodes_needed, needed
 from tomeval.runs.results import iterate_export
-from tomeval.statistics.flips import enough_pairs, pairs_needed, power_of, smallest_effect
+from tomeval.statistics.flips import enough_pairs, pairs_needed, smallest_effect
 from tomeval.statistics.paired import sign_flip, sign_flip_exact
 
 SUBJECTS = [
@@ -34,7 +32,7 @@ def test_the_pairs_that_are_asked_for_find_the_difference(pairs, tests) -> None:
     """3,000 data sets: the standard error of a share of 0.8 is 0.7 points."""
     rng = np.random.default_rng(pairs * tests)
     effect = smallest_effect(pairs - 1, 0.8, 0.05 / tests) * (1 + 1e-6)
-    found = _needed(_Pilot(pairs, 1, 1.0, pairs - 1, False), effect, tests, 9_999, 1.0)
+    found = needed(pairs, 1, 1.0, difference=effect, tests=tests)
     assert found["pairs_needed"] == found["episodes"] == pairs
     assert found["power"] == pytest.approx(0.8, abs=1e-4)
     assert found["smallest_difference"] == pytest.approx(effect, rel=1e-4)
@@ -51,30 +49,19 @@ def test_too_few_pairs_have_no_power() -> None:
     """By hand: 2 / 2^n times the tests must be below 0.05, so 2^n above 40 times the tests."""
     for tests, enough in ((1, 6), (2, 7), (5, 8), (11, 9), (35, 11)):
         assert enough_pairs(tests, 9_999) == enough == math.floor(math.log2(40 * tests)) + 1
-        found = _needed(_Pilot(enough + 1, 1, 1.0, enough, False), 100.0, tests, 9_999, 1.0)
+        found = needed(enough + 1, 1, 1.0, difference=100.0, tests=tests)
         assert found["reason"].endswith(f"{enough + 1} of at least {enough + 2} pairs")
         assert (found["pairs_needed"], math.isnan(found["power"])) == (enough + 2, True)
     assert enough_pairs(600, 9_999) is None  # no p below 1 / 10,000
 
 
-def test_over_several_tasks_units_are_taken_together() -> None:
-    """Two partner sets of unlike spread: 400 comparisons with the number that a pilot asks for."""
+def test_over_several_tasks_units_are_one_sample_of_their_mean_variance() -> None:
+    """The mean over two tasks of n units each: variance (0.25 + 2.25) / (4 n) = sd^2 / (2 n)."""
     rng = np.random.default_rng(4)
-    spread = (0.5, 1.5)
-
-    def table(count, shift=0.0):
-        return [shift + sd * rng.normal(size=(count, 1)) for sd in spread]
-
-    pilot = _pilot(Layout(paired(*table(4_000))), 0, 0)
-    # The mean over two tasks of n units each: variance (0.25 + 2.25) / (4 n) = sd^2 / (2 n).
-    assert pilot.sd == pytest.approx(math.sqrt(1.25), rel=0.03)
-    assert (pilot.pairs, pilot.strata) == (8_000, 2)
-    each = math.ceil((pairs_needed(0.8 / pilot.sd) + 1) / 2)
-    finds = []
-    for _ in range(400):
-        made = compare_pairs(paired(*table(each, 0.8)), margin=np.array([np.nan]), resamples=999)
-        finds.append(made.at("a", METRICS[0])["verdict"] == "higher")
-    assert np.mean(finds) == pytest.approx(power_of(0.8 / pilot.sd, 2 * each), abs=0.06)
+    tables = [sd * rng.normal(size=(4_000, 1)) for sd in (0.5, 1.5)]
+    pairs, groups, sd = _spread(Layout(paired(*tables)), 0, 0)
+    assert (pairs, groups) == (8_000, 2)
+    assert sd == pytest.approx(math.sqrt(1.25), rel=0.03)
 
 
 def test_power_from_a_pilot(tmp_path) -> None:
@@ -93,8 +80,6 @@ def test_power_from_a_pilot(tmp_path) -> None:
     assert row["sd"] == pytest.approx(sd)
     assert row["pairs_needed"] == row["episodes"]
     assert row["pairs_needed"] == pairs_needed(5 / sd, 0.8, 0.025) + 1
-    upper = sd * np.sqrt(23 / scipy.stats.chi2.ppf(0.2, 23))
-    assert row["episodes_safe"] == pairs_needed(5 / upper, 0.8, 0.025) + 1
     assert episodes_needed(folder, "tom_percent", -5.0, "subject", "low") == rows
 
 

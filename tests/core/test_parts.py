@@ -40,17 +40,15 @@ def test_what_the_table_says_is_there(kind) -> None:
         if isinstance(made, Analysis):
             assert all(resolved(one) is not None for one in made[:3])
             assert all(one is None or callable(resolved(one)) for one in made[3:])
-        elif kind in ("lists", "engines", "loggers", "commands", "runs"):
+        elif kind in ("lists", "engines", "loggers", "commands", "exporters", "runs"):
             assert callable(made.run if isinstance(made, CommandPart) else made)
-        elif kind == "exporters":
-            assert callable(resolved(made.write))
         elif kind == "comparisons":
             assert callable(made.table)
 
 
 MINE = '''
 """What a test needs."""
-from tomeval.core.parts import CommandPart, Compared, Exporter, register
+from tomeval.core.parts import CommandPart, Compared, register
 
 def greet(name: str) -> None:
     """Greet somebody."""
@@ -78,7 +76,7 @@ def write(run, out):
 register("commands", "greet", greet)
 register("commands", "play chess", CHESS)
 register("lists", "words", words)
-register("exporters", "mood", Exporter(write, "a mood"))
+register("exporters", "mood", write)
 register("comparisons", "counted", Compared(counted, ("--by",)))
 '''
 

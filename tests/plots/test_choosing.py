@@ -10,10 +10,12 @@ from support import ROOT
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.plots import FIGURES, Options, chosen, draw, plot_run, save
+from tomeval.plots import FIGURES, Options, chosen, draw, plot_run
 from tomeval.plots.style import RC, in_style
 from tomeval.runs.analyses import known_figures
 from tomeval.runs.domain import DOMAINS, get_domain
+
+TOM = Options(metrics=("tom_percent",))
 
 
 @pytest.fixture(scope="module")
@@ -74,17 +76,10 @@ def test_names_stay_text_and_files_the_same_whatever_is_set(opened, tmp_path) ->
             assert now("font.family") == ["DejaVu Serif"]  # for letters that ours has not
         assert matplotlib.rcParams["text.usetex"]
         one, two = (
-            plot_run(opened, tmp_path / name, only=["forest_tom"], formats=["svg"])[0]
+            plot_run(opened, tmp_path / name, TOM, only=["forest"], formats=["svg"])[0]
             for name in "ab"
         )
     assert one.read_bytes() == two.read_bytes()
-
-
-def test_fonts_in_pdf_are_truetype(opened, tmp_path) -> None:
-    (path,) = save(draw(opened, ["forest_tom"]), tmp_path, ["pdf"])
-    data = path.read_bytes()
-    assert b"/Type3" not in data
-    assert b"/CIDFontType2" in data
 
 
 GALLERY = ROOT / "figures" / "gallery"

@@ -15,7 +15,7 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
 from tomeval.games.plane import Looks
-from tomeval.plots import draw, picture
+from tomeval.plots import Options, draw, picture
 from tomeval.plots.style import fold
 
 NASTY = '</svg><script>alert(1)</script> $x$ & "q"'
@@ -49,7 +49,7 @@ def shown_rows(run, axes):
 
 
 def test_forest_shows_the_rows_of_the_table_and_the_tabular_line(opened) -> None:
-    (drawing,) = draw(opened, ["forest_regret"])
+    (drawing,) = draw(opened, ["forest"], Options(metrics=("delta_functional_per_step",)))
     for axes in drawing.figure.axes:
         mine = shown_rows(opened, axes)
         dots = {

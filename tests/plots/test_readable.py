@@ -41,18 +41,17 @@ def uneven(tmp_path_factory):
         yield run
 
 
-LIMITS = {"forest_tom": (0, 100), "forest_regret": (0, {"RPS": 2, "IBS": 8.5})}
+LIMITS = {"tom_percent": (0, 100), "delta_functional_per_step": (0, {"RPS": 2, "IBS": 8.5})}
 """RPS: from the best to the worst response; IBS: 10 or 7 lost, each half of the time."""
 
 
-@pytest.mark.parametrize("name", LIMITS)
-def test_intervals_stay_where_means_can_be(uneven, name) -> None:
-    measure = {"forest_tom": "tom_percent", "forest_regret": "delta_functional_per_step"}[name]
+@pytest.mark.parametrize("measure", LIMITS)
+def test_intervals_stay_where_means_can_be(uneven, measure) -> None:
     rows, beyond = uneven.rows("normal"), 0
-    (drawing,) = draw(uneven, [name], Options(interval="normal"))
+    (drawing,) = draw(uneven, ["forest"], Options(interval="normal", metrics=(measure,)))
     for axes in drawing.figure.axes:
         game = axes.get_title()
-        low, high = LIMITS[name]
+        low, high = LIMITS[measure]
         high = high[game] if isinstance(high, dict) else high
         mine = [row for row in rows if row["game"] == game]
         lines = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
 import math
@@ -90,23 +88,14 @@ class Elements(HTMLParser):
 # --- safe -----------------------------------------------------------------------------------------
 
 
-def test_the_policy_allows_this_script_and_style_only(page) -> None:
-    parsed = Elements(page)
+def test_the_policy_comes_first_and_allows_no_script(page) -> None:
     [policy] = [
         attributes["content"]
-        for tag, attributes in parsed.found
+        for tag, attributes in Elements(page).found
         if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
     ]
-    directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
-    assert directives["default-src"] == "'none'"
-    assert directives["base-uri"] == directives["form-action"] == "'none'"
-    assert "unsafe" not in policy
-    for tag in ("script", "style"):
-        [text] = parsed.raw[tag]
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        assert directives[f"{tag}-src"] == f"'sha256-{digest}'"
-        assert not re.search(r"innerHTML|\beval\(|document\.write|insertAdjacentHTML|url\(", text)
-    # The policy holds for what follows it only.
+    assert policy.startswith("default-src 'none'; style-src ")
+    assert "script" not in policy
     assert page.index("Content-Security-Policy") < page.index("<style")
 
 
@@ -115,7 +104,7 @@ def test_the_page_refers_to_itself_only_and_has_no_inline_handlers_or_styles(pag
     ids = [attributes["id"] for _, attributes in parsed.found if "id" in attributes]
     assert len(ids) == len(set(ids))
     for tag, attributes in parsed.found:
-        assert tag not in ("link", "iframe", "object", "embed", "base", "audio", "video", "form")
+        assert tag not in ("script", "link", "iframe", "object", "embed", "base", "form"), tag
         for name, value in attributes.items():
             assert not name.startswith("on"), (tag, name)
             assert name not in ("style", "srcset", "action", "xlink:href"), (tag, name)
@@ -185,7 +174,7 @@ def test_a_game_is_its_transcript_letter_for_letter(run, page) -> None:
 
 
 def test_the_table_has_the_numbers_of_the_run(run, page) -> None:
-    table = page.split('<table class="sortable">')[1].partition("</table>")[0]
+    table = page.split("<table>")[1].partition("</table>")[0]
     named = re.findall(r'<th scope="col"[^>]*>([^<]*)<', table)
     body = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in table.split("<tr>")[2:]]
     rows = run.rows()

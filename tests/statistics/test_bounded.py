@@ -15,7 +15,7 @@ from tomeval.games.arena.domain import ARENA
 from tomeval.games.decrypto.domain import DECRYPTO
 from tomeval.games.matrix.domain import MATRIX
 from tomeval.runs.analyses import known_measures
-from tomeval.statistics.bounded import FEWEST, score_ends, t_quantile_975
+from tomeval.statistics.bounded import FEWEST, score_ends
 from tomeval.statistics.estimates import INTERVALS, estimate
 
 BOUNDED = {
@@ -132,8 +132,3 @@ def test_intervals_of_scaled_payoffs_are_scaled(method, scale):
         assert found[0].half[0] > 0.05
         for ours, theirs in zip(*found, strict=True):
             assert theirs[0] == pytest.approx(scale * ours[0], rel=1e-6)
-
-
-def test_quantiles_of_students_t_are_scipys() -> None:
-    for freedom in (*range(1, 32), 1_000):
-        assert t_quantile_975(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-12)

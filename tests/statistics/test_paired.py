@@ -205,14 +205,6 @@ def test_power_is_statsmodels() -> None:
     assert pairs_needed(1e-5) is None
 
 
-@pytest.mark.parametrize(("pairs", "effect", "alpha"), [(2, 30.0, 0.01), (3, 18.0, 0.001)])
-def test_power_far_out_is_that_of_simulated_tests(pairs, effect, alpha) -> None:
-    values = effect + np.random.default_rng(1).normal(size=(200_000, pairs))
-    t = np.abs(values.mean(axis=1)) / (values.std(axis=1, ddof=1) / np.sqrt(pairs))
-    share = (t > scipy.stats.t.ppf(1 - alpha / 2, pairs - 1)).mean()
-    assert power_of(effect, pairs, alpha) == pytest.approx(share, abs=0.005)
-
-
 def test_p_of_a_column_does_not_depend_on_the_columns_beside_it() -> None:
     rng = np.random.default_rng(5)
     strata = [rng.normal(0.02, 0.1, (30, 2, 400)), rng.normal(0, 0.1, (25, 1, 400))]

@@ -167,7 +167,7 @@ class Run(results.Run):
         Parameters
         ----------
         only : str or sequence of str
-            Names of figures or of their files, see docs/figures.md. Default: the few that
+            Names of figures, see docs/figures.md. Default: the few that
             ``tomeval plot`` draws.
         every : bool
             Draw all that the run supports.

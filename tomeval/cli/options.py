@@ -27,9 +27,6 @@ RunFolder = Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")]
 RunFolders = Annotated[
     list[Path], typer.Argument(help="A run folder, or several.", metavar="RUN...")
 ]
-Runs = Annotated[
-    list[Path], typer.Argument(help="Run folders, or the folder that holds them.", metavar="RUN...")
-]
 NewRun = Annotated[
     Path | None,
     typer.Option("--out", help="The run folder to make. Default: runs/ and the file's name."),

@@ -26,8 +26,7 @@ def plot(
         typer.Option(
             "--only",
             metavar="NAME",
-            help="Draw this figure, such as forest (forest_regret and forest_tom), or one of its "
-            "parts. Repeatable. Default: the most informative few.",
+            help="Draw this figure, such as forest. Repeatable. Default: the most informative few.",
         ),
     ] = None,
     every: Annotated[

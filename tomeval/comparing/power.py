@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -51,18 +51,16 @@ def episodes_needed(
         as episodes, or deals that several games share), the ``sd`` of their differences, and the
         ``power`` that it had itself. ``tests`` is the size of the family: a p below 0.05 / tests
         is a find whatever the others of the family show. ``pairs_needed`` are needed in all, which
-        are so many ``episodes`` in every cell; ``pairs_safe`` and ``episodes_safe`` take the upper
-        80 % confidence bound of the SD in place of its estimate, because a small pilot is uncertain
-        about it. ``smallest_difference`` is what the pilot's own size detects with this power,
-        NaN if its test can find nothing. ``reason``: why there is no number.
+        are so many ``episodes`` in every cell. ``smallest_difference`` is what the pilot's own size
+        detects with this power, NaN if its test can find nothing. ``reason``: why there is no
+        number.
 
     Notes
     -----
     Differences are taken as normal with the pilot's SD, and the sign flip as Student's test with a
     pair less, from `FEW` pairs more on than it needs to reject at all: simulated with 1 to 11 tests
-    it then has at most one percentage point less power than is said, and seldom needs a pair less.
-    Over all tasks, units of several partner sets are taken as one sample with their mean variance.
-    The bound: Browne 1995.
+    it then has at most one percentage point less power than is said. Over all tasks, units of
+    several partner sets are taken as one sample with their mean variance.
     """
     if not (np.isfinite(difference) and difference != 0):
         raise TomevalError(f"the difference must be a number other than 0, is {difference}")
@@ -83,79 +81,74 @@ def episodes_needed(
                     f"{scope}, {level}: its episodes are not paired with those of "
                     f"{pairing.baseline!r}; power needs pairs"
                 )
-            pilot, tests = _pilot(layout, s, k), int(planned.family_size[s, k, 0])
+            spread, tests = _spread(layout, s, k), int(planned.family_size[s, k, 0])
             met = [t for t in tasks if planned.covered[t + layout.pooled, k]]
             row: dict[str, Any] = {"scope": scope, by: level, "baseline": pairing.baseline}
-            row |= {"metric": metric, "pairs": pilot.pairs, "unit": unit}
+            row |= {"metric": metric, "pairs": spread[0], "unit": unit}
             each = float(per_unit[met, k].max()) if met else math.nan  # NaN if any is
-            row |= _needed(pilot, abs(difference), tests, resamples, each)
-            rows.append(row)
+            how: dict[str, Any] = {"tests": tests, "resamples": resamples, "per_unit": each}
+            rows.append(row | needed(*spread, difference=abs(difference), **how))
     return rows
 
 
-class _Pilot(NamedTuple):
-    """What a pilot says of one comparison.
+def _spread(layout: Layout, scope: int, level: int) -> tuple[int, int, float]:
+    """Return the pilot's sampling units, their groups of one chance, and the SD of differences.
 
-    `sd` is that of the differences of its `pairs` sampling units, in `strata` groups of one chance,
-    and has `freedom` degrees of freedom; NaN if it is not known.
+    The SD is NaN if it is not known.
     """
-
-    pairs: int
-    strata: int
-    sd: float
-    freedom: float
-    constant: bool
-
-
-def _pilot(layout: Layout, scope: int, level: int) -> _Pilot:
-    """Return what the pilot says of one level in one scope."""
     whole = layout.pooled and scope == 0
     influences = influences_of(layout, tasks_of(layout).get(scope, {}), whole, level)
-    pairs, strata = sum(map(len, influences)), len(influences)
-    standard = standard_error(influences)
-    if not influences or np.isnan(standard.error[0]):
-        return _Pilot(pairs, strata, math.nan, math.nan, False)
+    pairs = sum(map(len, influences))
+    error = standard_error(influences).error[0] if influences else math.nan
     # The standard error of the mean of `pairs` alike units with this SD is the pilot's own; with
-    # equal numbers in all strata, more of each make it smaller in the same way.
-    sd = float(standard.error[0]) * math.sqrt(pairs)
-    return _Pilot(pairs, strata, sd, float(standard.freedom[0]), sd == 0)
+    # equal numbers in all groups, more of each make it smaller in the same way.
+    return pairs, len(influences), float(error) * math.sqrt(pairs)
 
 
-def _needed(
-    pilot: _Pilot, difference: float, tests: int, resamples: int, per_unit: float
+def needed(
+    pairs: int,
+    groups: int,
+    sd: float,
+    *,
+    difference: float,
+    tests: int,
+    resamples: int = RESAMPLES,
+    per_unit: float = 1.0,
 ) -> dict[str, Any]:
-    """Return the columns that follow from a pilot; `per_unit` episodes a unit, NaN: no more."""
-    from scipy.special import chdtri
+    """Return the columns of `episodes_needed` that follow from the spread of a pilot.
 
-    nan = math.nan
-    row: dict[str, Any] = {"sd": pilot.sd, "tests": tests, "power": nan, "pairs_needed": None}
-    row |= {"episodes": None, "pairs_safe": None, "episodes_safe": None}
-    row |= {"smallest_difference": nan}
-    if pilot.pairs < 2:
+    Parameters
+    ----------
+    pairs, groups, sd
+        Sampling units, the groups of one chance that they are in, the SD of their differences.
+    difference, tests, resamples
+        What is to be found, in a family of how many tests of how many resamples.
+    per_unit : float
+        Episodes of a cell in a unit; NaN: there can be no more.
+    """
+    row: dict[str, Any] = {"sd": sd, "tests": tests, "power": math.nan, "pairs_needed": None}
+    row |= {"episodes": None, "smallest_difference": math.nan}
+    if pairs < 2:
         return row | {"reason": "fewer than two pairs"}
-    if not tests or math.isnan(pilot.sd):
+    if not tests or math.isnan(sd):
         return row | {"reason": "not every episode has a value, or a task has one pair"}
-    if pilot.constant:
+    if sd == 0:
         return row | {"reason": "the pilot's differences do not vary"}
     least, alpha = enough_pairs(tests, resamples), ALPHA / tests
     if least is None:
         why = f"{resamples} resamples cannot reject after correction for {tests} tests"
         return row | {"reason": why}
     reason = ""
-    if pilot.pairs < least + FEW:
-        reason = f"the pilot itself is too small: {pilot.pairs} of at least {least + FEW} pairs"
+    if pairs < least + FEW:
+        reason = f"the pilot itself is too small: {pairs} of at least {least + FEW} pairs"
     else:
-        row["power"] = power_of(difference / pilot.sd, pilot.pairs - 1, alpha)
-        row["smallest_difference"] = pilot.sd * smallest_effect(pilot.pairs - 1, POWER, alpha)
+        row["power"] = power_of(difference / sd, pairs - 1, alpha)
+        row["smallest_difference"] = sd * smallest_effect(pairs - 1, POWER, alpha)
     if math.isnan(per_unit):
         return row | {"reason": _NO_MORE}
-    upper = pilot.sd * math.sqrt(pilot.freedom / chdtri(pilot.freedom, 0.8))
-    for end, sd in (("needed", pilot.sd), ("safe", upper)):
-        needed = pairs_needed(difference / sd, POWER, alpha)
-        if needed is not None:
-            each = math.ceil(max(needed + 1, least + FEW) / pilot.strata)
-            row[f"pairs_{end}"] = each * pilot.strata
-            row["episodes" if end == "needed" else "episodes_safe"] = math.ceil(each * per_unit)
+    if (enough := pairs_needed(difference / sd, POWER, alpha)) is not None:
+        each = math.ceil(max(enough + 1, least + FEW) / groups)
+        row |= {"pairs_needed": each * groups, "episodes": math.ceil(each * per_unit)}
     return row | {"reason": reason}
 
 

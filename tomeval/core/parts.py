@@ -27,7 +27,7 @@ KINDS = {
     "commands": "functions with Typer's annotations; ``play DOMAIN`` is what `play` does there",
     "engines": "``run --engine NAME:ADDRESS``: functions of the address and of the options given",
     "loggers": "``run --log NAME``: functions of a folder and a `Live` that return a context",
-    "exporters": "``export --format NAME``: `Exporter`",
+    "exporters": "``export --format NAME``: functions that write a run into a folder, return files",
     "comparisons": "``compare --what NAME``: `Compared`",
     "models": "kinds of model: `tomeval.models.Backend`",
     "subjects": "kinds of subject of matrix games: subclasses of `Subject`",
@@ -92,16 +92,6 @@ class CommandPart(NamedTuple):
     run: Any
     claims: Any = None
     names: Any = None
-
-
-class Exporter(NamedTuple):
-    """A format of ``tomeval export`` that is of the whole run.
-
-    `write` is called with a run and a folder; it returns the files that it wrote.
-    """
-
-    write: Any
-    about: str
 
 
 class Compared(NamedTuple):

@@ -5,7 +5,7 @@ Each extension is the module or package of its name; without it, the rest works.
 
 from typing import Any
 
-from tomeval.core.parts import Analysis, Exporter
+from tomeval.core.parts import Analysis
 
 
 class Extension:
@@ -38,7 +38,6 @@ _PROBABILISTIC = Analysis(
     present=f"{_DATA}:has_probabilities",
     read=f"{_HERE}.probabilistic:read_stated",
 )
-_HUB = Exporter(f"{_HERE}.hub:export_hub", "a dataset for the Hugging Face Hub")
 _KNOWN = ("models", "reactive", "columns", "pairs", "people")
 
 EXTENSIONS = {
@@ -73,7 +72,8 @@ EXTENSIONS = {
         comparisons={"memory": f"{_HERE}.fresh.memory:MEMORY"},
     ),
     "hub": Extension(
-        "the tables of a run as a dataset on the Hugging Face Hub", exporters={"hub": _HUB}
+        "the tables of a run as a dataset on the Hugging Face Hub",
+        exporters={"hub": f"{_HERE}.hub:export_hub"},
     ),
     "inspect": Extension(
         "inspect_ai: its providers' models, tasks for it, their logs as runs",

@@ -57,55 +57,41 @@ def chosen(
     }
     asked = {option: able for option, (given, able) in heeding.items() if given}
     for name, (option, able) in itertools.product(only, asked.items()):
-        if _figure(run, name) not in able:
+        if _known(run, name) not in able:
             raise TomevalError(
-                f"{option} does not apply to the figure {_figure(run, name)!r}; it applies to "
+                f"{option} does not apply to the figure {name!r}; it applies to "
                 f"{', '.join(able) or 'none of these runs'}"
             )
     if only:
         return list(dict.fromkeys(only))
     first = [name for name in FIRST if name in figures_of(run)]
     names = list(figures_of(run)) if every or options.by else first
-    names = [n for n in names if all(_figure(run, n) in able for able in asked.values())]
+    names = [n for n in names if all(n in able for able in asked.values())]
     if not names:
         raise TomevalError(f"{run.folder}: no figure supports {' and '.join(asked)}")
     return names
 
 
-def _figure(run: Run, name: str) -> str:
-    """Return the figure that a name belongs to: its own, or that of a file."""
-    for figure in sorted(figures_of(run), key=len, reverse=True):
-        if name == figure or name.startswith(f"{figure}_"):
-            return figure
+def _known(run: Run, name: str) -> str:
+    """Return the name of a figure, checked to be one of the run's."""
+    if name in figures_of(run):
+        return name
     if name in known_figures(run.domain):
         raise _unsupported(run, name)
     raise unknown("figure", name, figures_of(run))
 
 
-def draw_one(run: Run, name: str, options: Options = DEFAULT, asked: bool = True) -> list[Drawing]:
-    """Draw the figures of one name; none if the run's data does not support it.
-
-    The name is one in `figures_of`, which means all its files, or the name of a file without its
-    ending, or the beginning of several, such as ``forest_tom``.
-
-    Raises
-    ------
-    TomevalError
-        The name of no figure; or of no file, if it is `asked` for, else there are no drawings.
-    """
-    figure = _figure(run, name)
+def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
+    """Draw the files of one figure of `figures_of`; none if the run's data does not support it."""
     options = replace(options, interval=run.method(options.interval))
-    figure_of: Callable[[Run, Options], list[Drawing]] = resolved(figures_of(run)[figure])
+    figure_of: Callable[[Run, Options], list[Drawing]] = resolved(
+        figures_of(run)[_known(run, name)]
+    )
     part, left_out = first_part(run)
     drawings = safe_stems(figure_of(part, options))
     if left_out:
         drawings = [one._replace(caption=f"{one.caption} {left_out}.") for one in drawings]
-    if name == figure or not drawings:
-        return drawings
-    mine = [one for one in drawings if one.stem == name or one.stem.startswith(f"{name}_")]
-    if asked and not mine:
-        raise unknown("figure", name, [figure, *(drawing.stem for drawing in drawings)])
-    return mine
+    return drawings
 
 
 def draw(
@@ -116,7 +102,7 @@ def draw(
 ) -> list[Drawing]:
     """Draw figures of a run, each with caption and description.
 
-    `only` holds names as for `draw_one`; default: the few of `chosen`, or with `every` all that the
+    `only` holds names of figures; default: the few of `chosen`, or with `every` all that the
     run's data supports.
 
     Raises
@@ -131,7 +117,7 @@ def draw(
     drawings: list[Drawing] = []
     for name in names:
         # Of `FIRST`, what this run has no data for is left out.
-        some = draw_one(run, name, options, asked=name in only)
+        some = draw_one(run, name, options)
         if not some and name in only:
             raise _unsupported(run, name)
         drawings += some

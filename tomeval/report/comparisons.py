@@ -188,8 +188,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
         f"{measure.heading} from {rows[0]['baseline']!r} with probability {POWER:g}",
         f"test: paired sign flip as in compare, at {100 * ALPHA:g} % in a Holm family of "
         f"{said or 0}, for normal differences with the pilot's SD; as Student's with a pair less",
-        f"pairs: of {unit}, summed over the tasks of a scope; up to: at the upper 80 % bound of "
-        "the SD; now: with the pilot's pairs",
+        f"pairs: of {unit}, summed over the tasks of a scope; now: with the pilot's pairs",
     ]
     shown = [_power_read(row) for row in rows] if options["form"] in READ else rows
     return shown, above, left_out(runs, options["by"])
@@ -207,9 +206,8 @@ def _power_read(row: Row) -> Row:
     def number(name: str) -> str:
         return MISSING if math.isnan(row[name]) else f"{row[name]:.3g}"
 
-    def upto(least: str, most: str) -> str:
-        ends = [MISSING if row[name] is None else f"{row[name]:,}" for name in (least, most)]
-        return ends[0] if ends[0] == ends[1] else f"{ends[0]} (up to {ends[1]})"
+    def count(name: str) -> str:
+        return MISSING if row[name] is None else f"{row[name]:,}"
 
     return {
         "scope": row["scope"],
@@ -218,8 +216,8 @@ def _power_read(row: Row) -> Row:
         "SD": number("sd"),
         "power now": MISSING if math.isnan(row["power"]) else f"{100 * row['power']:.0f} %",
         "detectable now": number("smallest_difference"),
-        "pairs needed": upto("pairs_needed", "pairs_safe"),
-        "episodes per cell": upto("episodes", "episodes_safe"),
+        "pairs needed": count("pairs_needed"),
+        "episodes per cell": count("episodes"),
         "note": row["reason"],
     }
 

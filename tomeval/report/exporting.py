@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_ending, replacing
-from tomeval.core.parts import named, part, resolved
+from tomeval.core.parts import named, part
 from tomeval.core.printing import Sink, data_stream
 from tomeval.runs.cell import JUDGED
 from tomeval.runs.columns import RATES, is_attainable, is_interval
@@ -66,7 +66,7 @@ def export(
         raise TomevalError(f"--format {form} exports the whole run: omit --what")
     if out is None:
         raise TomevalError(f"--format {form} needs a folder: give --out FOLDER")
-    written: list[Path] = resolved(exporter.write)(run, out)
+    written: list[Path] = exporter(run, out)
     return written
 
 

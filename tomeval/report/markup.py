@@ -96,7 +96,7 @@ def grid_html(grid: Grid, caption: str) -> Markup:
     body = [line(list(map(_value, cells))) for cells in grid.body]
     titled = Markup("<caption><span>%s</span></caption>") % in_line(caption)
     head, rows = line(heads, head=True), Markup("").join(body)
-    return Markup('<table class="sortable">%s<thead>%s</thead><tbody>%s</tbody></table>') % (
+    return Markup("<table>%s<thead>%s</thead><tbody>%s</tbody></table>") % (
         titled,
         head,
         rows,
