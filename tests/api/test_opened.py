@@ -105,7 +105,7 @@ def test_a_comparison_is_that_of_the_library_and_shows_itself(run):
         {},
         {"metrics": ["ToM %"]},
         {"metrics": ["regret", "tom"]},
-        {"metrics": "regret", "interval": "t"},
+        {"metrics": "regret", "interval": "t", "reference": "stationary"},
     ],
 )
 def test_a_table_prints_what_the_command_prints(run, options, tomeval):

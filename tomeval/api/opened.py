@@ -95,6 +95,7 @@ class Run(results.Run):
         metrics: Names = (),
         *,
         interval: str = AUTO,
+        reference: str | None = None,
         published: bool = False,
         against: str | Path | None = None,
         as_model: str | None = None,
@@ -106,7 +107,7 @@ class Run(results.Run):
         metrics : str or sequence of str
             Measures to keep, by name, heading or a word such as ``"regret"``, with the columns that
             tell rows apart. Default: all.
-        interval
+        interval, reference
             See `rows`.
         published : bool
             Have the measures, names and order of the paper's tables.
@@ -116,8 +117,9 @@ class Run(results.Run):
         as_model : str, optional
             With `against`: the published model to show beside the run's.
         """
-        given = (False, interval, published, against, as_model)
+        given = (False, interval, reference, published, against, as_model)
         asked = Asked(tuple(listed(metrics)), *given)
+        self.check_reference(reference)
         rows, asked, _ = rows_of([self], asked, data=not metrics)
         kept = chosen_rows(rows, self.measures, asked)
         names = list(kept[0]) if kept else []
@@ -126,6 +128,7 @@ class Run(results.Run):
     def text(self, metrics: Names = (), **options: Any) -> Text:
         """Return what ``tomeval table`` prints, with its notes; options are those of `table`."""
         asked = Asked(tuple(listed(metrics)))._replace(**options)
+        self.check_reference(asked.reference)
         view = cells_view([self], asked, in_line)
         return table_text([], view.grids, view.notes)
 

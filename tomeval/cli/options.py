@@ -42,6 +42,14 @@ IntervalOption = Annotated[
         "extended or stopped by a condition.",
     ),
 ]
+ReferenceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--reference",
+        help="What regret is measured from; in matrix games the best response over the horizon "
+        "(horizon) or the best long-run mean (stationary). Default: the experiment's.",
+    ),
+]
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", help="Override a key: key=value. Repeatable.")
 ]

@@ -13,6 +13,7 @@ import typer
 from tomeval.cli.options import (
     Format,
     IntervalOption,
+    ReferenceOption,
     RunFolders,
     TableFormat,
     WhereOption,
@@ -67,6 +68,7 @@ def table(
         Path | None, typer.Option("-o", "--out", help="Write the table to this file instead.")
     ] = None,
     interval: IntervalOption = "auto",
+    reference: ReferenceOption = None,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -96,10 +98,10 @@ def table(
 
     form = _format(form, out)
     to_read, as_data = form == "text" and out is None, form in DATA
-    of_cells = bool(against or published or interval != "auto")
+    of_cells = bool(against or published or reference or interval != "auto")
     asked = views.Asked(
         tuple(metric or ()),
-        *(whole, interval, published, against, as_model, to_read),
+        *(whole, interval, reference, published, against, as_model, to_read),
     )
     with ExitStack() as stack:
         runs = [stack.enter_context(Run(one, where or ())) for one in folders]
@@ -159,7 +161,9 @@ def _which_table(
     if what != CELLS:
         run.table_of(what)
         if of_cells:
-            raise TomevalError("--interval, --against and --published need --what cells")
+            raise TomevalError(
+                "--interval, --reference, --against and --published need --what cells"
+            )
     elif by:
         own = ", ".join(run.tables) or "none"
         raise TomevalError(f"--by needs one of the domain's own tables (here: {own})")
@@ -234,6 +238,7 @@ def compare(
         ),
     ] = None,
     resamples: Annotated[int, typer.Option("--resamples")] = 9_999,
+    reference: ReferenceOption = None,
     form: TableFormat = "text",
 ) -> None:
     """Compare players with a baseline, paired by task and episode."""
@@ -249,7 +254,7 @@ def compare(
     table = table_named(what, [f"--{name.replace('_', '-')}" for name in given])
     margins = pairs("--margin", margin, "METRIC=VALUE")
     options |= {"metrics": metrics, "margins": {name: _number(v) for name, v in margins.items()}}
-    options |= {"form": form, "resamples": resamples}
+    options |= {"reference": reference, "form": form, "resamples": resamples}
     with opened(folders, where or ()) as runs:
         rows, above, below = table(runs, options | {"by": check_by(runs, by)})
         measures = runs[0].measures

@@ -39,6 +39,7 @@ def compare(
     baseline: str | None = None,
     *,
     metrics: Sequence[str] | None = None,
+    reference: str | None = None,
     margins: Mapping[str, float] | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
@@ -56,6 +57,8 @@ def compare(
         Default: the first level in the runs.
     metrics : sequence of str, optional
         Default: all with a value in any episode.
+    reference : str, optional
+        What regret is measured from, if the domain knows several; overrides the cells' own.
     margins : mapping of str to float, optional
         Per metric the margin of the equivalence test, in the unit of the comparison.
     resamples : int
@@ -80,7 +83,7 @@ def compare(
         known = metric_names(listed, metrics)
         asked = {metric_names(listed, [name])[0]: value for name, value in (margins or {}).items()}
         margin_of = dict(zip(known, _margins(asked, known), strict=True))
-        names, sides = compared_sides(listed, by, metrics)
+        names, sides = compared_sides(listed, by, metrics, reference)
         margin = np.array([margin_of[name] for name in names])
         pairing = pair(sides, by, baseline, names)
         ranges = _ranges(sides, pairing)
@@ -92,14 +95,14 @@ def compare(
 
 
 def compared_sides(
-    runs: Sequence[Run], by: str, metrics: Sequence[str] | None
+    runs: Sequence[Run], by: str, metrics: Sequence[str] | None, reference: str | None
 ) -> tuple[tuple[str, ...], list[Side]]:
     """Return the metrics that are compared, and the cells with their values, in this order.
 
     Metrics that no episode has a value of are left out unless they are asked for.
     """
     names = metric_names(runs, metrics)
-    sides = read_sides(runs, by, names)
+    sides = read_sides(runs, by, names, reference)
     if metrics is None and not (kept := _valued(sides)).all():
         names = tuple(np.array(names)[kept].tolist())
         sides = [

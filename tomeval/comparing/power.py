@@ -33,13 +33,14 @@ def episodes_needed(
     by: str | None = None,
     baseline: str | None = None,
     *,
+    reference: str | None = None,
     resamples: int = RESAMPLES,
 ) -> list[dict[str, Any]]:
     """Return how many episodes let `compare` find a difference, by scope and level.
 
     Parameters
     ----------
-    runs, by, baseline, resamples
+    runs, by, baseline, reference, resamples
         Pilot runs and the comparison that is planned, as for `tomeval.comparing.compare`.
     difference : float
         The true mean difference to detect, in the metric's unit; its sign does not matter.
@@ -67,7 +68,7 @@ def episodes_needed(
     with opened(runs) as listed:
         [metric] = metric_names(listed, [metric])
         by = check_by(listed, by)
-        names, sides = compared_sides(listed, by, [metric])
+        names, sides = compared_sides(listed, by, [metric], reference)
         pairing = pair(sides, by, baseline, names)
         per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
     layout = Layout(pairing)

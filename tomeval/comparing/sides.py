@@ -205,7 +205,9 @@ def left_out(runs: Sequence[Run], by: str) -> list[str]:
     return [f"{len(names)} {players} without a {lacks} left out: {some}"]
 
 
-def read_sides(runs: Sequence[Run], by: str | None, metrics: Sequence[str]) -> list[Side]:
+def read_sides(
+    runs: Sequence[Run], by: str | None, metrics: Sequence[str], reference: str | None = None
+) -> list[Side]:
     """Return every cell that has a level, with its complete episodes, in the runs' order.
 
     Without `by` every cell stands alone: it has no level, and its columns are held.
@@ -223,9 +225,10 @@ def read_sides(runs: Sequence[Run], by: str | None, metrics: Sequence[str]) -> l
     named = dict(zip(folders, short if len(set(short)) == len(short) else folders, strict=True))
     sides = []
     for run in runs:
+        run.check_reference(reference)
         for cell in filter(lambda cell: has_level(cell, by), run.cells):
             folder = str(run.folder)
-            sides.append(_side(cell, by, metrics, folder, named[folder]))
+            sides.append(_side(cell, by, metrics, reference, folder, named[folder]))
     _check_same_content(sides)
     sides = _people_together(sides) if by else sides
     seen: dict[tuple[Any, ...], Side] = {}
@@ -242,11 +245,15 @@ def read_sides(runs: Sequence[Run], by: str | None, metrics: Sequence[str]) -> l
     return sides
 
 
-def _side(cell: RunCell, by: str | None, metrics: Sequence[str], run: str, own: str) -> Side:
+def _side(
+    cell: RunCell, by: str | None, metrics: Sequence[str], reference: str | None, run: str, own: str
+) -> Side:
     """Read one cell of the folder `run`, whose name as a level is `own`."""
     domain = cell.domain
     whole = "strategy" if by in KINDS else by  # of which a part differs
     task = dict(cell.task) if whole is None else cell.task_without(whole)
+    if reference and "reference" in task:
+        task["reference"] = reference
     if by is None:
         # the title tells players of one name in runs that are joined apart
         at, held = "", ", ".join(map(str, (*cell.columns.values(), cell.title)))
@@ -257,7 +264,7 @@ def _side(cell: RunCell, by: str | None, metrics: Sequence[str], run: str, own: 
         at = own if by == "run" else level(cell, by)
         parts = [cell.prompted[name] for name in KINDS if by in KINDS and name != by]
         held = ", ".join(filter(None, [cell.fixed(str(whole)), *parts]))
-    values = [cell.totals(metric).parts for metric in metrics]
+    values = [cell.totals(metric, reference).parts for metric in metrics]
     table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
     which = np.asarray(cell.which, dtype=np.int64)
     sizes = np.array([_size(cell, metric) for metric in metrics])

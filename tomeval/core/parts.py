@@ -98,8 +98,9 @@ class Compared(NamedTuple):
     """A table of ``tomeval compare``.
 
     `table` is called with runs and with all options by name (``by``, ``baseline``, ``metrics``,
-    ``resamples``, ``form`` and the others); it returns rows, the lines above them, and the notes
-    below. `options` are those that it reads, as ``--metric``; giving another is an error.
+    ``reference``, ``resamples``, ``form`` and the others); it returns rows, the lines above them,
+    and the notes below. `options` are those that it reads, as ``--metric``; giving another is an
+    error.
     """
 
     table: Any

@@ -221,7 +221,7 @@ def verdict(published: Sequence[str], spare: Sequence[str] = (), rule: str = RUL
     that a narrow terminal leaves out; `rule` is how the answer is found.
     """
 
-    def rows(run: Run, interval: str = AUTO) -> Rows:
+    def rows(run: Run, interval: str = AUTO, reference: str | None = None) -> Rows:
         names = [name for name in (*SCORES, *published) if name in run.measures]
         if not run.scores:
             return []
@@ -232,7 +232,7 @@ def verdict(published: Sequence[str], spare: Sequence[str] = (), rule: str = RUL
                 **cell.columns,
                 **{key: cell.definition[key] for key in vary},
                 "episodes": len(cell.episodes),
-                **flat(names, cell.estimate(names, interval)),
+                **flat(names, cell.estimate(names, interval, reference)),
                 "answer": answer(cell, interval),
             }
             for cell in cells

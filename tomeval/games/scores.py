@@ -147,10 +147,10 @@ class ScoredCell(RunCell):
     def scores(self) -> Scores:
         """What the scores are made of."""
 
-    def limits(self, name: str) -> Bounds:
+    def limits(self, name: str, reference: str | None = None) -> Bounds:
         """Return between what a measure lies; a score on the predictions and states met."""
         if not is_score(name):
-            return super().limits(name)
+            return super().limits(name, reference)
         terms = self.scores.find(name)
         return terms.limits if isinstance(terms, Terms) else UNBOUNDED
 

@@ -43,6 +43,8 @@ class Options:
         Width: of a telephone or half a window, of one column of a two-column page, of the page.
     interval : {"auto", "normal", "t", "sequence"}
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
+    reference : str, optional
+        What regret is measured from, see `Domain.references`. Default: as the run says.
     by : str, optional
         The column whose values are laid over each other in curves.
     metrics : tuple of str
@@ -53,6 +55,7 @@ class Options:
 
     column: str = "screen"
     interval: str = AUTO
+    reference: str | None = None
     by: str | None = None
     metrics: tuple[str, ...] = ()
     window: int = 5
@@ -97,7 +100,7 @@ class Drawing(NamedTuple):
 
 def measured(cell: RunCell, names: Sequence[str], options: Options) -> Estimate:
     """Return a cell's measures as its row of the table has them, in the order of `names`."""
-    return cell.estimate(names, options.interval)
+    return cell.estimate(names, options.interval, options.reference)
 
 
 def has_values(cell: RunCell, names: Sequence[str]) -> bool:

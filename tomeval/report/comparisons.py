@@ -158,7 +158,7 @@ def _levels_first(found: Comparison, by_task: bool) -> Grid:
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
-    names = ("by", "baseline", "margins", "resamples")
+    names = ("by", "baseline", "reference", "margins", "resamples")
     metrics = options["metrics"]
     if metrics is None and options["form"] in READ and not options["margins"]:
         metrics = shown_first(runs)
@@ -177,7 +177,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
     asked, difference = options["metrics"] or [], options["difference"]
     if len(asked) != 1 or difference is None:
         raise TomevalError("--what power: give one --metric and the --difference to detect")
-    names = ("by", "baseline", "resamples")
+    names = ("by", "baseline", "reference", "resamples")
     how = {name: options[name] for name in names}
     rows = episodes_needed(runs, asked[0], difference, **how)
     measure = runs[0].measures[rows[0]["metric"]]
@@ -230,7 +230,7 @@ TABLES: dict[str, Compared] = {
 }
 """By the name that ``--what`` takes; extensions bring others.
 
-All take `--format` and `--resamples`, whether or not they resample.
+All take `--reference`, `--format` and `--resamples`, whether or not they resample.
 """
 
 

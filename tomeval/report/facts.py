@@ -35,7 +35,8 @@ def settings(run: Run) -> list[dict[str, str]]:
     """Return what was run: a row per setting, with all its values."""
     names = [name for name in run.cells[0].facts if name != "reference"]
     rows = [(heading(name), [cell.facts[name] for cell in run.cells]) for name in names]
-    rows.append(("regret is measured from", [cell.reference for cell in run.cells]))
+    if len(run.domain.references) > 1:
+        rows.append(("regret is measured from", [cell.reference for cell in run.cells]))
     known = [f"{name}: {said}" for name, said in revisions(run).items() if said]
     rows.append(("revision of a model", known))
     rows.append(("identity (SHA-256)", [run.store.meta().get("sha256", "")]))

@@ -34,7 +34,7 @@ class Asked(NamedTuple):
         Measures, with the columns that tell rows apart.
     whole : bool
         Everything.
-    interval
+    interval, reference
         As for `Run.rows`.
     published : bool
         The measures, names and order of published tables, see `Domain.published`.
@@ -49,6 +49,7 @@ class Asked(NamedTuple):
     metrics: tuple[str, ...] = ()
     whole: bool = False
     interval: str = AUTO
+    reference: str | None = None
     published: bool = False
     against: str | Path | None = None
     as_model: str | None = None
@@ -86,18 +87,18 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
         if run.domain.beside is None:
             raise TomevalError(f"--against: there are no published numbers of {run.domain.name}")
         path = Path(asked.against)
-        rows, notes = run.domain.beside(run, path, asked.as_model, asked.interval)
+        rows, notes = run.domain.beside(run, path, asked.as_model, asked.interval, asked.reference)
         return rows, asked, notes
     if asked.published:
         if run.domain.published is None:
             raise TomevalError(f"--published: {run.domain.name} has no published tables")
         interval = "normal" if asked.interval == AUTO else asked.interval
-        rows = joined_rows(runs, None, interval)
+        rows = joined_rows(runs, None, interval, asked.reference)
         rows, measures, notes = run.domain.published(run, rows)
         metrics = asked.metrics or tuple(measures)
         return rows, asked._replace(metrics=metrics, interval=interval), notes
     names = _needed(run, asked, data=data)
-    return joined_rows(runs, names, asked.interval), asked, []
+    return joined_rows(runs, names, asked.interval, asked.reference), asked, []
 
 
 def _check(runs: Sequence[Run], asked: Asked) -> None:
@@ -250,7 +251,7 @@ def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View 
         grid = answered(told, pivot, verdict.short, words)
         grid = replace(grid, above=[*grid.above, *map(words, _rates(run))])
         return View([grid], [*SCORES], [verdict.rule])
-    told = _of_runs(verdict.rows(run, asked.interval), names)
+    told = _of_runs(verdict.rows(run, asked.interval, asked.reference), names)
     if not told:
         return None
     shown = [name for name in told[0] if name in run.measures]

@@ -71,8 +71,8 @@ class RunCell(ABC):
         self.title = self.player
         self.holding = Holding()
         self.sequential = False
-        self._totals: dict[str, Totals] = {}
-        self._estimates: dict[str, dict[str, Ends]] = {}
+        self._totals: dict[tuple[str, str], Totals] = {}
+        self._estimates: dict[tuple[str, str], dict[str, Ends]] = {}
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
@@ -142,7 +142,7 @@ class RunCell(ABC):
         """
         return {}
 
-    def limits(self, name: str) -> tuple[float, float]:
+    def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
         """Return the lowest and highest possible expected value of a measure.
 
         All intervals of the measure end there. Default: its `Measure.limits`.
@@ -237,8 +237,8 @@ class RunCell(ABC):
 
     @property
     def reference(self) -> str:
-        """What regret is measured from; empty if there is one way only."""
-        return str(self.definition.get("reference", ""))
+        """What regret is measured from by default."""
+        return str(self.definition.get("reference", self.domain.references[0]))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -293,40 +293,49 @@ class RunCell(ABC):
         """Return how its intervals are made where `interval` is asked for."""
         return SEQUENCE if interval == AUTO and self.sequential else interval
 
-    def totals(self, name: str) -> Totals:
+    def totals(self, name: str, reference: str | None = None) -> Totals:
         """Return a measure by complete episode; NaN if the run has no data for it."""
-        if name not in self._totals:
+        key = (name, reference or self.reference)
+        if key not in self._totals:
             count = len(self.episodes)
             if name in self.measures:
-                totals = self.measures[name].of(self.played, self.reference)
-                self._totals[name] = checked(name, totals, count)
+                totals = self.measures[name].of(self.played, key[1])
+                self._totals[key] = checked(name, totals, count)
             else:
-                self._totals[name] = Totals(np.full(count, np.nan))
-        return self._totals[name]
+                self._totals[key] = Totals(np.full(count, np.nan))
+        return self._totals[key]
 
-    def metrics(self) -> dict[str, FloatArray]:
+    def metrics(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by complete episode, shape (E,), in its unit."""
-        return {name: self.totals(name).values for name in self.measures}
+        return {name: self.totals(name, reference).values for name in self.measures}
 
-    def estimate(self, names: Sequence[str], interval: str = AUTO) -> Estimate:
+    def estimate(
+        self,
+        names: Sequence[str],
+        interval: str = AUTO,
+        reference: str | None = None,
+    ) -> Estimate:
         """Return measures over the complete episodes with 95 % intervals, in the order of `names`.
 
         Numbers of tables, figures and reports are made here only. Each measure is estimated once,
         and none that is not asked for.
         """
-        known = self._estimates.setdefault(interval, {})
+        key = (interval, reference or self.reference)
+        known = self._estimates.setdefault(key, {})
         if missing := [name for name in dict.fromkeys(names) if name not in known]:
-            known |= self._estimated(missing, interval)
+            known |= self._estimated(missing, interval, reference)
         table = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 4)
         return Estimate(*(column.copy() for column in table.T))
 
-    def _estimated(self, names: Iterable[str], interval: str) -> dict[str, Ends]:
+    def _estimated(
+        self, names: Iterable[str], interval: str, reference: str | None
+    ) -> dict[str, Ends]:
         """Estimate measures; those that every episode has as one sample."""
         result: dict[str, Ends] = {}
         parts: dict[str, FloatArray] = {}
         samples: dict[bytes, list[str]] = {}
         for name in names:
-            of = self.totals(name)
+            of = self.totals(name, reference)
             if of.share and of.bottom is not None:
                 result[name] = self._share(of, interval)
             else:  # measures of the same episodes are estimated together
@@ -338,12 +347,12 @@ class RunCell(ABC):
             # Sums of one column are rounded in another way than those of several.
             columns = together * 2 if among is None and len(together) == 1 else together
             table = np.stack([parts[name] for name in columns], axis=1)
-            bounds = [self.limits(name) for name in columns]
+            bounds = [self.limits(name, reference) for name in columns]
             estimated = self.mean(table, interval, among, bounds)
             ends = zip(*(part.tolist() for part in estimated), strict=True)
             result |= zip(columns, ends, strict=True)
         for name in filter(is_score, list(result)):
-            result[name] = self._alike(name, parts[name], result[name], interval)
+            result[name] = self._alike(name, parts[name], result[name], interval, reference)
         return result
 
     def _share(self, of: Totals, interval: str) -> Ends:
@@ -356,12 +365,14 @@ class RunCell(ABC):
         low, high = 100 * share.low, 100 * share.high
         return 100 * share.share, (high - low) / 2, low, high
 
-    def _alike(self, name: str, parts: FloatArray, ends: Ends, interval: str) -> Ends:
+    def _alike(
+        self, name: str, parts: FloatArray, ends: Ends, interval: str, reference: str | None
+    ) -> Ends:
         """Return a score's estimate; of episodes that are all alike with `ends_if_alike`."""
         values = parts[np.isfinite(parts)]
         if math.isnan(ends[1]) or self.method(interval) == SEQUENCE or np.ptp(values):
             return ends
-        low, high = ends_if_alike(ends[0], self.units, *self.limits(name))
+        low, high = ends_if_alike(ends[0], self.units, *self.limits(name, reference))
         return ends[0], (high - low) / 2, low, high
 
     def mean(

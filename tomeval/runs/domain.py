@@ -85,7 +85,7 @@ class Verdict(NamedTuple):
 
     Attributes
     ----------
-    rows : function of run, interval
+    rows : function of run, interval, reference
         A row per cell for the first screen: columns, the functional measure with its interval, the
         literal one beside it, and ``answer``. Empty: the run does not tell.
     lines : function of run
@@ -100,7 +100,7 @@ class Verdict(NamedTuple):
         Columns that a narrow terminal leaves out, the first one first.
     """
 
-    rows: Callable[[Run, str], Rows]
+    rows: Callable[[Run, str, str | None], Rows]
     lines: Callable[[Run], list[str]]
     rule: str
     short: Mapping[str, str]
@@ -219,6 +219,8 @@ class Domain:
         Yields everything known of every step of some cells, by column, for exports.
     measured : function of run
         The domain's own measures that a run has data for; None: all.
+    references : tuple of str
+        What regret can be measured from, the default first.
     headline : tuple of str
         The measures that are shown first: functional, then literal; default: the first of all.
     lines : function of run, cell, episode
@@ -236,7 +238,7 @@ class Domain:
         What is known of players and tasks beyond the cells' columns.
     table_notes : function of run, names
         Sentences that stand below a table of cells that shows these measures, and in a report.
-    beside : function of run, path, model, interval
+    beside : function of run, path, model, interval, reference
         A run's rows beside published results, and notes, for ``table --against``.
     published : function of run, rows
         A run's rows named and ordered as in published tables, the measures of these, and notes.
@@ -289,10 +291,11 @@ class Domain:
     together: Callable[[Any], int] = lambda cell: 0
     play_many: Callable[[Any, int, int], list[Record]] | None = None
     measured: Callable[[Run], Mapping[str, Measure]] | None = None
+    references: tuple[str, ...] = ("",)
     tables: Mapping[str, Table] = field(default_factory=dict)
     curves: tuple[str, ...] = ()
     own_seat: str = ""
-    beside: Callable[[Run, Path, str | None, str], tuple[Rows, list[str]]] | None = None
+    beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
     published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
     unit: str = "episode"
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure

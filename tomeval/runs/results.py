@@ -216,7 +216,10 @@ class Run:
         )
 
     def rows(
-        self, interval: str = AUTO, names: Sequence[str] | None = None
+        self,
+        interval: str = AUTO,
+        reference: str | None = None,
+        names: Sequence[str] | None = None,
     ) -> list[dict[str, Any]]:
         """Return the table, one dict per cell, at full precision.
 
@@ -228,6 +231,8 @@ class Run:
             see `tomeval.statistics.bounded.score_ends`. Of a run that is `sequential` it is
             ``sequence``. Shares of items have Wilson's interval, but with ``sequence``, see
             `tomeval.statistics.estimates.share_of_sums`.
+        reference : str, optional
+            What regret is measured from, if the domain knows several; overrides the cells' own.
         names : sequence of str, optional
             Only these measures, in the run's order, and nothing of what is attainable: no other is
             computed. Default: all.
@@ -244,10 +249,11 @@ class Run:
             NaN: no data, or too few sampling units, see `tomeval.statistics.bounded.FEWEST`. Then,
             if chance limits what can be attained in any cell, `RunCell.attainable`. With all
             measures `OF_CELLS`, of a run with strategies, and ``answer`` (`Verdict.answer`).
-            ``reference`` (of cells that have one), ``interval`` (the kind, see
+            ``reference`` (if there are several), ``interval`` (the kind, see
             `RunCell.interval_kind`), ``seed``, ``on_invalid`` and, of a run with a condition,
             ``stopped`` (why there are no more episodes) come last.
         """
+        self.check_reference(reference)
         shown = [n for n in self.metric_names if names is None or n in names]
         answer = self.domain.verdict.answer
         more = prompted_columns(self.cells)
@@ -255,15 +261,15 @@ class Run:
         for cell in self.cells:  # each once: a large run holds few cells at a time
             row: dict[str, Any] = dict(cell.columns)
             row["episodes"] = len(cell.episodes)
-            estimates = flat(shown, cell.estimate(shown, interval))
+            estimates = flat(shown, cell.estimate(shown, interval, reference))
             row |= tallies.rates_of(self.store, [cell.number])
             row |= estimates
             end: dict[str, Any] = {}
             if names is None:
                 end |= {OF_CELLS[name]: cell.prompted[name] for name in more}
                 end |= {ANSWER: answer(cell, interval)} if self.scores else {}
-            if cell.reference:
-                end["reference"] = cell.reference
+            if len(self.domain.references) > 1:
+                end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)
             end |= {key: cell.definition[key] for key in SETTINGS}
             if self.until:
@@ -276,6 +282,15 @@ class Run:
             {**row, **limited, **limit, **end}
             for row, limit, end in zip(result, limits, ends, strict=True)
         ]
+
+    def check_reference(self, reference: str | None) -> None:
+        """Raise if the domain does not know a reference of regret."""
+        if reference is not None and not any(self.domain.references):
+            raise TomevalError(
+                f"--reference: the domain {self.domain.name!r} has no references to choose from"
+            )
+        if reference is not None and reference not in self.domain.references:
+            raise unknown("reference", reference, filter(None, self.domain.references))
 
     def status(self) -> list[dict[str, Any]]:
         """Return per cell its number and the episodes that are complete, wanted, void and failed.
@@ -353,7 +368,7 @@ def joined(runs: Sequence[Run]) -> Run:
 
 
 def joined_rows(
-    runs: Sequence[Run], names: Sequence[str] | None, interval: str
+    runs: Sequence[Run], names: Sequence[str] | None, interval: str, reference: str | None
 ) -> list[dict[str, Any]]:
     """Return `Run.rows` of one run or several, with these measures only, as far as a run has them.
 
@@ -362,7 +377,7 @@ def joined_rows(
     of_runs = []
     for run in runs:
         own = None if names is None else [name for name in names if name in run.measures]
-        rows = run.rows(interval, own)
+        rows = run.rows(interval, reference, names=own)
         if len(runs) == 1:
             return rows
         for row in rows:

@@ -179,7 +179,8 @@ def test_episodes_without_any_prediction_leave_the_mean_of_the_others(tmp_path) 
 # --- as a run -------------------------------------------------------------------------------------
 
 
-def test_a_run_that_comes_back_from_its_own_steps(tmp_path) -> None:
+@pytest.mark.parametrize("reference", ["horizon", "stationary"])
+def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
     """Every measure of every episode is exactly that of the run that was exported."""
     experiment = {
         "games": ["IPD", "RPS", "IBS"],
@@ -187,6 +188,7 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path) -> None:
         "partners": ["single_action", "tit_for_tat", "uniform_random"],
         "horizon": 7,
         "episodes": 6,
+        "reference": reference,
     }
     truth = {}
     with tomeval.run(experiment, tmp_path / "run") as run:
@@ -202,7 +204,7 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path) -> None:
         found = {}
         for cell in again.cells:
             key = (cell.columns["subject"], cell.columns["game"], cell.columns["condition"])
-            for name, values in cell.metrics().items():
+            for name, values in cell.metrics(reference).items():
                 for episode, value in zip(cell.episodes, values, strict=True):
                     found[(*key, cell.definition["matches"][episode], name)] = float(value)
     assert found == pytest.approx(truth, rel=0, abs=0, nan_ok=True)

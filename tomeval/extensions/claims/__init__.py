@@ -93,7 +93,7 @@ def shipped_claims() -> list[Claim]:
     return [Claim(**row) for row in csv.DictReader(lines)]
 
 
-def check(claim: Claim, runs: Sequence[Run]) -> Iterator[Row]:
+def check(claim: Claim, runs: Sequence[Run], reference: str | None = None) -> Iterator[Row]:
     """Yield a row for every pair of levels that a claim is about.
 
     None if the runs lack a side, or have several cells of one that cannot be told apart. Each has
@@ -111,7 +111,7 @@ def check(claim: Claim, runs: Sequence[Run]) -> Iterator[Row]:
     if not all(name in run.metric_names for name in names for run in runs):
         return
     try:
-        read = read_sides(runs, claim.by, names)
+        read = read_sides(runs, claim.by, names, reference)
     except Incomparable:  # several cells of one level, such as a player with two personas
         return
     sides = [side for side in read if claim.concerns(side)]
@@ -195,7 +195,7 @@ def _is_number(text: str) -> bool:
 def claims_table(runs: Sequence[Run], options: Row) -> tuple[list[Row], list[str], list[str]]:
     """Return a row per claim and pair of levels, the lines above them, and notes."""
     claims = [one for one in shipped_claims() if one.domain == runs[0].domain.name]
-    checked = [list(check(claim, runs)) for claim in claims]
+    checked = [list(check(claim, runs, options["reference"])) for claim in claims]
     rows = [row for of_claim in checked for row in of_claim]
     above = [f"{len(rows)} checks of {sum(map(bool, checked))} of {len(claims)} claims"]
     notes = ["where nothing differs 1 claim in 40 holds by chance"] if rows else []

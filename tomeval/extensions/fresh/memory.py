@@ -33,7 +33,7 @@ Pair = tuple[Side, Side]
 Rows = list[dict[str, Any]]
 
 
-def pairs(runs: Sequence[Run]) -> list[Pair]:
+def pairs(runs: Sequence[Run], reference: str | None = None) -> list[Pair]:
     """Return the cell of each famous game beside that of a twin of it, as one task.
 
     Regret is per step, in the famous game's payoffs.
@@ -43,7 +43,7 @@ def pairs(runs: Sequence[Run]) -> list[Pair]:
     TomevalError
         There is no twin whose game was played too.
     """
-    sides = read_sides(runs, None, list(NAMES))
+    sides = read_sides(runs, None, list(NAMES), reference)
     famous = {(_task(side), _cell(side).game.name): side for side in sides}
     found = []
     for side in sides:
@@ -155,7 +155,7 @@ NOTE = "regret above 0 or ToM % below 0: worse where disguised; Student's t, Hol
 
 
 def _compared(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Rows, list[str], list[str]]:
-    rows = effects(pairs(runs))
+    rows = effects(pairs(runs, options["reference"]))
     return [_read(row) for row in rows] if options["form"] in READ else rows, [ABOVE], [NOTE]
 
 

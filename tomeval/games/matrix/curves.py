@@ -154,7 +154,7 @@ def curve_figure(
 
 def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
     """Return the steps from 1, and means over episodes of the window around each of them."""
-    curves, window = cell.curves(), options.window
+    curves, window = cell.curves(options.reference), options.window
     values, bounds = smooth(curves[metric], window), np.array([[0.0, 100.0]])
     if metric != "tom_percent":
         best = values + smooth(curves["reward_per_step"], window)

@@ -12,6 +12,7 @@ from tomeval.games.answer import verdict
 from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.games.matrix.measures import MEASURES, measured
+from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import PartnerSet, Tables
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell
@@ -166,6 +167,7 @@ MATRIX = Domain(
     run_cell=MatrixRunCell,
     step_records=step_records,
     measured=measured,
+    references=REFERENCES,
     headline=(
         "delta_functional_per_step",
         "tom_percent",

@@ -170,6 +170,7 @@ def beside(
     path: str | Path,
     model: str | None = None,
     interval: str = "normal",
+    reference: str | None = None,
 ) -> tuple[Rows, list[str]]:
     """Return published numbers beside a run's, where both exist.
 
@@ -180,7 +181,7 @@ def beside(
     model : str, optional
         The file's model to show beside every language model of the run, whatever its name.
         Default: the model that the run's model is by its name on the Hub.
-    interval
+    interval, reference
         As for `tomeval.Run.rows`; ``auto`` is ``normal``, in which the others are published.
 
     Returns
@@ -210,7 +211,7 @@ def beside(
         metric = METRIC_OF.get(row["metric"], row["metric"])
         numbers = index.setdefault(key, {})
         numbers.setdefault((metric, row["mean"], row["ci95"]), []).append(row["table"])
-    table, cells = run.rows(interval), matrix_cells(run)
+    table, cells = run.rows(interval, reference), matrix_cells(run)
     printed, bests = row_names(run, table), best_rows(table)
     rows: Rows = []
     told: dict[str, int] = {}

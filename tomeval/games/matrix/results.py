@@ -158,7 +158,7 @@ class MatrixRunCell(ScoredCell):
         ceilings = attainable_as_played(self.played)
         return {name: float(values.mean()) for name, values in ceilings.items()}
 
-    def limits(self, name: str) -> tuple[float, float]:
+    def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
         """Return between what a measure lies, whoever plays; regret has exact limits."""
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
@@ -166,9 +166,9 @@ class MatrixRunCell(ScoredCell):
             if self.recorded:  # of one length, or there are no limits
                 horizons = set(self.played.lengths.tolist())
             if len(horizons) == 1:
-                said = (*horizons, self.reference)
+                said = (*horizons, reference or self.reference)
                 exact = regret_limits(self.game, tuple(self.partners), *said)[name]
-        return exact or super().limits(name)
+        return exact or super().limits(name, reference)
 
     @property
     def payoff_range(self) -> float:
@@ -217,9 +217,9 @@ class MatrixRunCell(ScoredCell):
         even = len(set(self.played.lengths.tolist())) == 1
         return even and bool(np.isfinite(self.curves()[name]).all())
 
-    def curves(self) -> dict[str, FloatArray]:
+    def curves(self, reference: str | None = None) -> dict[str, FloatArray]:
         """Return every measure by episode and step, shape (E, T)."""
-        return curves(self.played, self.reference)
+        return curves(self.played, reference or self.reference)
 
     def fixed(self, by: str) -> str:
         """Return the model, or the subject where models or label sets are compared."""
