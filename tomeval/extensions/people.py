@@ -159,6 +159,7 @@ def play(
     game: Annotated[str, typer.Argument(help="A matrix game, or a TOML file.")],
     partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")],
     horizon: Horizon = 20,
+    labels: Annotated[str | None, typer.Option("--labels", help="A label set.")] = None,
     name: Annotated[str, typer.Option("--name", help="Your name in tables.")] = "person",
     seed: Annotated[
         int, typer.Option("--seed", help="Decides which partner you meet, and what it draws.")
@@ -169,7 +170,8 @@ def play(
 
     Played again, it adds an episode.
     """
-    experiment = session(game, partner_set, name, horizon=horizon, seed=seed)
+    more = {"labels": labels} if labels else {}
+    experiment = session(game, partner_set, name, horizon=horizon, seed=seed, **more)
     if play_session(experiment, Console(sys.stdin, sys.stdout), out):
         tell(f"{out}: next: tomeval table {out}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 import warnings
 from collections import Counter
@@ -114,9 +115,11 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
     words = "more measures of the same cells"
     more = [Further(words, _cells(rows, whole.measures, others), [])] if others else []
     judged = [whole.measures[name] for name in whole.headline]
+    style = (_HERE / "assets" / "report.css").read_text(encoding="utf-8")
     return {
         "version": __version__,
-        "style": Markup((_HERE / "assets" / "report.css").read_text(encoding="utf-8")),
+        "style": Markup(style),
+        "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii"),
         "name": run.name,
         "kind": whole.domain.title,
         "headline": facts.headline(whole),

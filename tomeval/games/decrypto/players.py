@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.parts import parts
+from tomeval.core.parts import part, parts
 from tomeval.games.decrypto.embedding_players import (
     EmbeddingEncoder,
     EmbeddingListener,
@@ -124,9 +124,10 @@ def kinds() -> dict[str, PlayerKind]:
 
 def kind_of(name: str) -> PlayerKind:
     """Return a kind of player; a `TomevalError` names a near match."""
-    if (kind := KINDS.get(name) or kinds().get(name)) is None:
+    if (kind := KINDS.get(name) or part("players", f"{_BROUGHT}{name}")) is None:
         raise unknown("kind of player", name, [LLM, *kinds()], "kind")
-    return kind
+    made: PlayerKind = kind
+    return made
 
 
 _embedding = cache(open_embedding)
