@@ -19,7 +19,7 @@ from support import ROOT, scripts
 import tomeval
 from tomeval.games.arena.domain import result_rows
 from tomeval.games.arena.replaying import game_lines
-from tomeval.report.exporting import export_run
+from tomeval.report.exporting import export
 from tomeval.report.tables import render
 
 CLOSE = 1e-9
@@ -77,7 +77,7 @@ def written(run, folder: Path) -> Path:
     """Write exports and the table of all measures as the programs read them."""
     folder.mkdir()
     for what in ("steps", "episodes", "answers"):
-        export_run(run, what, "csv", folder / f"{what}.csv")
+        export(run, "csv", what, folder / f"{what}.csv")
     (folder / "all.csv").write_text(render(run.rows(), "csv"), encoding="utf-8")
     shutil.copy(run.folder / "experiment.json", folder)
     return folder

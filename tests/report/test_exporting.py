@@ -13,7 +13,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
 from tomeval.games.matrix.measures import METRICS
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
-from tomeval.report.exporting import export, export_run, framed
+from tomeval.report.exporting import export, framed
 from tomeval.runs.results import iterate_export
 
 
@@ -62,7 +62,7 @@ def opened(folder):
 
 def exported(run, what, form, tmp_path) -> str:
     path = tmp_path / f"{what}.{form}"
-    export_run(run, what, form, path)
+    export(run, form, what, path)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]  # no draft is left behind
     return path.read_text(encoding="utf-8")
 
@@ -146,7 +146,7 @@ def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_pa
     path = tmp_path / "steps.csv"
     path.write_text("old")
     with pytest.raises(TomevalError, match="cannot be written"):
-        export_run(opened, "steps", "csv", path)
+        export(opened, "csv", "steps", path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 

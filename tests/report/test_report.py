@@ -174,7 +174,7 @@ def test_a_game_is_its_transcript_letter_for_letter(run, page) -> None:
 
 
 def test_the_table_has_the_numbers_of_the_run(run, page) -> None:
-    table = page.split("<table>")[1].partition("</table>")[0]
+    table = page.split("<caption><span>every measure")[1].partition("</table>")[0]
     named = re.findall(r'<th scope="col"[^>]*>([^<]*)<', table)
     body = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in table.split("<tr>")[2:]]
     rows = run.rows()
@@ -187,7 +187,7 @@ def test_the_table_has_the_numbers_of_the_run(run, page) -> None:
         value, half = row["tom_percent"], row["tom_percent_ci95"]
         told = "–" if math.isnan(value) else f"{value:.{digits}f}"
         assert shown.startswith(told)
-        assert ("<small>" in shown) == (not math.isnan(half))
+        assert (" " in shown) == (not math.isnan(half))
 
 
 def test_the_first_sentences_count_by_hand(two, tmp_path) -> None:
@@ -212,7 +212,6 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
     with Run(folder) as opened:
         text = written(opened, tmp_path, ReportOptions())
         assert headline(opened)[0].endswith("0 complete episodes, 8 void, 0 failed.")
-    assert "without a complete episode" in text
     assert "nothing to compare" in text or "No comparison" in text
 
 
@@ -222,10 +221,9 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
 def test_the_comparison_is_that_of_the_command(two, tomeval) -> None:
     metrics = ["delta_functional_per_step", "tom_percent"]
     [shown] = sections(two, None, metrics)
-    whole, apart = (grid.body for grid in (shown.table, shown.by_task))
+    whole = shown.table.body
     found = compare(two, "subject", metrics=metrics)
     assert [row[0] for row in whole] == [*found.levels] * 2
-    assert len(apart) == len(found.levels) * len(metrics) * len(found.scopes)
     at = shown.table.heads.index("difference")
     for row, level in zip(whole[:2], found.levels, strict=True):
         told = f"{found.at(level, metrics[0])['difference']:.2f}"
@@ -249,4 +247,3 @@ def test_strategies_are_compared_within_each_model(tmp_path) -> None:
     for one in found:
         assert {row[0] for row in one.table.body} == {"LM", "random"}  # against QA
         assert len(one.table.body) == 2 * count
-        assert len(one.by_task.body) == 2 * 3 * count

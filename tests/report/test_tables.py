@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from tomeval.games.matrix.domain import MATRIX
 from tomeval.report import tables
-from tomeval.report.markup import escape, latex_table
+from tomeval.report.latex import escape, latex_table
 from tomeval.report.rows import columns_of
 from tomeval.report.tables import Grid, text_of
 

@@ -95,13 +95,12 @@ def shown_first(runs: Sequence[Run]) -> list[str] | None:
 
 
 class Section(NamedTuple):
-    """A comparison of a report: its tables, or the reason why there is none."""
+    """A comparison of a report: its table, or the reason why there is none."""
 
     title: str
     reason: str
     caption: str = ""
     table: Grid | None = None
-    by_task: Grid | None = None
     notes: Sequence[str] = ()
 
 
@@ -147,14 +146,8 @@ def _section(title: str, run: Run, by: str, metrics: Sequence[str], asked: bool 
             raise
         return Section(title, f"No comparison: {error}.")
     caption = ". ".join([*comparison_above(found), ""]).strip()
-    tables = [_levels_first(found, by_task) for by_task in (False, True)]
-    by_task = tables[1] if len(found.scopes) > 1 else None
-    return Section(title, "", caption, tables[0], by_task, [f"{note}." for note in found.notes])
-
-
-def _levels_first(found: Comparison, by_task: bool) -> Grid:
-    rows = comparison_rows(found, "text", by_task)
-    return grid_of([{found.by: row[found.by], **row} for row in rows])
+    rows = [{by: row[by], **row} for row in comparison_rows(found, "text")]
+    return Section(title, "", caption, grid_of(rows), [f"{note}." for note in found.notes])
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:

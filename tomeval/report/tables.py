@@ -161,7 +161,7 @@ def set_grid(grid: Grid, form: str, width: int | None = None) -> str:
         return text_of(grid, width)
     above = "; ".join(grid.above)
     if form == "latex":
-        from tomeval.report.markup import latex_table
+        from tomeval.report.latex import latex_table
 
         return latex_table(above, grid)
     heads = [head.replace("\n", ", ").strip(", ") for head in grid.heads]

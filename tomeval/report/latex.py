@@ -1,14 +1,9 @@
-"""Tables for LaTeX, with booktabs rules, and for pages and notebooks."""
+"""Tables for LaTeX, with booktabs rules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from markupsafe import Markup
-
-from tomeval.core.numbers import typeset
-from tomeval.core.text import in_line, visible
-from tomeval.report.tables import VALUE, Grid, is_numeric
+from tomeval.core.text import visible
+from tomeval.report.tables import Grid, is_numeric
 
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -74,39 +69,3 @@ def _heading(text: str) -> str:
     levels = [escape(level) for level in text.split("\n") if level]
     stacked = r" \\ ".join(levels)
     return stacked if len(levels) == 1 else rf"\shortstack{{{stacked}}}"
-
-
-def grid_html(grid: Grid, caption: str) -> Markup:
-    """Return a table, its texts escaped.
-
-    Values of columns of numbers hold their interval in small below them.
-    """
-    numeric = list(map(is_numeric, grid.columns))
-
-    def line(texts: Sequence[Markup], head: bool = False) -> Markup:
-        cells = Markup("")
-        for column, text in enumerate(texts):
-            tag = "th" if head or column == 0 else "td"
-            scope = f' scope="{"col" if head else "row"}"' if tag == "th" else ""
-            kind = ' class="number"' if numeric[column] else ""
-            cells += Markup(f"<{tag}{scope}{kind}>%s</{tag}>") % text
-        return Markup("<tr>%s</tr>") % cells
-
-    heads = [Markup("<br>").join(map(in_line, head.split("\n"))) for head in grid.heads]
-    body = [line(list(map(_value, cells))) for cells in grid.body]
-    titled = Markup("<caption><span>%s</span></caption>") % in_line(caption)
-    head, rows = line(heads, head=True), Markup("").join(body)
-    return Markup("<table>%s<thead>%s</thead><tbody>%s</tbody></table>") % (
-        titled,
-        head,
-        rows,
-    )
-
-
-def _value(text: str) -> Markup:
-    """Return a cell: a number with a true minus sign, its interval in small."""
-    value = VALUE.fullmatch(text)
-    if value is None:
-        return Markup("%s") % in_line(text)
-    number, rest = typeset(value[1]), typeset(text[len(value[1]) :].strip())
-    return Markup("%s") % number + (Markup(" <small>%s</small>") % rest if rest else "")
