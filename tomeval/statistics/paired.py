@@ -66,19 +66,11 @@ def standard_error(influences: Sequence[FloatArray]) -> Standard:
     return Standard(np.sqrt(total), degrees)
 
 
-def t_interval(
-    mean: FloatArray, standard: Standard, level: float = 0.95
-) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of Student's interval; its width is 0 if nothing varies."""
-    half = t_quantile(standard, level) * standard.error
-    return mean - half, mean + half
-
-
-def t_quantile(standard: Standard, level: float = 0.95) -> FloatArray:
-    """Return how many standard errors lie on either side in Student's interval, shape (M,)."""
+def t_quantile(standard: Standard) -> FloatArray:
+    """Return how many standard errors lie on either side in Student's 95 % interval, (M,)."""
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(standard.freedom, 0.5 + level / 2), dtype=np.float64)
+    return np.asarray(stdtrit(standard.freedom, 0.975), dtype=np.float64)
 
 
 def t_test(mean: FloatArray, standard: Standard) -> FloatArray:

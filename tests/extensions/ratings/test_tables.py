@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from tomeval import run
 from tomeval.core.errors import TomevalError
@@ -14,7 +15,6 @@ from tomeval.extensions.ratings import error_notes, error_rows, pairs_of, rating
 from tomeval.extensions.ratings.bradley_terry import ELO
 from tomeval.games.arena.domain import subject_errors
 from tomeval.games.arena.records import ErrorRecord, GameRecord
-from tomeval.statistics.estimates import wilson
 
 
 def game(number, wins, errors=(), rounds=5, status="complete", players=("A", "B", "C"), **more):
@@ -58,7 +58,9 @@ def test_errors_are_counted_for_who_made_them_and_who_saw_them():
     assert a["caused_percent"] == pytest.approx(20)
     assert a["witnessed_percent"] == pytest.approx(60)
     assert a["witnessed_fatal_percent"] == pytest.approx(60)
-    assert a["caused_percent_ci95_low"] == pytest.approx(100 * wilson(1, 5)[0])
+    assert a["caused_percent_ci95_low"] == pytest.approx(
+        100 * proportion_confint(1, 5, method="wilson")[0]
+    )
     b = row_of(rows, player="B", error="format")
     assert (b["caused"], b["caused_fatal"], b["witnessed"]) == (2, 2, 1)
     assert row_of(rows, player="B", error="target")["repaired"] == 1
