@@ -16,7 +16,8 @@ from pathlib import Path
 
 from attacks.base import Row
 
-from tomeval.report.tables import render
+from tomeval.report.rows import grid_of
+from tomeval.report.tables import set_grid
 
 ATTACKS = ("caps", "damage", "disks", "faults", "kills")
 
@@ -46,7 +47,7 @@ def main() -> int:
             full = getattr(attack, "FULL", None)
             size = options.count / full if options.count and full else options.size
             rows = attack.play(size, options.seed, Path(work))
-        table = render([row.shown() for row in rows], "markdown")
+        table = set_grid(grid_of([row.shown() for row in rows]), "markdown")
         minutes = (time.monotonic() - start) / 60
         print(f"{name}: {summary(rows)}, {minutes:.0f} min\n\n{table}\n", flush=True)
         lost += sum(row.lost for row in rows)

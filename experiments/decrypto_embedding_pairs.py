@@ -19,7 +19,8 @@ from tomeval.core.outcomes import run_now
 from tomeval.games.decrypto.embedding_players import MATCHINGS
 from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.lexicon.embeddings import SHIPPED
-from tomeval.report.tables import render
+from tomeval.report.rows import grid_of
+from tomeval.report.tables import set_grid
 from tomeval.runs.experiment import make_experiment
 from tomeval.statistics.estimates import clustered_share
 
@@ -34,7 +35,7 @@ def main(games: int) -> None:
         for alice, bob in itertools.product(SHIPPED, repeat=2)
     ]
     print(f"K = 16, {games:,} games each")
-    print(render(rows))
+    print(set_grid(grid_of(rows), "text"))
 
 
 def row(matching: str, eve: str, alice: str, bob: str, games: int) -> dict[str, Any]:

@@ -68,11 +68,12 @@ def test_a_window_by_hand(opened, window) -> None:
 @pytest.mark.parametrize("partners", ["tit_for_tat", "uniform_random", "single_action"])
 @pytest.mark.parametrize("reference", ["horizon", "stationary"])
 def test_the_mean_of_single_steps_is_the_number_of_the_table(tmp_path, partners, reference) -> None:
-    with tomeval.run(GAME | {"partners": [partners], "seed": 2}, tmp_path / "run") as run:
-        rows = run.rows(reference=reference)
+    experiment = GAME | {"partners": [partners], "seed": 2, "reference": reference}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        rows = run.rows()
         for cell, row in zip(map(matrix_cell, run.cells), rows, strict=True):
             for name in ("delta_functional_per_step", "tom_percent"):
-                _, drawn = _points(cell, name, Options(window=1, reference=reference))
+                _, drawn = _points(cell, name, Options(window=1))
                 assert drawn.mean.mean() == pytest.approx(row[name]), name
 
 

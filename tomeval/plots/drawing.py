@@ -24,7 +24,7 @@ from tomeval.plots.style import (
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import FloatArray, Measure
-from tomeval.statistics.estimates import AUTO, FEW, INTERVALS, SEQUENCE, Estimate
+from tomeval.statistics.estimates import AUTO, FEW, SEQUENCE, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,10 +41,6 @@ class Options:
     ----------
     column : {"screen", "single", "double"}
         Width: of a telephone or half a window, of one column of a two-column page, of the page.
-    interval : {"auto", "normal", "t", "sequence"}
-        See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
-    reference : str, optional
-        What regret is measured from, see `Domain.references`. Default: as the run says.
     by : str, optional
         The column whose values are laid over each other in curves.
     metrics : tuple of str
@@ -54,8 +50,6 @@ class Options:
     """
 
     column: str = "screen"
-    interval: str = AUTO
-    reference: str | None = None
     by: str | None = None
     metrics: tuple[str, ...] = ()
     window: int = 5
@@ -63,8 +57,6 @@ class Options:
     def __post_init__(self) -> None:
         if self.column not in WIDTHS:
             raise unknown("column", self.column, WIDTHS)
-        if self.interval not in INTERVALS:
-            raise unknown("interval", self.interval, INTERVALS)
         if not 1 <= self.window <= MOST_WINDOW:
             raise TomevalError(f"window must be from 1 to {MOST_WINDOW:,}, not {self.window}")
 
@@ -96,11 +88,6 @@ class Drawing(NamedTuple):
     title: str
     caption: str
     description: str
-
-
-def measured(cell: RunCell, names: Sequence[str], options: Options) -> Estimate:
-    """Return a cell's measures as its row of the table has them, in the order of `names`."""
-    return cell.estimate(names, options.interval, options.reference)
 
 
 def has_values(cell: RunCell, names: Sequence[str]) -> bool:
@@ -140,25 +127,18 @@ def sample_words(cells: Iterable[RunCell], unit: str = "episodes") -> str:
     return f"{several} complete {unit if counts[-1] > 1 else unit.removesuffix('s')} each"
 
 
-CUT = "bounded measures have score intervals, which stay within the bounds"
-"""What to say of intervals besides `INTERVAL_WORDS`; see `tomeval.statistics.bounded`."""
+def interval_words(cell: RunCell, shares: bool = False) -> str:
+    """Describe the intervals of a cell's means, or of shares, and how bounds are handled.
 
-INTERVAL_WORDS = {
-    AUTO: f"95 % intervals over episodes (Student's t below {FEW}, else 1.96 standard errors)",
-    "normal": "95 % intervals over episodes (1.96 standard errors)",
-    "t": "95 % intervals over episodes (Student's t)",
-    SEQUENCE: "95 % confidence sequences over episodes (valid at every look)",
-}
-SHARE_INTERVALS = "95 % intervals (Wilson's, with episodes as clusters)"
-"""For measures that are shares of the steps or items of an episode."""
-
-
-def interval_words(options: Options, shares: bool = False) -> str:
-    """Describe the kind of the intervals of means, or of shares, and how bounds are handled."""
-    words = INTERVAL_WORDS[options.interval]
-    if options.interval == SEQUENCE:
-        return words
-    return f"{SHARE_INTERVALS if shares else words}; {CUT}"
+    See `tomeval.statistics.bounded`.
+    """
+    unit = f"{cell.domain.unit}s"
+    if cell.method(AUTO) == SEQUENCE:
+        return f"95 % confidence sequences over {unit} (valid at every look)"
+    words = f"95 % intervals over {unit} (Student's t below {FEW}, else 1.96 standard errors)"
+    if shares:  # of the steps or items of an episode
+        words = f"95 % intervals (Wilson's, with {unit} as clusters)"
+    return f"{words}; bounded measures have score intervals, which stay within the bounds"
 
 
 TOGETHER = 8

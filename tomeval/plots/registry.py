@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
-import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +81,6 @@ def _known(run: Run, name: str) -> str:
 
 def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
     """Draw the files of one figure of `figures_of`; none if the run's data does not support it."""
-    options = replace(options, interval=run.method(options.interval))
     figure_of: Callable[[Run, Options], list[Drawing]] = resolved(
         figures_of(run)[_known(run, name)]
     )
@@ -194,17 +191,7 @@ def picture(drawing: Drawing, form: str, **more: Any) -> bytes:
     _settle(drawing)
     buffer = io.BytesIO()
     drawing.figure.savefig(buffer, format=form, metadata=_METADATA[form], **more)
-    data = buffer.getvalue()
-    return _shorter(data.decode("utf-8")).encode("utf-8") if form == "svg" else data
-
-
-def _shorter(drawn: str) -> str:
-    """Round the coordinates of paths to tenths of a point, which no eye can tell apart."""
-
-    def rounded(path: re.Match[str]) -> str:
-        return re.sub(r"-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.1f}", path[0])
-
-    return re.sub(r'<[^>]*\sd="[^"]*"', lambda tag: re.sub(r'\sd="[^"]*"', rounded, tag[0]), drawn)
+    return buffer.getvalue()
 
 
 def _settle(drawing: Drawing) -> None:

@@ -53,8 +53,7 @@ def meanings(measures: Iterable[Measure]) -> list[dict[str, str]]:
 
 def interval_words(run: Run) -> str:
     """Explain how the numbers of the table of cells are computed."""
-    words = drawing.interval_words(drawing.Options(interval=run.method(AUTO)))
-    words = f"means over complete episodes, with {words.replace('episodes', f'{run.domain.unit}s')}"
+    words = f"means over complete episodes, with {drawing.interval_words(run.cells[0])}"
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
     wilson = shares and run.method(AUTO) != SEQUENCE
     return words + "; shares of items have Wilson intervals" * wilson

@@ -41,16 +41,26 @@ def grid_of(
 ) -> Grid:
     """Return rows of equal keys as a grid: a measure and its interval share a column.
 
+    Columns in which all rows agree are said once, above the table.
+
     Parameters
     ----------
-    measures
-        As for `tomeval.report.tables.render`.
+    measures : mapping of str to Measure, optional
+        Headings, decimals and better sides of the columns that are measures: `Run.measures`.
     keep : sequence of str
         Columns that stay, even where all rows agree in them.
     words : callable
         Makes a text safe for the format.
     spare : sequence of str
         Columns that a narrow terminal leaves out, the first one first.
+
+    Examples
+    --------
+    >>> from tomeval.report.tables import set_grid
+    >>> row = {"game": "RPS", "tom_percent": 97.41, "tom_percent_ci95": 0.4}
+    >>> print(set_grid(grid_of([row]), "text"))
+    game  tom %
+    RPS   97.41 ± 0.40
     """
     rows = [{k: words(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
     columns = columns_of(rows, keep)

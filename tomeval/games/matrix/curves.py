@@ -124,7 +124,7 @@ def _caption(what: str, title: str, cells: Sequence[Named], options: Options) ->
     sample = sample_words([cell for _, cell in cells])
     return (
         f"{what} by step, {title}: a line per {line}. Every point is the mean of {part}, over "
-        f"{sample}; bands are {interval_words(options)}.{base}"
+        f"{sample}; bands are {interval_words(cells[0][1])}.{base}"
     )
 
 
@@ -154,12 +154,12 @@ def curve_figure(
 
 def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
     """Return the steps from 1, and means over episodes of the window around each of them."""
-    curves, window = cell.curves(options.reference), options.window
+    curves, window = cell.curves(), options.window
     values, bounds = smooth(curves[metric], window), np.array([[0.0, 100.0]])
     if metric != "tom_percent":
         best = values + smooth(curves["reward_per_step"], window)
         bounds = _regret_limits(cell, best)
-    return np.arange(1.0, values.shape[1] + 1), cell.mean(values, options.interval, bounds=bounds)
+    return np.arange(1.0, values.shape[1] + 1), cell.mean(values, bounds=bounds)
 
 
 def _regret_limits(cell: MatrixRunCell, best: FloatArray) -> FloatArray:
