@@ -145,20 +145,13 @@ TOGETHER = 8
 """Most lines in one figure, besides baselines."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """One subject's line.
-
-    `x`, `y` and the ends of its band, `low` and `high`, have shape (K,); where a line has no band
-    they are NaN. The `baseline` is what the others are compared with.
-    """
+class Line(NamedTuple):
+    """One subject's line, K points; the `baseline` is what the others are compared with."""
 
     name: str
     x: FloatArray
-    y: FloatArray
-    low: FloatArray
-    high: FloatArray
-    baseline: bool = False
+    y: Estimate
+    baseline: bool
 
 
 @in_style
@@ -172,7 +165,7 @@ def lines_figure(
         style = BASELINE_LINE | {"lw": 1.5} if line.baseline else line_style(index)
         (handle,) = axes.plot(
             line.x,
-            line.y,
+            line.y.mean,
             label=line.name,
             **{"lw": 1.3} | style,
             marker=MARKERS[index % len(MARKERS)],
@@ -181,10 +174,11 @@ def lines_figure(
             markevery=(0.02 + 0.1 * index / len(lines), 0.14),
         )
         handles.append(handle)
-        known = np.isfinite(line.low) & np.isfinite(line.high)
+        low, high = line.y.low, line.y.high
+        known = np.isfinite(low) & np.isfinite(high)
         if known.any():
             band = {"color": style["color"], "alpha": 0.18, "linewidth": 0}
-            axes.fill_between(line.x, line.low, line.high, where=known, **band)
+            axes.fill_between(line.x, low, high, where=known, **band)
     if share:
         axes.set_ylim(-3, 103)
     else:

@@ -16,12 +16,9 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.core.parts import Compared, named, part, parts
 from tomeval.report.rows import grid_of
-from tomeval.report.tables import Grid
+from tomeval.report.tables import DATA, Grid
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
-
-READ = ("text", "markdown", "latex")
-"""Formats for reading; the others carry every column at full precision."""
 
 LARGEST = 10
 """Effect sizes beyond ± this say only that the differences hardly vary."""
@@ -36,7 +33,7 @@ Table = tuple[list[Row], list[str], list[str]]
 def comparison_rows(found: Comparison, form: str, by_task: bool = False) -> list[Row]:
     """Return one row per metric and level over all tasks, or with `by_task` per scope."""
     rows = found.rows(None if by_task else [0])
-    if form not in READ:
+    if form in DATA:
         return rows
     measures = {measure.name: measure for measure in found.measures}
     margins = not all(math.isnan(margin) for margin in found.margin)
@@ -95,7 +92,7 @@ def shown_first(runs: Sequence[Run]) -> list[str] | None:
 
 
 class Section(NamedTuple):
-    """A comparison of a report: its table, or the reason why there is none."""
+    """A table of a report: sentences above and below it, or the reason why there is none."""
 
     title: str
     reason: str
@@ -153,7 +150,7 @@ def _section(title: str, run: Run, by: str, metrics: Sequence[str], asked: bool 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
     names = ("by", "baseline", "reference", "margins", "resamples")
     metrics = options["metrics"]
-    if metrics is None and options["form"] in READ and not options["margins"]:
+    if metrics is None and options["form"] not in DATA and not options["margins"]:
         metrics = shown_first(runs)
     comparison = compare(
         runs,
@@ -183,7 +180,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
         f"{said or 0}, for normal differences with the pilot's SD; as Student's with a pair less",
         f"pairs: of {unit}, summed over the tasks of a scope; now: with the pilot's pairs",
     ]
-    shown = [_power_read(row) for row in rows] if options["form"] in READ else rows
+    shown = [_power_read(row) for row in rows] if options["form"] not in DATA else rows
     return shown, above, left_out(runs, options["by"])
 
 

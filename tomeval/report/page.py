@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -18,7 +18,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.core.text import in_line, visible
 from tomeval.report import facts
-from tomeval.report.comparisons import sections
+from tomeval.report.comparisons import Section, sections
 from tomeval.report.rows import Rows, grid_of, is_number
 from tomeval.report.tables import Grid, is_numeric
 from tomeval.report.transcripts import games
@@ -126,20 +126,12 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
     }
 
 
-class Further(NamedTuple):
-    """A table besides the first one: what it shows, the table, sentences below it."""
-
-    about: str
-    table: Grid
-    notes: list[str]
-
-
-def _further(run: Run, rows: Rows) -> list[Further]:
+def _further(run: Run, rows: Rows) -> list[Section]:
     """Return the table of every measure, and further ones that a report shows of this run."""
     [every] = measures_view(run, rows, Asked(whole=True), str).grids
     tables = ((table, table.rows(run, [])) for table in run.tables.values() if table.reported(run))
-    return [Further("every measure, a row per cell", every, [])] + [
-        Further(table.about, grid_of(rows, run.measures), table.notes(run))
+    return [Section("every measure, a row per cell", "", "", every)] + [
+        Section(table.about, "", "", grid_of(rows, run.measures), table.notes(run))
         for table, rows in tables
         if rows
     ]

@@ -151,8 +151,8 @@ def columns_of(rows: Rows, keep: Sequence[str] = ()) -> list[str]:
     """
     first = rows[0]
     drop = {name for name in first if is_interval(name)} | (repeats(rows) - set(keep))
-    drop |= {name for name in first if all(row[name] in ("", None) for row in rows)}
     measured = [name for name in first if has_interval(first, name)]
+    drop |= {n for n in first if n not in measured and all(_is_empty(row[n]) for row in rows)}
     empty = {name for name in measured if not any(is_number(row[name]) for row in rows)}
     drop |= empty if len(empty) < len(measured) else set()
     kept = [
@@ -162,6 +162,10 @@ def columns_of(rows: Rows, keep: Sequence[str] = ()) -> list[str]:
         and (len(rows) == 1 or name in keep or name in measured or _differ(rows, name))
     ]
     return kept or list(first)
+
+
+def _is_empty(value: Any) -> bool:
+    return value in ("", None) or (isinstance(value, float) and math.isnan(value))
 
 
 def _differ(rows: Rows, name: str) -> bool:

@@ -146,7 +146,7 @@ def curve_figure(
     for name, cell in cells:
         x, drawn = _points(matrix_cell(cell), metric, options)
         if not np.isnan(drawn.mean).all():
-            lines.append(Line(name, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
+            lines.append(Line(name, x, drawn, cell.is_baseline))
     part = f", mean of {options.window} steps" if options.window > 1 else ""
     axis = f"{axis_name(MEASURES[metric])}{part}"
     return lines_figure(lines, title, axis, options, share=is_percent)
