@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.result import ALPHA
-from tomeval.comparing.sides import compared_by, held_name, left_out
+from tomeval.comparing.sides import left_out
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.core.parts import Compared, named, part, parts
@@ -101,50 +101,23 @@ class Section(NamedTuple):
     notes: Sequence[str] = ()
 
 
-MOST_GROUPS = 8
-"""With more groups than this, such as models, all are compared together."""
-
-
-def sections(run: Run, by: str | None, metrics: Sequence[str]) -> list[Section]:
-    """Compare players in some measures as ``tomeval compare`` does, apart for each model.
-
-    A mean over models, or over whatever else compared cells must share besides the task
-    (`RunCell.fixed`), hides what differs between them. Cells without any belong to each group.
+def compared(run: Run, by: str | None, metrics: Sequence[str]) -> Section:
+    """Compare players in some measures as ``tomeval compare`` does.
 
     Raises
     ------
     TomevalError
         They cannot be compared by the column asked for.
     """
-    chosen = by or compared_by(run)
-    if chosen is None:
-        return [Section("", "There is nothing to compare: no two players share a task.")]
-    held = {cell: cell.fixed(chosen) for cell in run.cells if chosen in run.domain.by}
-    values = list(dict.fromkeys(filter(None, held.values())))
-    if not 1 < len(values) <= MOST_GROUPS:
-        return [_section("", run, chosen, metrics, asked=by is not None)]
-    named = held_name(run.domain, chosen)
-    return [
-        _section(
-            f"{named} {value}",
-            run.part([c for c in held if held[c] in (value, "")]),
-            chosen,
-            metrics,
-        )
-        for value in values
-    ]
-
-
-def _section(title: str, run: Run, by: str, metrics: Sequence[str], asked: bool = False) -> Section:
     try:
         found = compare(run, by, metrics=metrics)
     except TomevalError as error:
-        if asked:
+        if by is not None:
             raise
-        return Section(title, f"No comparison: {error}.")
+        return Section("", f"No comparison: {error}.")
     caption = ". ".join([*comparison_above(found), ""]).strip()
-    rows = [{by: row[by], **row} for row in comparison_rows(found, "text")]
-    return Section(title, "", caption, grid_of(rows), [f"{note}." for note in found.notes])
+    rows = [{found.by: row[found.by], **row} for row in comparison_rows(found, "text")]
+    return Section("", "", caption, grid_of(rows), [f"{note}." for note in found.notes])
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:

@@ -18,7 +18,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.core.text import in_line, visible
 from tomeval.report import facts
-from tomeval.report.comparisons import Section, sections
+from tomeval.report.comparisons import Section, compared
 from tomeval.report.rows import Rows, grid_of, is_number
 from tomeval.report.tables import Grid, is_numeric
 from tomeval.report.transcripts import games
@@ -37,8 +37,7 @@ class ReportOptions:
     Attributes
     ----------
     by : str, optional
-        What is compared, see `tomeval.comparing.compare`. Default: see
-        `tomeval.comparing.sides.compared_by`.
+        What is compared, and the default, see `tomeval.comparing.compare`.
     games : bool
         Whether a few games are shown with their prompts and replies, see
         `tomeval.report.transcripts.games`.
@@ -117,7 +116,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "tables": view.grids,
         "further": _further(whole, rows),
         "interval": facts.interval_words(whole),
-        "comparisons": sections(whole, options.by, whole.scores or whole.headline),
+        "comparison": compared(whole, options.by, whole.scores or whole.headline),
         "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),
