@@ -11,7 +11,6 @@ from asking import query
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
-from tomeval.games.matrix.measures import METRICS
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
 from tomeval.report.exporting import export, framed
 from tomeval.runs.results import iterate_export
@@ -103,18 +102,6 @@ def test_steps_are_all_rows_and_refused_ones_are_empty(opened, tmp_path) -> None
     assert refused
     assert all(r["own_action"] == r["own_label"] == r["own_reward"] == "" for r in refused)
     assert all(r["status"] == "void" for r in refused)
-
-
-def test_episodes_are_what_the_table_averages(opened, tmp_path) -> None:
-    text = exported(opened, "episodes", "csv", tmp_path)
-    frame = pandas.read_csv(io.StringIO(text))
-    complete = frame[frame.status == "complete"]
-    assert frame[frame.status == "void"][list(METRICS)].isna().all().all()
-    for number, row in enumerate(opened.rows()):
-        mine = complete[complete.cell == number]
-        assert len(mine) == row["episodes"]
-        for name in METRICS:
-            assert mine[name].mean() == pytest.approx(row[name], nan_ok=True)
 
 
 def test_column_types_do_not_depend_on_the_rows(tmp_path) -> None:
