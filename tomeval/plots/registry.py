@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ def figures_of(run: Run) -> dict[str, Any]:
 def chosen(
     run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
 ) -> list[str]:
-    """Return the names of the figures to draw, see `draw_one`.
+    """Return the names of the figures to draw, see `draw`.
 
     Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
     `FIRST` that do.
@@ -54,12 +53,14 @@ def chosen(
         f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
     }
     asked = {option: able for option, (given, able) in heeding.items() if given}
-    for name, (option, able) in itertools.product(only, asked.items()):
-        if _known(run, name) not in able:
-            raise TomevalError(
-                f"{option} does not apply to the figure {name!r}; it applies to "
-                f"{', '.join(able) or 'none of these runs'}"
-            )
+    for name in only:
+        _check_name(run, name)
+        for option, able in asked.items():
+            if name not in able:
+                raise TomevalError(
+                    f"{option} does not apply to the figure {name!r}; it applies to "
+                    f"{', '.join(able) or 'none of these runs'}"
+                )
     if only:
         return list(dict.fromkeys(only))
     first = [name for name in FIRST if name in figures_of(run)]
@@ -70,25 +71,12 @@ def chosen(
     return names
 
 
-def _known(run: Run, name: str) -> str:
-    """Return the name of a figure, checked to be one of the run's."""
-    if name in figures_of(run):
-        return name
-    if name in known_figures(run.domain):
-        raise _unsupported(run, name)
-    raise unknown("figure", name, figures_of(run))
-
-
-def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw the files of one figure of `figures_of`; none if the run's data does not support it."""
-    figure_of: Callable[[Run, Options], list[Drawing]] = resolved(
-        figures_of(run)[_known(run, name)]
-    )
-    part, left_out = first_part(run)
-    drawings = safe_stems(figure_of(part, options))
-    if left_out:
-        drawings = [one._replace(caption=f"{one.caption} {left_out}.") for one in drawings]
-    return drawings
+def _check_name(run: Run, name: str) -> None:
+    """Raise if a name is no figure of the run."""
+    if name not in figures_of(run):
+        if name in known_figures(run.domain):
+            raise _unsupported(run, name)
+        raise unknown("figure", name, figures_of(run))
 
 
 def draw(
@@ -112,9 +100,10 @@ def draw(
     if not any(len(cell.episodes) for cell in run.cells):
         raise TomevalError(f"{run.folder}: no complete episode to plot yet")
     drawings: list[Drawing] = []
+    part, left_out = first_part(run)
     for name in names:
         # Of `FIRST`, what this run has no data for is left out.
-        some = draw_one(run, name, options)
+        some = resolved(figures_of(run)[name])(part, options)
         if not some and name in only:
             raise _unsupported(run, name)
         drawings += some
@@ -123,7 +112,9 @@ def draw(
             f"{run.folder}: its data supports none of the figures {', '.join(names)}; --all draws "
             "all that it supports"
         )
-    return drawings
+    if left_out:
+        drawings = [one._replace(caption=f"{one.caption} {left_out}.") for one in drawings]
+    return safe_stems(drawings)
 
 
 def _unsupported(run: Run, name: str) -> TomevalError:

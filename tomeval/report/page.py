@@ -117,7 +117,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "further": _further(whole, rows),
         "interval": facts.interval_words(whole),
         "comparison": compared(whole, options.by, whole.scores or whole.headline),
-        "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
+        "drawings": _figures(whole, options),
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),
         "facts": whole.domain.facts(whole),
@@ -160,26 +160,25 @@ def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
 
     They are drawn as for one of two columns: a narrow screen shows these without scaling down.
     """
-    from tomeval.plots import Options, chosen, draw_one, picture
+    from tomeval.plots import Options, draw, picture
 
-    if not options.figures:
-        return []
     figures: list[dict[str, Any]] = []
-    how = Options("single")
     with warnings.catch_warnings():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        for name in chosen(run):
-            # What this run has no data for is left out.
-            for drawing in draw_one(run, name, how):
-                drawn = picture(drawing, "svg", transparent=True).decode("utf-8")
-                start, end = drawn.index("<svg"), drawn.index(">", drawn.index("<svg")) + 1
-                data = base64.b64encode((drawn[start:end] + _DARK + drawn[end:]).encode("utf-8"))
-                figures.append(
-                    {
-                        "caption": drawing.caption,
-                        "description": drawing.description,
-                        "source": f"data:image/svg+xml;base64,{data.decode('ascii')}",
-                    }
-                )
+        try:
+            drawings = draw(run, options=Options("single")) if options.figures else []
+        except TomevalError:  # the data supports none
+            drawings = []
+        for drawing in drawings:
+            drawn = picture(drawing, "svg", transparent=True).decode("utf-8")
+            start, end = drawn.index("<svg"), drawn.index(">", drawn.index("<svg")) + 1
+            data = base64.b64encode((drawn[start:end] + _DARK + drawn[end:]).encode("utf-8"))
+            figures.append(
+                {
+                    "caption": drawing.caption,
+                    "description": drawing.description,
+                    "source": f"data:image/svg+xml;base64,{data.decode('ascii')}",
+                }
+            )
     return figures

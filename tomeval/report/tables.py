@@ -105,11 +105,10 @@ def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
     if form == "json":
         return json.dumps(plain, indent=1)
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    for number, row in enumerate(plain):
-        if number == 0:
-            writer.writerow(row)
-        writer.writerow([row[name] for name in plain[0]])
+    if plain:
+        writer = csv.DictWriter(buffer, list(plain[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(plain)
     return buffer.getvalue().rstrip("\n")
 
 

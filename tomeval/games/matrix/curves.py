@@ -23,7 +23,7 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import pages, tasks
+from tomeval.plots.families import all_words, pages, tasks
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
@@ -71,7 +71,8 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
 def _by_task(run: Run) -> Iterator[tuple[str, str, list[Named]]]:
     """Yield title, file name and cells of every task, cells with the names of their lines."""
     for task, cells in tasks(run.cells).items():
-        yield str(task), task.stem, [(cell.title, cell) for cell in cells]
+        stem = "_".join(str(value) for _, value in task)
+        yield all_words(cells), stem, [(cell.title, cell) for cell in cells]
 
 
 def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
