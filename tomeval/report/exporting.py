@@ -94,7 +94,12 @@ def _target(out: Path | None) -> Iterator[Sink]:
         yield file
 
 
-_TYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}
+_SHARED = {
+    **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
+    "seed": "INTEGER",
+    **dict.fromkeys((*RATES, "ours", "reported", "difference"), "REAL"),
+}
+_DTYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}
 
 
 def framed(
@@ -103,33 +108,21 @@ def framed(
     """Return rows as a DataFrame, with the types that these columns have in `run`."""
     import pandas
 
+    # A seat's name there; a domain's steps may number seats under the same heading.
+    types = _SHARED if what == "answers" else _column_types(run)
     columns_of = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in columns]
     arrays = {}
-    for name, kind, values in zip(columns, kinds_of(run, what, columns), columns_of, strict=True):
+    for name, values in zip(columns, columns_of, strict=True):
+        kind = types.get(name, "TEXT")
+        if is_interval(name) or is_attainable(name):
+            kind = "REAL"
         if kind == "TEXT":
             values = [value if value is None else str(value) for value in values]
-        arrays[name] = pandas.array(values, dtype=_TYPES[kind])
+        arrays[name] = pandas.array(values, dtype=_DTYPES[kind])
     return pandas.DataFrame(arrays)
 
 
-_SHARED = {
-    **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
-    "seed": "INTEGER",
-    **dict.fromkeys((*RATES, "ours", "reported", "difference"), "REAL"),
-}
-
-
-def kinds_of(run: Run, what: str, columns: Iterable[str]) -> list[str]:
-    """Return INTEGER, REAL or TEXT for each column of a table of a run."""
-    # A seat's name there; a domain's steps may number seats under the same heading.
-    types = _SHARED if what == "answers" else column_types(run)
-    return [
-        "REAL" if is_interval(name) or is_attainable(name) else types.get(name, "TEXT")
-        for name in columns
-    ]
-
-
-def column_types(run: Run) -> dict[str, str]:
+def _column_types(run: Run) -> dict[str, str]:
     """Return INTEGER, REAL or TEXT by column of all tables but answers; others are TEXT.
 
     They follow from the schema and the measures alone, so missing values in the first rows do not

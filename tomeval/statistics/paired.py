@@ -384,10 +384,6 @@ def _random_signs(
     count: int, sizes: Sequence[int], rng: np.random.Generator
 ) -> Iterator[FloatArray]:
     """Yield for each stratum independent signs, shape (count, size)."""
-    lengths = [count * -(-size // 8) for size in sizes]
-    # A generator gives four bytes at a time: these are the bytes of one call for each stratum.
-    ends = np.cumsum([-(-length // 4) * 4 for length in lengths]).tolist()
-    octets = np.frombuffer(rng.bytes(ends[-1]), dtype=np.uint8)
-    for size, length, start in zip(sizes, lengths, [0, *ends], strict=False):
-        bits = np.unpackbits(octets[start : start + length].reshape(count, -1), axis=1, count=size)
-        yield _SIGNS[bits]
+    for size in sizes:
+        octets = np.frombuffer(rng.bytes(count * -(-size // 8)), dtype=np.uint8)
+        yield _SIGNS[np.unpackbits(octets.reshape(count, -1), axis=1, count=size)]
