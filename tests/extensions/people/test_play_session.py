@@ -18,8 +18,8 @@ from tomeval.runs.results import Run, iterate_export
 C, D = "Cooperate", "Defect"
 
 
-def session(game="IPD", partners="tit_for_tat", **more):
-    data = {"games": game, "partners": partners, "episodes": 1, "horizon": 3, **more}
+def session(**more):
+    data = {"games": "IPD", "partners": "tit_for_tat", "episodes": 1, "horizon": 3, **more}
     return make_experiment(data | {"subjects": {"kind": "person", "name": "ann"}})
 
 
@@ -81,6 +81,8 @@ def test_a_game_that_is_left_is_not_kept(tmp_path, left_by):
     assert play(tmp_path / "run", [C, C, D, D, D, D])[0]
     play(tmp_path / "whole", [C, C, D, D, D, D])
     assert exported(tmp_path / "run") == exported(tmp_path / "whole")
+    play(tmp_path / "run", [C] * 6)  # another episode
+    assert [step["episode"] for step in exported(tmp_path / "run")] == [0, 0, 0, 1, 1, 1]
 
 
 def test_ctrl_c_leaves_the_game_at_any_moment(tmp_path):
@@ -97,23 +99,12 @@ def test_ctrl_c_leaves_the_game_at_any_moment(tmp_path):
     assert exported(tmp_path / "run") == []
 
 
-def test_played_again_it_is_another_episode(tmp_path):
-    for number in range(2):
-        assert play(tmp_path / "run", [C] * 6)[0]
-        with tomeval.Run(tmp_path / "run") as run:
-            assert run.cells[0].episodes.tolist() == [*range(number + 1)]
-
-
 def test_people_meet_what_other_subjects_meet(tmp_path):
     """The same seed, number, game and partners: the same chance, so that they are pairs."""
-    play(
-        tmp_path / "run",
-        ["1"] * 20,
-        **{"game": "RPS", "partners": "mixture(0.2, 0.3, 0.5)", "horizon": 10, "seed": 5},
-    )
-    experiment = {"games": "RPS", "subjects": {"kind": "simulated", "p": 0, "q": 0}}
-    experiment |= {"partners": "mixture(0.2, 0.3, 0.5)", "horizon": 10, "episodes": 1, "seed": 5}
-    tomeval.run(experiment, tmp_path / "other").close()
+    task = {"games": "RPS", "partners": "mixture(0.2, 0.3, 0.5)", "horizon": 10, "seed": 5}
+    play(tmp_path / "run", ["1"] * 20, **task)
+    other = {**task, "subjects": {"kind": "simulated", "p": 0, "q": 0}, "episodes": 1}
+    tomeval.run(other, tmp_path / "other").close()
     mine, theirs = exported(tmp_path / "run"), exported(tmp_path / "other")
     assert [s["partner_action"] for s in mine] == [s["partner_action"] for s in theirs]
     assert [s["own_action"] for s in mine] != [s["own_action"] for s in theirs]

@@ -167,12 +167,9 @@ def test_means_are_over_games_of_their_own_means() -> None:
 def test_outcomes_and_replays_that_break_off() -> None:
     twice = played(GAMES * 2, outcome=np.array(["survived", "both", "undecided"] * 2))
     found = table(twice, name="both_percent")
-    low, high = proportion_confint(
-        2, 6, method="wilson"
-    )  # of all games: the undecided one does not leave
-    assert list(found.values()) == pytest.approx(
-        [100 / 3, 50 * (high - low), 100 * low, 100 * high]
-    )
+    # Of all games: the undecided one does not leave.
+    low, high = np.multiply(100, proportion_confint(2, 6, method="wilson"))
+    assert list(found.values()) == pytest.approx([100 / 3, (high - low) / 2, low, high])
     outcomes = np.array(["survived", "both", "undecided"])
     data = played(GAMES, outcome=outcomes, ended=outcomes != "undecided")
     shares = [MEASURES[f"{name}_percent"].of(data, "") for name in (*OUTCOMES, "undecided")]

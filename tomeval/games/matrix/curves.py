@@ -71,8 +71,8 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
 def _by_task(run: Run) -> Iterator[tuple[str, str, list[Named]]]:
     """Yield title, file name and cells of every task, cells with the names of their lines."""
     for task, cells in tasks(run.cells).items():
-        stem = "_".join(str(value) for _, value in task)
-        yield all_words(cells), stem, [(cell.title, cell) for cell in cells]
+        named = [(cell.title, cell) for cell in cells]
+        yield all_words(cells), "_".join(str(value) for _, value in task), named
 
 
 def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
@@ -137,10 +137,7 @@ def _with_curves(cells: Sequence[Named], metric: str) -> list[Named]:
 
 
 def curve_figure(
-    cells: Sequence[Named],
-    metric: str,
-    title: str,
-    options: Options = DEFAULT,
+    cells: Sequence[Named], metric: str, title: str, options: Options = DEFAULT
 ) -> Figure:
     """Draw one metric by step: a line per named cell with a 95 % band."""
     lines, is_percent = [], metric == "tom_percent"
