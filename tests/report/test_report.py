@@ -18,9 +18,9 @@ import tomeval
 from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
-from tomeval.report import ReportOptions, write_report
 from tomeval.report.comparisons import compared
 from tomeval.report.facts import headline
+from tomeval.report.page import ReportOptions, write_report
 from tomeval.report.transcripts import MOST, games, transcript_lines
 from tomeval.runs.results import Run
 

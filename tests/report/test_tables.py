@@ -13,9 +13,8 @@ import pytest
 from rich.cells import cell_len
 
 from tomeval.games.matrix.domain import MATRIX
-from tomeval.report.latex import escape, latex_table
 from tomeval.report.rows import columns_of, grid_of
-from tomeval.report.tables import Grid, data, text_of
+from tomeval.report.tables import Grid, data, escape, latex_table, text_of
 
 NAN = float("nan")
 ROWS = [

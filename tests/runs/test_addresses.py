@@ -6,8 +6,8 @@ from support import calls_in
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.report import ReportOptions, write_report
 from tomeval.report.exporting import export
+from tomeval.report.page import ReportOptions, write_report
 from tomeval.report.transcripts import transcript_lines
 
 BASE = {"games": ["RPS"], "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
