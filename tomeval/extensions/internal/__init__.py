@@ -171,9 +171,8 @@ def _row(cell: MatrixRunCell) -> dict[str, Any]:
     row: dict[str, Any] = dict(cell.columns)
     for name in ("says", "does", "holds", "shuffled"):
         values = made.of(name)[:, None]
-        nothing = Estimate(*[np.array([np.nan])] * 4)
         there = bool(np.isfinite(values).all())
-        mean = cell.mean(values, bounds=(0.0, 100.0)) if there else nothing
+        mean = cell.mean(values, bounds=(0.0, 100.0)) if there else Estimate.of(np.nan)
         row |= flat([f"{name}_percent"], mean)
     row |= {"p": round(made.p, 3), "layer": made.probed}
     for condition, name in ((TWIN, "used_percent"), (RANDOM, "used_random_percent")):

@@ -73,26 +73,13 @@ def read_trajectories(path: Path) -> list[Match]:
     games: dict[tuple[str, str], list[Line]] = {}
     for number, text in enumerate(read_text(path).split("\n"), 1):
         if text.strip():
-            line = _line(path, number, text)
+            where = f"{path}, line {number}"
+            line = read_table(Line, text, where)
+            line._where = where
             games.setdefault((line.game, str(line.episode)), []).append(line)
     if not games:
         raise TomevalError(f"{path}: the file is empty")
     return [_match(lines) for lines in games.values()]
-
-
-def _line(path: Path, number: int, text: str) -> Line:
-    """Return a line of the file, whose fields are checked one by one."""
-    where = f"{path}, line {number}"
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        why = getattr(error, "msg", "nested too deeply")
-        raise TomevalError(f"{where}: not valid JSON ({why})") from None
-    if not isinstance(data, dict):
-        raise TomevalError(f"{where}: not a JSON object")
-    line = read_table(Line, data, where)
-    line._where = where
-    return line
 
 
 def _match(lines: list[Line]) -> Match:
