@@ -201,10 +201,6 @@ def measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
     measures = {name: run.measures[name] for name in run.measures if name in rows[0]}
     task = (*run.domain.task, "seed")
 
-    def by_row(ordered: Rows, names: Sequence[str]) -> Grid:
-        chosen = chosen_rows(ordered, measures, Asked(metrics=tuple(names)))
-        return grid_of(chosen, measures, words=words)
-
     if asked.whole:
         grid = grid_of(rows, measures, [*OF_CELLS.values()], words)
         return View([grid], list(measures), [])
@@ -220,7 +216,8 @@ def measures_view(run: Run, rows: Rows, asked: Asked, words: Words) -> View:
     rows = _with_kinds(run, rows, shown)
     if not asked.published:
         rows = sorted_rows(rows, measures[shown[0]], task)
-    return View([by_row(rows, shown)], shown, [])
+    chosen = chosen_rows(rows, measures, Asked(metrics=tuple(shown)))
+    return View([grid_of(chosen, measures, words=words)], shown, [])
 
 
 def _verdict(runs: Sequence[Run], run: Run, asked: Asked, words: Words) -> View | None:
