@@ -106,11 +106,11 @@ def _rows(
     points = [one.get(scope, np.nan) if isinstance(one, Mapping) else one for one in known]
     logits = np.array(points, dtype=np.float64) / ELO
     fitted = rate(pairs, logits, np.random.default_rng(0))  # of its own, so that none moves another
-    ends = (fitted.value, fitted.low, fitted.high)
+    ends = (fitted.value, (fitted.high - fitted.low) / 2, fitted.low, fitted.high)
     rows = []
     for k in np.argsort(-fitted.value, kind="stable").tolist():
         row: Row = {"game": scope, "subset": subset, "player": pairs.names[k]}
-        row |= flat(["rating"], Estimate.of(*(ELO * end[k] for end in ends)))
+        row |= flat(["rating"], Estimate(*(ELO * end[[k]] for end in ends)))
         row["games"] = sum(r.complete and pairs.names[k] in r.players for r in records)
         rows.append(row | {"deals": int(fitted.deals[k])})
     return rows, _notes(pairs, fitted)
