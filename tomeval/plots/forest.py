@@ -69,17 +69,13 @@ def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 def _caption(page: Page, measure: Measure) -> str:
     """Describe what is drawn: of how many episodes, with which intervals."""
     shares = any(cell.totals(measure.name).share for cell in page.cells)
-    intervals = interval_words(page.cells[0], shares)
-    better = {-1: "Further left is better.", 0: "", 1: "Further right is better."}[measure.better]
     based = any(cell.is_baseline for cell in page.cells)
-    line = "Dashed: the tabular baseline, its interval shaded." if based else ""
-    parts = (
+    return (
         f"{measure.heading}, {page.title}: points are means over {sample_words(page.cells)}, "
-        f"lines {intervals}.",
-        better,
-        line,
+        f"lines {interval_words(page.cells[0], shares)}."
+        + " Dashed: the tabular baseline, its interval shaded."
+        * based
     )
-    return " ".join(filter(None, parts))
 
 
 def _describe(page: Page, measure: Measure) -> str:

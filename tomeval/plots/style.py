@@ -44,11 +44,8 @@ RC: dict[str, Any] = {
     "hatch.linewidth": 0.6,
     "savefig.dpi": 300,
     "pdf.fonttype": 42,  # TrueType: journals refuse type 3, and text can be edited
-    "ps.fonttype": 42,
     "svg.hashsalt": "tomeval",  # the same run gives the same file
-    "text.usetex": False,  # names are text, not commands
     "text.parse_math": False,  # a name with dollar signs is a name
-    "axes.formatter.use_mathtext": False,
 }
 
 WIDTHS = {"screen": 4.33, "single": 3.35, "double": 6.9}
