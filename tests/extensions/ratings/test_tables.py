@@ -140,7 +140,9 @@ def test_what_cannot_be_rated_is_said_and_the_rest_is_rated():
     rows, notes = rating_rows(records)
     assert {row["game"] for row in rows} == {"ipd3", "blotto"}
     assert any("all games" in note and "no chain of games" in note for note in notes)
-    assert any("blotto (all)" in note and "by a prior: X, Y" in note for note in notes)
+    few = "no rating from fewer than 5 deals: X, Y"
+    assert any("blotto (all)" in note and few in note for note in notes)
+    assert all(np.isnan(row["rating"]) for row in rows if row["game"] == "blotto")
     with pytest.raises(TomevalError, match="nobody to rate"):
         rating_rows(records[:9], dict.fromkeys("ABC", 0.0))
     with pytest.raises(TomevalError, match="no game to rate"):
@@ -185,3 +187,31 @@ def test_the_command(tomeval, tmp_path):
     assert caused["noisy"] == caused["chance"] == 0 < caused["sloppy"]
     code, _, errors = tomeval("table", folder, "--what", "ratings", "--by", "game")
     assert (code, "leave out --by" in errors) == (2, True)
+
+
+def test_openskill_moves_players_as_plackett_and_luce_do():
+    """One duel of fresh players, by hand: sigma^2 / c / 2, with c^2 = 2 (sigma^2 + beta^2).
+
+    Who wins most has the highest mu in any order of the games, and a game with itself moves nobody.
+    """
+    skill = pytest.importorskip("tomeval.extensions.ratings.skill")
+    pytest.importorskip("openskill")
+    duel = {"teams": ((0,), (1,)), "players": ("A", "B")}
+    variance = (25 / 3) ** 2 + (25 / 300) ** 2  # as every game adds tau^2
+    moved = variance / np.sqrt(2 * (variance + (25 / 6) ** 2)) / 2
+    mean, sd = skill.skills([game(0, (1, 0), **duel)], "AB")
+    assert mean == pytest.approx([25 + moved, 25 - moved], abs=1e-9)
+    assert sd == pytest.approx([0, 0], abs=1e-9)
+    records = drawn_games(60, (1, 0, -1))
+    rows = rating_rows(records)[0][:3]
+    assert [row["player"] for row in sorted(rows, key=lambda row: -row["openskill"])] == list("ABC")
+    assert all(0 < row["openskill_sd"] < 3 for row in rows)
+    alone = game(99, (0, 0, 0), players=("A", "A", "A"))
+    assert rating_rows([*records, alone])[0][0]["openskill"] == rows[0]["openskill"]
+
+
+def test_without_openskill_the_table_says_so(monkeypatch):
+    monkeypatch.setattr("tomeval.extensions.ratings.is_known", lambda: False)
+    rows, notes = rating_rows(drawn_games(10, (1, 0, -1)))
+    assert all(np.isnan(row["openskill"]) for row in rows)
+    assert any("tomeval[ratings]" in note for note in notes)
