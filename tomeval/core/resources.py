@@ -13,7 +13,7 @@ from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.files import check_readable
 from tomeval.core.text import check_text, excerpt
 
-PUBLISHED = ("reported_results",)
+PUBLISHED = ("reported_results", "reported_arena")
 """Published results that ship."""
 
 _PACKAGE = Path(__file__).parents[1]

@@ -19,6 +19,7 @@ from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
 from tomeval.games.arena.records import GameRecord, Records, Row, deals, game_records, share
 from tomeval.games.arena.replaying import game_lines
+from tomeval.games.arena.reported import beside
 from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell, step_records
 from tomeval.games.cells import play_of
 from tomeval.games.players import player_row
@@ -179,6 +180,7 @@ ARENA = Domain(
         "results": Table("the main measures, and errors", result_rows, reported=never),
     },
     figures={"plane": "tomeval.games.plane:plane"},
+    beside=beside,
     verdict=verdict(PUBLISHED, PUBLISHED, f"{RULE} {DECIDING}"),
     own_seat=SUBJECT,
     facts=run_facts,
