@@ -116,7 +116,7 @@ def _rows(
     for k in np.argsort(-value, kind="stable").tolist():
         row: Row = {"game": scope, "subset": subset, "player": pairs.names[k]}
         row |= flat(["rating"], Estimate(*(ELO * end[[k]] for end in ends)))
-        row |= {"openskill": float(skill[0][k]), "openskill_sd": float(skill[1][k])}
+        row |= {"openskill": skill[0][k], "openskill_sd": skill[1][k]}
         row["games"] = sum(r.complete and pairs.names[k] in r.players for r in records)
         rows.append(row | {"deals": int(fitted.deals[k])})
     return rows, _notes(pairs, fitted, few)
@@ -126,7 +126,8 @@ def _skills(records: list[GameRecord], names: Sequence[str]) -> tuple[FloatArray
     """Return `skills` by the games that `pairs_of` has pairs of; NaN without openskill."""
     if not is_known():
         return np.full(len(names), np.nan), np.full(len(names), np.nan)
-    return skills([r for r in records if r.complete and len(pairs_of([r]).won)], names)
+    mean, sd = skills([r for r in records if r.complete and len(pairs_of([r]).won)], names)
+    return mean.round(2), sd.round(2)  # as exact as the orders let it be
 
 
 def _notes(pairs: Pairs, fitted: Ratings, few: BoolArray) -> list[str]:
