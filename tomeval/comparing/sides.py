@@ -147,29 +147,6 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
     return by
 
 
-def compared_by(run: Run) -> str | None:
-    """Return the first column of `Domain.by` by which a run can be compared; None if none can be.
-
-    That is one with several values, which tells the cells of a task apart.
-    """
-    domain = run.domain
-    for by in domain.by:
-        cells = [cell for cell in run.cells if has_level(cell, by) and len(cell.episodes)]
-        places = [
-            (
-                *(cell.level(by), cell.fixed(by), cell.seed),
-                *cell.task_without(by).values(),
-            )
-            for cell in cells
-            if cell.people is None  # cells of people are joined
-        ]
-        named = any(cell.columns.get(by, by) != "" for cell in cells)
-        several = len({cell.level(by) for cell in cells}) > 1
-        if named and several and len(set(places)) == len(places):
-            return by
-    return None
-
-
 def has_level(cell: RunCell, by: str | None) -> bool:
     """Return whether a cell takes part if levels differ in `by`: one without a model does not."""
     if by in KINDS:

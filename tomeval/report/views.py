@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -163,18 +162,10 @@ def cells_notes(
 
 
 def table_grid(run: Run, rows: Rows, asked: Asked, words: Words = str) -> Grid | None:
-    """Return a table other than that of cells, without the columns that have no number."""
+    """Return a table other than that of cells."""
     if not rows:
         return None
-    gone: set[str] = set()
-    measure = ""
-    for column in rows[0]:
-        measure = measure if is_interval(column) else column
-        values = [row[column] for row in rows]
-        if measure in gone or all(isinstance(v, float) and math.isnan(v) for v in values):
-            gone.add(column)
-    left = [{name: value for name, value in row.items() if name not in gone} for row in rows]
-    return grid_of(chosen_rows(left, run.measures, asked), run.measures, words=words)
+    return grid_of(chosen_rows(rows, run.measures, asked), run.measures, words=words)
 
 
 def cells_view(runs: Sequence[Run], asked: Asked, words: Words = str) -> View:
