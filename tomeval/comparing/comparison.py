@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.estimates import differing_pairs, estimates, permutation_p
-from tomeval.comparing.layout import Layout
-from tomeval.comparing.pairing import Pairing, pair
+from tomeval.comparing.estimates import estimates, permutation_tests
+from tomeval.comparing.layout import Pairing
+from tomeval.comparing.pairing import pair
 from tomeval.comparing.result import Comparison as Comparison
 from tomeval.comparing.result import blind_notes, comparison_notes, share_notes
 from tomeval.comparing.sides import (
@@ -144,38 +144,31 @@ def compare_pairs(
     ranges: Mapping[str, float] | None = None,
 ) -> Comparison:
     """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note."""
-    layout = Layout(pairing)
-    numbers, identical = estimates(layout, margin)
-    difference = numbers["difference"]
+    numbers, identical = estimates(pairing, margin)
     signs = np.random.default_rng(Stream.of(0, "signs", pairing.by).key)
-    p = permutation_p(layout, difference, resamples, signs)
+    p, differ = permutation_tests(pairing, resamples, signs)
+    p[np.isnan(numbers["difference"])] = np.nan
     adjusted, sizes = corrected(p)
-    differ, pairs = differing_pairs(layout), layout.pairs
+    pairs, apart = pairing.pairs, pairing.apart
     least = smallest_p(differ, pairs[..., None], resamples)
-    apart, divisions = layout.apart, layout.divisions
-    least[apart] = smallest_division_p(divisions[apart], resamples)[:, None]
-    least = np.where(np.isnan(p), np.nan, least)
-    scopes, tasks = pairing.names, pairing.tasks
-    if layout.pooled:
-        scopes, tasks = (ALL_TASKS, *scopes), ({}, *tasks)
-    alone = pairing.alone
-    unpaired = np.concatenate([alone.sum(axis=0)[None], alone]) if layout.pooled else alone
+    least[apart] = smallest_division_p(pairing.divisions[apart], resamples)[:, None]
+    pooled = pairing.pooled
     comparison = Comparison(
         by=pairing.by,
         baseline=pairing.baseline,
         levels=pairing.levels,
         measures=pairing.measures,
-        scopes=scopes,
-        tasks=tasks,
+        scopes=(ALL_TASKS, *pairing.names) if pooled else pairing.names,
+        tasks=({}, *pairing.tasks) if pooled else pairing.tasks,
         pairs=pairs,
         apart=apart,
         differing=differ,
-        covered=layout.covered,
-        unpaired=unpaired,
+        covered=pairing.by_scope((pairing.counts > 0).astype(np.int64)),
+        unpaired=pairing.by_scope(pairing.alone),
         margin=margin,
         p_permutation=p,
         p_holm=adjusted,
-        p_smallest=corrected(least)[0],
+        p_smallest=corrected(np.where(np.isnan(p), np.nan, least))[0],
         identical=identical,
         family_size=sizes,
         resamples=resamples,
@@ -183,11 +176,9 @@ def compare_pairs(
         **numbers,
     )
     notes = [f"{name}: no episode was completed by both sides" for name in pairing.empty]
-    said = comparison_notes(comparison, ranges or {})
-    if layout.pooled:
-        blind = np.all(layout.blind[np.argsort(layout.order)], axis=1)
-        notes += blind_notes(pairing.names, pairing.measures, blind)
-    return replace(comparison, notes=(*notes, *said))
+    if pooled:
+        notes += blind_notes(pairing.names, pairing.measures, np.asarray(pairing.blind.all(axis=1)))
+    return replace(comparison, notes=(*notes, *comparison_notes(comparison, ranges or {})))
 
 
 def corrected(p: FloatArray) -> tuple[FloatArray, IntArray]:
