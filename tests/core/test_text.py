@@ -99,7 +99,8 @@ def test_data_is_exact_unless_a_person_looks(monkeypatch):
     for stream, shown in ((io.StringIO(), f"{text}\n"), (Screen(), "a,\\x1b[31mb\\u202e\n")):
         monkeypatch.setattr(sys, "stdout", stream)
         printing.show_data(text)
-        csv.writer(printing.data_stream(), lineterminator="\n").writerow(text.split(","))
+        with printing.data_stream() as file:
+            csv.writer(file, lineterminator="\n").writerow(text.split(","))
         assert stream.getvalue() == shown * 2
 
 
