@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tomeval.cli.starting import KINDS
+from tomeval.cli.starting import kinds
 from tomeval.core import parts
 from tomeval.core.resources import shipped
 from tomeval.games.matrix.subjects import SUBJECTS
@@ -138,7 +138,7 @@ def test_an_extension_brings_a_measure_a_table_a_figure_and_a_command(tomeval, h
     assert tomeval(*more, "my_extension", "runs/e")[1].startswith("{'subject': 'random'")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 def test_nothing_is_overwritten(tomeval, here, kind) -> None:
     assert tomeval("init", kind, "kept")[0] == 0
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
@@ -156,7 +156,7 @@ def test_nothing_is_overwritten(tomeval, here, kind) -> None:
         (["experiment", "--domain", "matrx"], "did you mean 'matrix'"),
         (
             ["game", "--domain", "decrypto"],
-            "init: there is no game of the domain decrypto;",
+            "init game: --domain: unknown domain 'decrypto'; known: arena, matrix",
         ),
         (["game", "../x"], "must be letters, digits and single _"),
     ],
