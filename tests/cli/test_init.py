@@ -200,17 +200,6 @@ def test_templates_are_copied_and_then_used(
     assert (code, "already exists; name another folder" in errors) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("what", "known"),
-    [
-        *(("models", "openai:MODEL@BASE_URL"), ("prompts", "advice/oracle")),
-        *(("figures", "forest"), ("experiments", "quickstart")),
-    ],
-)
-def test_lists_hold_what_commands_take(tomeval, what, known) -> None:
-    assert known in tomeval("list", what, "--format", "csv")[1]
-
-
 def test_a_text_chooses_rows(tomeval) -> None:
     head, *lines = tomeval("list", "partners", "TIT_FOR", "--format", "csv")[1].splitlines()
     assert head.startswith("partner")

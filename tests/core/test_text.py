@@ -42,20 +42,6 @@ def test_what_people_write_stays():
     assert in_line("a\nb\tc") == "a\\nb\\tc"
 
 
-@pytest.mark.parametrize(
-    ("char", "shown"),
-    [
-        ("\x1b", "\\x1b"),
-        ("\r", "\\r"),
-        ("\u202e", "\\u202e"),
-        ("\ud800", "\\ud800"),
-        ("\U000e0041", "\\U000e0041"),
-    ],
-)
-def test_what_is_hidden_leaves_a_trace(char, shown):
-    assert visible(f"a{char}b") == f"a{shown}b"
-
-
 def test_names_with_control_characters_are_refused_with_their_place():
     with pytest.raises(TomevalError, match=r"e.toml: labels.x.1: 'F\\x1b' .* U\+001B"):
         check_text({"labels": {"x": ["J", "F\x1b"]}}, "e.toml")
