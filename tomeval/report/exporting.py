@@ -8,12 +8,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_ending, replacing
 from tomeval.core.parts import named, part
-from tomeval.core.printing import Sink, data_stream
+from tomeval.core.printing import data_stream
 from tomeval.runs.cell import JUDGED
 from tomeval.runs.columns import RATES, is_attainable, is_interval
 from tomeval.runs.results import Run, iterate_export
@@ -85,10 +85,11 @@ def _clean(row: tuple[Any, ...]) -> list[Any]:
 
 
 @contextmanager
-def _target(out: Path | None) -> Iterator[Sink]:
+def _target(out: Path | None) -> Iterator[TextIO]:
     """Open the output."""
     if out is None:
-        yield data_stream()
+        with data_stream() as file:
+            yield file
         return
     with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         yield file
