@@ -140,7 +140,7 @@ def sit(
     cell = make_experiment(data, base=Path(), where="play").cells[0]
     assert isinstance(cell, ArenaCell)
     episode = _episode(cell, seat, deal)
-    return Sitting(cell, SUBJECT, episode, ["you", *cell.names[1:]], cell.table.kind.endings)
+    return Sitting(cell, SUBJECT, episode, ["you", *cell.names[1:]])
 
 
 def _usual(game: str, rules: Mapping[str, Any]) -> str:

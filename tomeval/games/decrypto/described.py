@@ -10,7 +10,7 @@ from typing import Any
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell
-from tomeval.games.decrypto.game import ENDINGS, Turn
+from tomeval.games.decrypto.game import Turn
 from tomeval.games.decrypto.llm import DecryptoOptions, TableScene
 from tomeval.games.decrypto.players import kinds
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
@@ -119,7 +119,7 @@ def sit(
     data = {"domain": "decrypto", "players": tables, "pairings": [dict(NAMES)]}
     [cell] = make_experiment({**(settings or {}), **data}, base=Path(), where="play").cells
     assert isinstance(cell, DecryptoCell)
-    return Sitting(cell, seat, deal, names, ENDINGS, TableScene)
+    return Sitting(cell, seat, deal, names, TableScene)
 
 
 def keep(sitting: Sitting, out: Path, console: Console) -> None:

@@ -136,7 +136,6 @@ class Sitting:
     slot: str
     episode: int
     names: Sequence[str]  # who plays, by slot
-    endings: Mapping[str, str]  # what the words of `ArenaGame.ending` mean
     scenes: type[SeatScene] = SeatScene  # what the person is told
     played: PlayedGame = field(init=False)  # filled as the game goes
     game: ArenaGame[Any] = field(init=False)
@@ -192,7 +191,7 @@ def _say_ending(sitting: Sitting, console: Console) -> None:
         why = "".join(f" {game.seat_name(d.seat)}, {d.kind}: {d.error.text}." for d in broke[:1])
         console.say(f"\nThe game cannot continue.{why}")
         return
-    meaning = sitting.endings.get(played.ending, played.ending.replace("_", " "))
+    meaning = game.endings.get(played.ending, played.ending.replace("_", " "))
     console.say(f"\nThe game is over: {meaning}.")
     for slot, seat in sorted(enumerate(played.seats), key=lambda pair: pair[1]):
         role = f", {played.roles[seat]}" if len(set(played.roles)) > 1 else ""
