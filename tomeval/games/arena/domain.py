@@ -15,9 +15,9 @@ from tomeval.games.arena.players import together
 from tomeval.games.arena.replaying import game_lines
 from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell, step_records
 from tomeval.games.cells import play_of
-from tomeval.games.players import player_row
+from tomeval.games.players import in_words, player_facts
 from tomeval.games.records import as_record
-from tomeval.runs.columns import as_text, unique
+from tomeval.runs.columns import unique
 from tomeval.runs.domain import Domain, Facts, later
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
@@ -44,19 +44,10 @@ def _words(task: Mapping[str, Any]) -> str:
 def run_facts(run: Run) -> list[Facts]:
     """Return players with options, and games with rules."""
     cells = _cells(run)
-    players = unique(_player(data) for cell in cells for data in cell.definition["players"])
-    used = {name for row in players for name, value in row.items() if value != ""}
-    shown = [{name: row[name] for name in row if name in used} for row in players]
     return [
-        Facts("Players", [("Players with their options as recorded", shown)]),
+        player_facts(data for cell in cells for data in cell.definition["players"]),
         Facts("Games", [("Games with their parameters", unique(map(_game, cells)))]),
     ]
-
-
-def _player(data: dict[str, Any]) -> dict[str, Any]:
-    slips = data.get("error_rate", 0.0)
-    more = f"{100 * slips:g} %, {data['error']}" if slips else ""
-    return player_row(data) | {"errors on purpose": more}
 
 
 def _game(cell: ArenaRunCell) -> dict[str, Any]:
@@ -65,9 +56,7 @@ def _game(cell: ArenaRunCell) -> dict[str, Any]:
         "game": cell.table.name,
         "kind": cell.table.kind.title,
         "seats": cell.table.game.seats,
-        "parameters": ", ".join(
-            f"{key} {as_text(value)}" for key, value in rules.items() if value != ""
-        ),
+        "parameters": in_words(rules),
     }
 
 
