@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.once import held, once_each
-from tomeval.games.decrypto.game import ENDINGS, UNDECIDED, Deal, Game, Rules
+from tomeval.games.decrypto.game import UNDECIDED, Deal, Game, Rules
 from tomeval.games.decrypto.llm import spec_for
 from tomeval.games.decrypto.measures import scores
 from tomeval.games.decrypto.seats import NAMES, ROLES, Probes, comparable
@@ -165,7 +165,7 @@ def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
     names = ", ".join(f"{NAMES[role]} {name}" for role, name in cell.columns.items())
     title = f"{names}; seed {cell.seed}, game {game}"
     of, players = Decrypto(shipped_lists(), rules, Probes()), list(map(str, cell.columns.values()))
-    return transcript(of, record, title, players, states, ENDINGS, step="round")
+    return transcript(of, record, title, players, states, step="round")
 
 
 def states_of(record: Record) -> list[Game]:
