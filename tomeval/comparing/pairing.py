@@ -9,7 +9,7 @@ met the same chance, and never by their order; else the two sides are groups of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -124,7 +124,8 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
             f"{baseline!r}: nothing can be paired"
         )
     measures = sides[0].cell.measures
-    return table.finish(tuple(domain.side(measures[name], by) for name in metrics))
+    chosen = [measures[name] for name in metrics]
+    return table.finish(tuple(replace(m, better=m.better_by.get(by, m.better)) for m in chosen))
 
 
 @dataclass

@@ -44,7 +44,7 @@ class Options:
     interval : {"auto", "normal", "t", "sequence"}
         See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
     reference : str, optional
-        What regret is measured from, see `Domain.references`. Default: as the run says.
+        What regret is measured from, see `Experiment.REFERENCES`. Default: as the run says.
     by : str, optional
         The column whose values are laid over each other in curves.
     metrics : tuple of str

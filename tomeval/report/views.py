@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,17 +85,17 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
     run = joined(runs)
     _check(runs, asked)
     if asked.against is not None:
-        if run.domain.beside is None:
+        if not run.domain.published:
             raise TomevalError(f"--against: there are no published numbers of {run.domain.name}")
-        path = Path(asked.against)
-        rows, notes = run.domain.beside(run, path, asked.as_model, asked.interval, asked.reference)
+        how = asked.against, asked.as_model, asked.interval, asked.reference
+        rows, notes = import_module(run.domain.published).beside(run, *how)
         return rows, asked, notes
     if asked.published:
-        if run.domain.published is None:
+        if not run.domain.published:
             raise TomevalError(f"--published: {run.domain.name} has no published tables")
         interval = "normal" if asked.interval == AUTO else asked.interval
         rows = joined_rows(runs, None, interval, asked.reference)
-        rows, measures, notes = run.domain.published(run, rows)
+        rows, measures, notes = import_module(run.domain.published).as_published(run, rows)
         metrics = asked.metrics or tuple(measures)
         return rows, asked._replace(metrics=metrics, interval=interval), notes
     names = _needed(run, asked, data=data)

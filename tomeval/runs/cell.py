@@ -238,7 +238,7 @@ class RunCell(ABC):
     @property
     def reference(self) -> str:
         """What regret is measured from by default."""
-        return str(self.definition.get("reference", self.domain.references[0]))
+        return str(self.definition.get("reference", self.domain.experiment.REFERENCES[0]))
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -80,6 +80,8 @@ class Experiment(BaseModel):
     stop_after_voids: int = Field(default=5, ge=0)
     POLICIES: ClassVar[Sequence[str]] = ON_INVALID
     """What `on_invalid` may say."""
+    REFERENCES: ClassVar[Sequence[str]] = ("",)
+    """What regret can be measured from, the default first."""
 
     _base: Path | None = None
     _where: str = "experiment"

@@ -263,6 +263,8 @@ class Schema:
         See `Asked`. Default: all questions are among the answers.
     shown : mapping
         Kinds of columns that only exports have, or have with another kind. All others are text.
+    own_seat : str
+        The seat that is measured, whose answers rates are of; empty: all.
     turn : str
         The column of steps that numbers what exports show as steps, where these are several.
     """
@@ -271,6 +273,7 @@ class Schema:
     steps: Mapping[str, str] = field(default_factory=dict)
     asked: Asked = _nothing
     shown: Mapping[str, str] = field(default_factory=dict)
+    own_seat: str = ""
     turn: str = ""
 
 

@@ -241,7 +241,7 @@ class Run:
         -------
         list of dict
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
-            share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
+            share of all answers, or of `Schema.own_seat`'s, that were invalid, those of voided
             episodes included), ``reask_rate`` (the share for which the question was asked more
             than once), ``lenient_rate`` (the share that was read although it was not in the
             exact form asked for), and the measures, each followed by half the width of its 95 %
@@ -268,7 +268,7 @@ class Run:
             if names is None:
                 end |= {OF_CELLS[name]: cell.prompted[name] for name in more}
                 end |= {ANSWER: answer(cell, interval)} if self.scores else {}
-            if len(self.domain.references) > 1:
+            if len(self.domain.experiment.REFERENCES) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)
             end |= {key: cell.definition[key] for key in SETTINGS}
@@ -285,12 +285,13 @@ class Run:
 
     def check_reference(self, reference: str | None) -> None:
         """Raise if the domain does not know a reference of regret."""
-        if reference is not None and not any(self.domain.references):
+        known = list(filter(None, self.domain.experiment.REFERENCES))
+        if reference is not None and not known:
             raise TomevalError(
                 f"--reference: the domain {self.domain.name!r} has no references to choose from"
             )
-        if reference is not None and reference not in self.domain.references:
-            raise unknown("reference", reference, filter(None, self.domain.references))
+        if reference is not None and reference not in known:
+            raise unknown("reference", reference, known)
 
     def status(self) -> list[dict[str, Any]]:
         """Return per cell its number and the episodes that are complete, wanted, void and failed.

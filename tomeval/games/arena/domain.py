@@ -13,7 +13,7 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.answer import RULE, score_notes, verdict
-from tomeval.games.arena.cells import SUBJECT, slot_name
+from tomeval.games.arena.cells import slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
@@ -180,7 +180,6 @@ ARENA = Domain(
     },
     figures={"plane": "tomeval.games.plane:plane"},
     verdict=verdict(PUBLISHED, PUBLISHED, f"{RULE} {DECIDING}"),
-    own_seat=SUBJECT,
     facts=run_facts,
     table_notes=lambda run, names: run_notes(run),
     by=("player", "strategy", "model", "game", "others"),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.once import held
 from tomeval.core.outcomes import LENIENT, VALID
-from tomeval.games.arena.cells import slot_name
+from tomeval.games.arena.cells import SUBJECT, slot_name
 from tomeval.games.arena.named_games import NamedGame, game_from
 from tomeval.games.arena.scores import scores
 from tomeval.games.game import COUNTED
@@ -169,7 +169,7 @@ def _read(cell: ArenaRunCell) -> Played:
     )
 
 
-SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name))
+SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name), own_seat=SUBJECT)
 
 _SHOWN: tuple[str, ...] = ("step", "stage", "round", "seat", "slot", "name", "role", "kind")
 _SHOWN += ("action", "verdict", "outcome", "attempts", "error", "tries", "best", "chosen", "reply")

@@ -11,8 +11,7 @@ from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.answer import verdict
 from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.games.matrix.measures import MEASURES, measured
-from tomeval.games.matrix.optima import REFERENCES
+from tomeval.games.matrix.measures import MEASURES
 from tomeval.games.matrix.partners import PartnerSet, Tables
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell
@@ -30,7 +29,7 @@ from tomeval.games.matrix.subject_specs import PartnerPlayer
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
 from tomeval.models.base import Model
-from tomeval.runs.domain import Domain, later
+from tomeval.runs.domain import Domain
 from tomeval.runs.record import Record
 
 
@@ -166,8 +165,6 @@ MATRIX = Domain(
     columns=_columns,
     run_cell=MatrixRunCell,
     step_records=step_records,
-    measured=measured,
-    references=REFERENCES,
     headline=(
         "delta_functional_per_step",
         "tom_percent",
@@ -179,12 +176,10 @@ MATRIX = Domain(
         "regret": "tomeval.games.matrix.curves:regret_curves",
         "tom": "tomeval.games.matrix.curves:tom_curves",
     },
-    curves=("regret", "tom"),
     facts=run_facts,
     table_notes=table_notes,
     verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2], "plays_percent")),
-    beside=later("tomeval.games.matrix.published:beside"),
-    published=later("tomeval.games.matrix.published:as_published"),
+    published="tomeval.games.matrix.published",
     by=("strategy", "subject", "model", "labels", "condition"),
     task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
     shares_draws=("game", "partners"),

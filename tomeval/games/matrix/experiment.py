@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -76,6 +76,7 @@ class MatrixExperiment(Experiment):
     labels: list[str] = Field(default=[])
     horizon: list[int] = Field(default=[100])
     reference: list[str] = Field(default=["horizon"])
+    REFERENCES: ClassVar = REFERENCES
 
     @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
     @classmethod
