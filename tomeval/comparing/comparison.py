@@ -122,8 +122,8 @@ def _ranges(sides: Sequence[Side], pairing: Pairing) -> dict[str, float]:
     """Return the range of payoffs by the first column of paired tasks: in matrix games the game."""
     column = next(iter(pairing.tasks[0]))
     paired = {str(task[column]) for task in pairing.tasks}
-    width_of = {str(side.cell.facts.get(column)): side.cell.payoff_range for side in sides}
-    return {name: width for name, width in width_of.items() if name in paired and width is not None}
+    payoffs = {str(side.cell.facts.get(column)): side.cell.payoffs for side in sides}
+    return {name: of[1] - of[0] for name, of in payoffs.items() if name in paired and of}
 
 
 def _margins(margins: Mapping[str, float], names: Sequence[str]) -> FloatArray:

@@ -123,8 +123,7 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
             f"no {by} shares a task ({', '.join((*table.columns, 'seed'))}) with the baseline "
             f"{baseline!r}: nothing can be paired"
         )
-    measures = sides[0].cell.measures
-    chosen = [measures[name] for name in metrics]
+    chosen = [sides[0].cell.measures[name] for name in metrics]
     return table.finish(tuple(replace(m, better=m.better_by.get(by, m.better)) for m in chosen))
 
 

@@ -27,9 +27,6 @@ FIGURES: dict[str, str] = {"forest": "tomeval.plots.forest:forest"}
 FIRST = ("plane", "forest")
 """Those that are drawn if none is asked for."""
 
-CURVES = ("regret", "tom")
-"""Lines over steps, which ``--by`` chooses."""
-
 
 def figures_of(run: Run) -> dict[str, Any]:
     """Return what draws each figure of a run: every domain's, its domain's own, extensions'."""
@@ -55,7 +52,7 @@ def chosen(
     if options.by is not None:
         check_by([run], options.by)
     heeding = {
-        f"--by {options.by}": (options.by, [name for name in CURVES if name in run.domain.figures]),
+        f"--by {options.by}": (options.by, sorted({"regret", "tom"} & set(run.domain.figures))),
         f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
     }
     asked = {option: able for option, (given, able) in heeding.items() if given}

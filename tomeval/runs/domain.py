@@ -8,7 +8,7 @@ domain for nothing but what is here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +20,6 @@ from tomeval.runs.analyses import LOADED
 from tomeval.runs.measures import Measure
 
 if TYPE_CHECKING:
-
     from tomeval.models.base import Model
     from tomeval.runs.cell import RunCell
     from tomeval.runs.columns import Table
@@ -214,12 +213,8 @@ class Domain:
         What tells a cell from others in tables.
     run_cell : function of store, number, definition
         A cell of a run, which reads its episodes when they are first used.
-    step_records : function of store, cells
-        Yields everything known of every step of some cells, by column, for exports.
     headline : tuple of str
         The measures that are shown first: functional, then literal; default: the first of all.
-    lines : function of run, cell, episode
-        Yields an episode for readers, without the model calls.
     tables : mapping of str to Table
         Besides that of cells, in the order of a report. The first is printed if only ``--by`` is
         given.
@@ -249,8 +244,8 @@ class Domain:
         lesson or plan, see `tomeval.strategies.recording.Recording`.
     example : function of strategy, seat, settings
         A cell that shows a strategy in a seat, for ``tomeval prompt``.
-    bounds, cannot_tell : function of cells
-        What can be attained in an experiment's cells, and sentences on what measures cannot tell.
+    bounds : function of cells
+        What can be attained in an experiment's cells.
     lists : mapping
         What ``tomeval list`` can list of it, by name: a function, or ``module:function``.
     """
@@ -265,9 +260,7 @@ class Domain:
     task: tuple[str, ...]
     columns: Callable[[Mapping[str, Any]], dict[str, str | int]]
     run_cell: Callable[[Store, int, dict[str, Any]], RunCell]
-    step_records: Callable[[Store, Sequence[int]], Iterator[dict[str, Any]]]
     headline: tuple[str, ...]
-    lines: Callable[[Run, Any, int], Iterator[Line]]
     facts: Callable[[Run], list[Facts]]
     table_notes: Callable[[Run, Collection[str]], list[str]]
     verdict: Verdict
@@ -283,7 +276,6 @@ class Domain:
     published: str = ""
     unit: str = "episode"
     bounds: Callable[[Sequence[Any]], Rows] | None = None
-    cannot_tell: Callable[[Sequence[Any]], list[str]] = lambda cells: []
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes load it by its name."""

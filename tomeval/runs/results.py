@@ -442,19 +442,15 @@ def _plain(value: Any) -> Any:
 
 def _step_rows(run: Run) -> Iterator[dict[str, Any]]:
     """Yield every step as it is stored, how its cell is asked, and its `RunCell.judged`."""
-    cells = {cell.number: cell for cell in run.cells}
-    known = run.cells[0].judged() if cells else {}
+    known = run.cells[0].judged() if run.cells else {}
     names, asked = [name for name in JUDGED if name in known], prompted_columns(run.cells)
-    number, how, worth = -1, dict[str, str](), iter([()])
-    for row in run.domain.step_records(run.store, list(cells)):
-        if row["cell"] != number:
-            number = row["cell"]
-            how = {name: cells[number].prompted[name] for name in asked}
-            judged = cells[number].judged() if names else {}
-            worth = zip(*(judged[name] for name in names), strict=True)
-        over = names and row["status"] == COMPLETE
-        own = next(worth) if over else (None,) * len(names)
-        yield row | how | dict(zip(names, own, strict=True))
+    for cell in run.cells:
+        how, judged = {name: cell.prompted[name] for name in asked}, cell.judged()
+        worth = zip(*(judged[name] for name in names), strict=True)
+        for row in cell.step_rows():
+            over = names and row["status"] == COMPLETE
+            own = next(worth) if over else (None,) * len(names)
+            yield row | how | dict(zip(names, own, strict=True))
 
 
 def _asked_rows(run: Run) -> Iterator[dict[str, Any]]:
@@ -471,7 +467,6 @@ def _episode_rows(run: Run) -> Iterator[dict[str, Any]]:
     Recorded ones have the name that their log gives them as ``match``.
     """
     typed, names = list(run.domain.schema.episodes), run.metric_names
-    called = any(cell.episode_names for cell in run.cells)
     asked = prompted_columns(run.cells)
     for cell in run.cells:
         values = {name: cell.totals(name).values.tolist() for name in names}
@@ -481,10 +476,8 @@ def _episode_rows(run: Run) -> Iterator[dict[str, Any]]:
         columns = ("episode", *typed, "status", "steps")
         for episode, *own, status, steps in run.store.read("episodes", columns, cell.number):
             row = {**about, "episode": episode}
-            if called:
-                row["match"] = cell.episode_names[episode] if cell.episode_names else ""
-            shown = zip(typed, cell.shown_episode(own), strict=True)
             # A measure says the same of complete episodes.
+            shown = cell.shown_episode(episode, own).items()
             row |= {name: value for name, value in shown if name not in names}
             row |= {"status": status, "steps": steps}
             over = status == COMPLETE

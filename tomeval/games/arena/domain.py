@@ -18,8 +18,7 @@ from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
 from tomeval.games.arena.records import GameRecord, Records, Row, deals, game_records, share
-from tomeval.games.arena.replaying import game_lines
-from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell, step_records
+from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell
 from tomeval.games.cells import play_of
 from tomeval.games.players import player_row
 from tomeval.games.records import as_record
@@ -172,9 +171,7 @@ ARENA = Domain(
     schema=SCHEMA,
     columns=_columns,
     run_cell=ArenaRunCell,
-    step_records=step_records,
     headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
-    lines=game_lines,
     tables={
         "results": Table("the main measures, and errors", result_rows, reported=never),
     },

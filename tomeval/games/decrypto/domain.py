@@ -20,13 +20,12 @@ from tomeval.games.decrypto.results import (
     STRATEGY,
     TEAM,
     DecryptoRunCell,
-    game_lines,
     gives_probabilities,
     replays,
 )
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES
-from tomeval.games.decrypto.turns import SCHEMA, as_record, step_records
+from tomeval.games.decrypto.turns import SCHEMA, as_record
 from tomeval.games.played import PlayedGame
 from tomeval.runs.domain import Domain, later
 from tomeval.runs.measures import Measure
@@ -66,14 +65,12 @@ DECRYPTO = Domain(
     schema=SCHEMA,
     columns=_columns,
     run_cell=DecryptoRunCell,
-    step_records=step_records,
     headline=(
         "delta_functional_per_turn",
         "tom_eve_percent",
         "interception_percent",
         "miscommunication_percent",
     ),
-    lines=game_lines,
     tables=TABLES,
     figures={"plane": "tomeval.games.plane:plane"},
     verdict=verdict(
