@@ -17,7 +17,6 @@ from known import drawn
 from support import ROOT, scripts
 
 import tomeval
-from tomeval.games.arena.replaying import game_lines
 from tomeval.report.exporting import export
 from tomeval.report.tables import data
 
@@ -132,7 +131,7 @@ def test_arena(tmp_path, few) -> None:
             if cell.columns["game"] == "codenames":
                 for episode in cell.episodes.tolist():
                     boards.append(f"# {cell.number} {episode}")
-                    boards += [line.text for line in game_lines(run, cell, episode)]
+                    boards += [line.text for line in cell.lines(episode)]
         (folder / "boards.txt").write_text("\n".join(boards), encoding="utf-8")
         for name in ("ratings", "errors"):
             rows = run.table_of(name).rows(run, ())

@@ -9,6 +9,7 @@ met the same chance, and never by their order; else the two sides are groups of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,12 +74,12 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
     sizes = [
         np.max([side.sizes for a, b, _ in met[key] for side in (a, b)], axis=0) for key in keys
     ]
-    measures = sides[0].cell.measures
+    chosen = [sides[0].cell.measures[name] for name in metrics]
     return Pairing(
         by=by,
         baseline=baseline,
         levels=levels,
-        measures=tuple(domain.side(measures[name], by) for name in metrics),
+        measures=tuple(replace(m, better=m.better_by.get(by, m.better)) for m in chosen),
         names=task_names(domain, tasks),
         tasks=tuple(tasks),
         meetings=[

@@ -302,8 +302,8 @@ def _elsewhere(sides: Sequence[Side]) -> Side:
 def _size(cell: RunCell, metric: str) -> float:
     """Return how large the numbers are that a measure of a cell is computed from."""
     measure = cell.measures[metric]
-    if measure.in_payoffs and cell.payoff_size:
-        return cell.payoff_size
+    if measure.in_payoffs and cell.payoffs and any(cell.payoffs):
+        return max(map(abs, cell.payoffs))
     return 100.0 if measure.unit == "%" else 1.0
 
 
