@@ -26,7 +26,7 @@ from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.options import ModelOptions
-from tomeval.strategies.player import LM, Beside, LLMPlayer
+from tomeval.strategies.player import LM, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 
 
@@ -140,7 +140,7 @@ class LLMSubject(Subject, Foresight):
         self.player = LLMPlayer(self.scene, strategy, line, seat.rng, *how)
         self._own, self._partner = Labels(seat.labels.own), Labels(seat.labels.partner)
         self._expected: Answer | None = None
-        self._beside: Beside[int] | None = None
+        self._beside: Answer | None = None  # the prediction, if it was asked for beside the action
         # How the literal question is answered: as everything, or as advice that predicts asks.
         self._literal_kind = "" if not strategy.scored else LM
         self._stated: dict[str, Any] = {}
@@ -153,19 +153,23 @@ class LLMSubject(Subject, Foresight):
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
 
-        A written literal question does not depend on it, so it is asked at the same time. After a
-        prediction that cannot be read, Social does not ask: `predict` returns what was invalid.
+        A written literal question does not depend on it, so both are asked at the same time if the
+        model allows it: they then share one pass over the context on a local model, and the waiting
+        time on a served one. After a prediction that cannot be read, Social does not ask: `predict`
+        returns what was invalid.
         """
         self._expected = self._beside = None
         self._stated = {}
         question = Question("act", "functional", "act", self._own, observation.round)
-        waits = self.strategy.scored or not self._probed
-        asked = await self.player.act(question, self, None if waits else self._literal())
-        self._beside = asked.beside
+        acting, can = self.player.act(question, self), self.player.line.model.capabilities
+        if self._probed and can.concurrent and not self.strategy.scored:
+            asked, self._beside = await together(acting, self._aside(self._literal()))
+        else:
+            asked = await acting
         calls = self.player.line.drain()
         if isinstance(asked.answer, Invalid) and self._beside is not None:
             # Its calls belong in the log, whatever becomes of the episode.
-            calls += (await self._beside.answer()).calls
+            calls, self._beside = calls + self._beside.calls, replace(self._beside, calls=())
         answer = self._close(asked.answer, calls, self._stated)
         if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
             return replace(answer, asked=False)
@@ -185,8 +189,7 @@ class LLMSubject(Subject, Foresight):
                 self.seat.rng.random()  # the probe's draw: later ones must not depend on it
             return None
         if self._beside is not None:
-            answer = await self._beside.answer()
-            return self._close(answer, answer.calls)
+            return self._beside
         agent_first = self.settings.literal_order == "agent_first" and self.strategy.scored
         question = self._literal(own_action if agent_first else None)
         return self._close((await self.player.ask(question)).answer)
@@ -210,13 +213,12 @@ class LLMSubject(Subject, Foresight):
         """
         if self._literal_kind == LM:
             return {}
-        asking = [self._draw(number) for number in range(self.settings.draws)]
+        asking = [self._aside(replace(self._literal(), purpose=purpose)) for purpose in self.asides]
         at_once = self.player.line.model.capabilities.concurrent
         return dict(zip(self.asides, await together(*asking, at_once=at_once), strict=True))
 
-    async def _draw(self, number: int) -> Answer:
-        """Ask the literal question once more, on a line of its own."""
-        question = replace(self._literal(), purpose=f"{DRAW} {number}")
+    async def _aside(self, question: Question[int]) -> Answer:
+        """Ask a literal question on a line of its own."""
         line = self.player.line.fork()
         asked = await self.player.ask(question, line=line, kind=self._literal_kind)
         return self._close(asked.answer, line.drain())
