@@ -122,9 +122,9 @@ class Setup:
 
         `partner` is None where the partner is a player; `episodes` as for `Seat`.
         """
-        drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
+        met = self.tables.partners if episodes else (partner,) if partner else ()
         draws = cache(lambda: self.belief_draws(episode).tolist())  # if a belief is asked for
-        door = Door(partner, drawn_from, self.game.m, lambda step: draws()[step - 1])
+        door = Door(met, self.game.m, lambda step: draws()[step - 1])
         seat = Place(
             self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes
         )
@@ -247,15 +247,14 @@ async def play_episode_async(
     on_step: Callable[[], None] = lambda: None,
     *,
     other: Model | None = None,
-    on_seated: Callable[[Subject], None] = lambda subject: None,
     played: PlayedGame | None = None,
 ) -> Record:
     """Play one episode; the subject's methods may be coroutines.
 
     In every step the partner moves first, out of the subject's sight. Then the subject acts, then
     it predicts if it is asked to, both from the same observation. `on_step` is called after each
-    step, `on_seated` once before the first. What is `played` is the caller's own and holds the
-    steps that were finished if the subject breaks the episode off by an exception.
+    step. What is `played` is the caller's own and holds the steps that were finished if the subject
+    breaks the episode off by an exception.
 
     A player in the partner's seat, whose model is `other`, sees the game from its own side, and
     neither sees the other's move before both have moved. An answer that ends the episode ends it
@@ -264,7 +263,6 @@ async def play_episode_async(
     which = int(setup.draw_partners(episode, 1)[0])
     partner = setup.tables.partners[which] if isinstance(setup.partners, PartnerSet) else None
     mine = _seated(setup, SEAT, episode, partner, model)
-    on_seated(mine.subject)
     players: list[Seat] = [mine]
     if partner is None:
         players.append(_seated(setup, PARTNER, episode, None, other))

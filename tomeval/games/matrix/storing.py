@@ -291,30 +291,26 @@ def has_reactions(store: Store) -> bool:
     return bool(store.cells_with('"reactions":'))
 
 
+def tables_of(store: Store) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Yield the definition of each cell, and the tables of its partners; a player has none."""
+    for _, definition in store.cells():
+        yield definition, definition["partners"]["tables"]
+
+
 @once_each
 def has_changes(store: Store) -> bool:
     """Return whether a partner of the run changes its policy within an episode; looked up once."""
     return any(
         "change" in table and table["change"]["step"] <= told["horizon"]
-        for _, told in store.cells()
-        for table in told["partners"]["tables"]
+        for told, tables in tables_of(store)
+        for table in tables
     )
-
-
-@once_each
-def partners_known(store: Store) -> tuple[bool, ...]:
-    """Return whether the partners of each cell have tables; looked up once."""
-    return tuple(bool(definition["partners"]["tables"]) for _, definition in store.cells())
 
 
 @once_each
 def partners_react(store: Store) -> bool:
     """Return whether the subject's moves can change what any partner does later; looked up once."""
-    moves = (
-        np.array(table["next_state"])
-        for _, definition in store.cells()
-        for table in definition["partners"]["tables"]
-    )
+    moves = (np.array(one["next_state"]) for _, tables in tables_of(store) for one in tables)
     return any(bool((following != following[:, :1]).any()) for following in moves)
 
 

@@ -16,7 +16,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid, Said, run_now
 from tomeval.games import seats
 from tomeval.games.matrix.games import Labels, MatrixGame
-from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.rules import BELIEF, Joint, Observation
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
@@ -39,10 +39,9 @@ class Door(seats.Door):
 
     Parameters
     ----------
-    partner : Partner, optional
-        None: the partner is a player, and has no table.
-    drawn_from : PartnerSet, optional
-        The set that the partner was drawn from; default: it alone.
+    partners : sequence of Partner
+        The partner; of episodes that are played at once all that any of them can meet. Empty: the
+        partner is a player, and has no table.
     count : int
         How many actions the partner has.
     beliefs : callable
@@ -51,21 +50,20 @@ class Door(seats.Door):
 
     def __init__(
         self,
-        partner: Partner | None,
-        drawn_from: PartnerSet | None,
+        partners: Sequence[Partner],
         count: int,
         beliefs: Callable[[int], tuple[float, float]],
     ) -> None:
         super().__init__()
         self.beliefs = beliefs
-        self._partner, self._set, self._count = partner, drawn_from, count
-        self._state, self._round = -1 if partner is None else partner.start, 1
+        self._partners, self._count, self._round = partners, count, 1
+        self._state = partners[0].start if partners else -1
 
     def follow(self, own: int, theirs: int) -> None:
         """Go on to the next round, after these moves."""
         self._round += 1
-        if self._partner is not None:
-            self._state = int(self._partner.next_state[self._state, own, theirs])
+        if self._partners:
+            self._state = int(self._partners[0].next_state[self._state, own, theirs])
 
     def next_action(self) -> int:
         """Return the action that the partner plays in this step."""
@@ -74,20 +72,16 @@ class Door(seats.Door):
 
     def partner(self) -> tuple[Partner, int]:
         """Return the partner's table and its current state."""
-        return self._table(), self._state
+        return self.tables()[0], self._state
 
-    def partner_set(self) -> PartnerSet:
-        """Return the set that the partner was drawn from; it does not tell which one it is."""
-        partner = self._table()
-        return self._set or PartnerSet(partner.name, (partner,))
-
-    def _table(self) -> Partner:
-        if self._partner is None:
+    def tables(self) -> Sequence[Partner]:
+        """Return the partner's table; of episodes at once, those of all that they can meet."""
+        if not self._partners:
             raise TomevalError(
                 "this subject needs the partner's table, but a player sits in the partner's seat"
             )
         self.used = True
-        return self._partner
+        return self._partners
 
     def statement(self, accuracy: float) -> Planted:
         """State an action of the partner in this step, true with a probability.

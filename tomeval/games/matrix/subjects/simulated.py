@@ -87,8 +87,7 @@ class BestResponseOracle(Batched):
     @cached_property
     def _tables(self) -> tuple[IntArray, FloatArray]:
         """What it plays by step and state, and what the partners do by state."""
-        door, game = self.seat.door, self.seat.game
-        known = door.partner_set().partners if self.seat.episodes else (door.partner()[0],)
+        game, known = self.seat.game, self.seat.door.tables()
         plans = [known_best_response(game, partner, self.seat.horizon) for partner in known]
         policy = np.concatenate([plan.policy for plan in plans], axis=1)
         return policy, np.concatenate([partner.emissions for partner in known])
