@@ -185,7 +185,6 @@ def plan(
     )
     from tomeval.play.runner import lacks
     from tomeval.report.tables import DATA
-    from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
 
     with trusting(trust_host or ()):
@@ -196,12 +195,9 @@ def plan(
     else:
         show_table(for_reading(rows), form)
     if form == "text":
-        lines = plan_totals(rows)
-        blind = get_domain(loaded.domain).cannot_tell(loaded.cells)
-        lines += [f"note: {sentence}" for sentence in blind]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show()
-        for line in lines:
+        for line in plan_totals(rows):
             show("\n".join(wrap(line, min(room, WIDTH), "  ")))
     if loaded.until:
         tell_notes(["the most that can be played: cells stop earlier where the condition holds"])

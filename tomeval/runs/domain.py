@@ -260,8 +260,8 @@ class Domain:
         lesson or plan, see `tomeval.strategies.recording.Recording`.
     example : function of strategy, seat, settings
         A cell that shows a strategy in a seat, for ``tomeval prompt``.
-    bounds, cannot_tell : function of cells
-        What can be attained in an experiment's cells, and sentences on what measures cannot tell.
+    bounds : function of cells
+        What can be attained in an experiment's cells.
     lists : mapping
         What ``tomeval list`` can list of it, by name: a function, or ``module:function``.
     """
@@ -300,7 +300,6 @@ class Domain:
     unit: str = "episode"
     side: Callable[[Measure, str], Measure] = lambda measure, by: measure
     bounds: Callable[[Sequence[Any]], Rows] | None = None
-    cannot_tell: Callable[[Sequence[Any]], list[str]] = lambda cells: []
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes load it by its name."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.answer import verdict
-from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
+from tomeval.games.matrix.bounds import experiment_bounds
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
 from tomeval.games.matrix.measures import MEASURES, measured
 from tomeval.games.matrix.optima import REFERENCES
-from tomeval.games.matrix.partners import PartnerSet, Tables
+from tomeval.games.matrix.partners import Tables
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.rules import NONE, PARTNER, SEAT
@@ -146,12 +146,6 @@ def _words(task: Mapping[str, Any]) -> str:
     return ", ".join(said)
 
 
-def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
-    """Describe what regret, predictions or their cost cannot show in the cells' tasks."""
-    setups = [cell.setup for cell in cells if isinstance(cell.setup.partners, PartnerSet)]
-    return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in setups)
-
-
 PUBLISHED = ("tom_percent", "delta_tom_best_response_per_step", "delta_functional_per_step")
 
 MATRIX = Domain(
@@ -191,7 +185,6 @@ MATRIX = Domain(
     task_words=_words,
     questions=episodes,
     example=example_cell,
-    cannot_tell=_cannot_tell,
     lists=LISTS,
     bounds=experiment_bounds,
 )
