@@ -69,20 +69,14 @@ def bounds(
         raise unknown("reference", reference, REFERENCES)
     rows = []
     for partner, weight in zip(partners.partners, partners.weights, strict=True):
-        worst, best = ends(game, partner, horizon)
+        worst = worst_response(game, partner, horizon).value / horizon
+        best = best_response(game, partner, horizon).value / horizon
         stationary = stationary_reward(*dynamics(game, partner), partner.start)
         start = best if reference == "horizon" else stationary
         row = {"partner": partner.name, "weight": weight, "best": best, "worst": worst}
         row |= {"stationary": stationary, "regret_min": start - best, "regret_max": start - worst}
         rows.append(row)
     return rows
-
-
-@lru_cache(maxsize=4096)
-def ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
-    """Return the mean reward per step of the worst and of the best T-step policy."""
-    worst = worst_response(game, partner, horizon).value / horizon
-    return worst, best_response(game, partner, horizon).value / horizon
 
 
 def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:

@@ -87,23 +87,17 @@ class SubjectOptions(ModelOptions):
             switch = getattr(self, name)
             if not isinstance(switch, bool):
                 raise TomevalError(f"{name} must be true or false, is {json.dumps(switch)}")
-        self._check_draws()
-        if self.conditional and not self.literal:
-            raise TomevalError(
-                "conditional = true needs literal = true: stated reactions are evaluated together "
-                "with the prediction"
-            )
-
-    def _check_draws(self) -> None:
-        """Refuse draws that would tell nothing."""
-        if self.draws == 1:
-            raise TomevalError("draws must be 0 or at least 2, is 1: one draw shows no spread")
-        if self.draws and not self.literal:
-            raise TomevalError("draws need literal = true: they repeat the literal question")
-        if self.draws and self.temperature == 0:
-            raise TomevalError(
-                "draws need a temperature above 0: at temperature 0 they are all the same"
-            )
+        faults = {
+            "conditional = true needs literal = true: stated reactions are evaluated together with "
+            "the prediction": self.conditional and not self.literal,
+            "draws must be 0 or at least 2, is 1: one draw shows no spread": self.draws == 1,
+            "draws need literal = true: they repeat the question": self.draws and not self.literal,
+            "draws need a temperature above 0: else they are all the same": self.draws
+            and not self.temperature,
+        }
+        for fault, holds in faults.items():
+            if holds:
+                raise TomevalError(fault)
 
 
 class LLMSubject(Subject, Foresight):
@@ -236,20 +230,21 @@ class LLMSubject(Subject, Foresight):
         if isinstance(self._expected, Invalid):
             failed = self._expected
             return Invalid(failed.reason, f"no prediction to act on: {failed.raw}")
-        label = self.seat.labels.partner[self._expected.value]
-        return {**self.scene.words.common, "prediction": label, "round": self.scene.step}
+        return self._in_words("prediction", self._expected.value)
 
     async def truth(self) -> dict[str, Any]:
         """Return the partner's true action."""
-        label = self.seat.labels.partner[self.seat.door.next_action()]
-        return {**self.scene.words.common, "truth": label, "round": self.scene.step}
+        return self._in_words("truth", self.seat.door.next_action())
 
     async def planted(self, belief: Belief) -> dict[str, Any]:
         """State an action of the partner."""
         said = self.seat.door.statement(belief.share)
         self._stated = stated(said, belief.share, belief.wording)
-        label = self.seat.labels.partner[said.stated]
-        return {**self.scene.words.common, "stated": label, "round": self.scene.step}
+        return self._in_words("stated", said.stated)
+
+    def _in_words(self, name: str, action: int) -> dict[str, Any]:
+        label = self.seat.labels.partner[action]
+        return {**self.scene.words.common, name: label, "round": self.scene.step}
 
     def _literal(self, own_action: int | None = None) -> Question[int]:
         """Return the question for the partner's action in this round."""

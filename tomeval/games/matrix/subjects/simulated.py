@@ -33,6 +33,7 @@ from tomeval.games.matrix.subjects.base import (
     pick,
     stated,
 )
+from tomeval.strategies.beliefs import plant
 
 _Pair = tuple[FloatArray, FloatArray]
 
@@ -319,8 +320,7 @@ class Believer(Subject):
         said = self.seat.door.statement(self.accuracy)
         truth = self.seat.door.next_action()
         right, which, follows, rational, choice = self.seat.rng.random(5)
-        shift = 0 if right < self.p else 1 + min(int(which * (game.m - 1)), game.m - 2)
-        self.prediction = (truth + shift) % game.m
+        self.prediction = plant(truth, game.m, self.p, right, which).stated
         options = np.arange(game.n)
         if follows < self.use:
             options = np.flatnonzero(self.answers[:, said.stated])
