@@ -203,7 +203,8 @@ class Interview:
         own = play.joints[step].own if self.rng.random() < 0.5 else None
         _drive(subject.predict(observation, own))
         if self.rng.random() < 0.2:
-            _drive(subject.react(observation))
+            for action in range(play.game.n):
+                _drive(subject.react(observation, action))
 
     def _keep(self, wanted: bool) -> None:
         """Turn what was asked since the last time into branches."""

@@ -20,7 +20,6 @@ from tomeval.games.game import Ask, Probe
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.rules import (
-    DRAW,
     PARTNER,
     PREDICT,
     REACT,
@@ -34,7 +33,7 @@ from tomeval.games.matrix.rules import (
 from tomeval.games.matrix.scene import prompts_of
 from tomeval.games.matrix.storing import as_record
 from tomeval.games.matrix.subject_specs import PartnerPlayer, nothing_drawn
-from tomeval.games.matrix.subjects import subject_class
+from tomeval.games.matrix.subjects import LLMSubject, subject_class
 from tomeval.games.matrix.subjects.base import Door, Subject
 from tomeval.games.matrix.subjects.base import Seat as Place
 from tomeval.games.play import Table, play_game
@@ -181,29 +180,28 @@ class SubjectSeat(Seat):
     def __init__(self, setup: Setup, subject: Subject) -> None:
         self.setup, self.subject = setup, subject
         self.past: list[Joint] = []
-        self._beside: dict[str, Any] = {}
+        self._draws: Mapping[str, Any] = {}
 
     async def answer(self, view: RoundView, ask: Ask) -> Answer:
         """Act."""
         setup, past = self.setup, tuple(self.past)
         self._seen = Observation(setup.game, setup.labels, view.round, setup.horizon, past)
-        self._beside.clear()
+        self._draws = {}
         return _answer(await wait(self.subject.act(self._seen)), setup.game.n)
 
     async def probe(self, view: RoundView, ask: Ask, probe: Probe) -> Answer | None:
-        """Answer a literal question; what the subject answers together is asked once."""
-        subject, seen, beside = self.subject, self._seen, self._beside
+        """Answer a literal question; draws are asked for together."""
+        subject, seen = self.subject, self._seen
         said: Any = None
-        if probe.name == REACT:
-            if REACT not in beside:
-                beside[REACT] = await wait(subject.react(seen))
-            said = beside[REACT] and beside[REACT][probe.given]
-        elif probe.name != PREDICT:
-            if DRAW not in beside:  # the mark that it was asked
-                beside |= {DRAW: None, **await wait(subject.aside(seen))}
-            said = beside.get(probe.name)
-        elif (probe.given is None) == subject.predicts_first:
-            said = await wait(subject.predict(seen, probe.given))
+        if probe.name == PREDICT:
+            if (probe.given is None) == subject.predicts_first:
+                said = await wait(subject.predict(seen, probe.given))
+        elif isinstance(subject, LLMSubject):
+            if probe.name == REACT:
+                said = await subject.react(seen, probe.given)
+            else:
+                self._draws = self._draws or await subject.draw(seen)
+                said = self._draws.get(probe.name)
         return None if said is None else _answer(said, self.setup.game.m)
 
     async def observe(self, view: RoundView) -> tuple[dict[str, Any], ...]:
@@ -269,7 +267,8 @@ async def play_episode_async(
     else:
         chair = Chair(1, setup.stream("partner").episode(episode, setup.horizon))
         players.append(ScriptedSeat(chair, TablePolicy(partner)))
-    asides = [one.subject.asides if isinstance(one, SubjectSeat) else () for one in players]
+    subjects = [one.subject if isinstance(one, SubjectSeat) else None for one in players]
+    asides = [one.asides if isinstance(one, LLMSubject) else () for one in subjects]
     table = Table(
         RepeatedGame(setup.game, setup.horizon, asides),
         players,

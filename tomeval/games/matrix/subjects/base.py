@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -133,9 +133,6 @@ class Subject(ABC):
     predicts_first: bool = False
     """Whether a step's prediction is made before its action, and stands whatever comes of that."""
 
-    asides: Sequence[str] = ()
-    """What else may be asked in a step, see `aside`: forms with a number."""
-
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
 
@@ -157,25 +154,6 @@ class Subject(ABC):
 
         None if the subject is not asked.
         """
-
-    def react(
-        self, observation: Observation
-    ) -> tuple[Answer, ...] | Awaitable[tuple[Answer, ...] | None] | None:
-        """Say, for each own action of this step, what the partner plays in the next one.
-
-        A probe, asked after `predict`. None if the subject is not asked.
-        """
-        return None
-
-    def aside(
-        self, observation: Observation
-    ) -> Mapping[str, Answer] | Awaitable[Mapping[str, Answer]]:
-        """Answer what else is asked in this step, by question: a form and a number.
-
-        Probes, asked after all others. One that cannot be read has no value and ends no episode;
-        a backend error does, as everywhere. Empty if the subject is not asked.
-        """
-        return {}
 
     def observe(self, joint: Joint) -> Awaitable[None] | None:
         """Learn what was played and earned in this step."""

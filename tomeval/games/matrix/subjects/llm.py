@@ -188,18 +188,16 @@ class LLMSubject(Subject, Foresight):
         question = self._literal(own_action if agent_first else None)
         return self._close((await self.player.ask(question)).answer)
 
-    async def react(self, observation: Observation) -> tuple[Answer, ...] | None:
-        """Ask, for each own action, what the partner would do in the next round."""
+    async def react(self, observation: Observation, own_action: int) -> Answer | None:
+        """Ask what the partner would do in the next round after an own action in this one."""
         if not self.settings.conditional or observation.round >= observation.horizon:
             return None
-        answers = []
-        for label in self.seat.labels.own:
-            step, values = observation.round, {"own_action": label}
-            question = Question(f"react {label}", "literal", "react", self._partner, step, values)
-            answers.append(self._close((await self.player.ask(question)).answer))
-        return tuple(answers)
+        label, step = self.seat.labels.own[own_action], observation.round
+        values = {"own_action": label}
+        question = Question(f"react {label}", "literal", "react", self._partner, step, values)
+        return self._close((await self.player.ask(question)).answer)
 
-    async def aside(self, observation: Observation) -> Mapping[str, Answer]:
+    async def draw(self, observation: Observation) -> Mapping[str, Answer]:
         """Ask the literal question again, as often as `SubjectOptions.draws` says.
 
         Every draw has request seeds of its own and the prompt of the prediction; a summary that it
