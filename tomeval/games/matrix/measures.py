@@ -13,7 +13,7 @@ from tomeval.games.matrix.planned import planned_regret
 from tomeval.games.matrix.played import FloatArray, Played, StepFacts, hindsight_regret
 from tomeval.games.matrix.responses import best_responses
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.storing import has_reactions, partners_known, partners_react
+from tomeval.games.matrix.storing import has_reactions, partners_react
 from tomeval.games.scores import score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
