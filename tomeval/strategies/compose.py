@@ -87,7 +87,7 @@ class Strategy:
     @property
     def memory(self) -> int:
         """How many texts the player carries from step to step."""
-        return self.part.memory if self.reflects else int(self.part.takes_notes)
+        return self.part.memory if self.reflects else int(self.part.make.takes_notes)
 
     @property
     def shows_history(self) -> bool:
@@ -129,7 +129,7 @@ class Strategy:
         """Model calls to act once, with the reflection after the step but without probes."""
         writes = self.advice == "plans_insights" and self.scored
         questions = 1 + self.part.predicts_first
-        return questions * (1 + self.summarises) + self.part.calls + writes
+        return questions * (1 + self.summarises) + self.part.make.calls + writes
 
     @property
     def probes_per_step(self) -> int:

@@ -26,7 +26,7 @@ from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.options import ModelOptions
-from tomeval.strategies.player import LM, Beside, LLMPlayer
+from tomeval.strategies.player import LM, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 
 
@@ -140,7 +140,7 @@ class LLMSubject(Subject, Foresight):
         self.player = LLMPlayer(self.scene, strategy, line, seat.rng, *how)
         self._own, self._partner = Labels(seat.labels.own), Labels(seat.labels.partner)
         self._expected: Answer | None = None
-        self._beside: Beside[int] | None = None
+        self._beside: Answer | None = None
         # How the literal question is answered: as everything, or as advice that predicts asks.
         self._literal_kind = "" if not strategy.scored else LM
         self._stated: dict[str, Any] = {}
@@ -159,13 +159,20 @@ class LLMSubject(Subject, Foresight):
         self._expected = self._beside = None
         self._stated = {}
         question = Question("act", "functional", "act", self._own, observation.round)
+        asking, line = self.player.act(question, self), self.player.line
         waits = self.strategy.scored or not self._probed
-        asked = await self.player.act(question, self, None if waits else self._literal())
-        self._beside = asked.beside
-        calls = self.player.line.drain()
+        if waits or not line.model.capabilities.concurrent:
+            asked = await asking
+        else:
+            aside = line.fork()
+            literal = self.player.ask(self._literal(), line=aside)
+            asked, beside = await together(asking, literal)
+            self._beside = replace(beside.answer, calls=aside.drain())
+        calls = line.drain()
         if isinstance(asked.answer, Invalid) and self._beside is not None:
             # Its calls belong in the log, whatever becomes of the episode.
-            calls += (await self._beside.answer()).calls
+            calls += self._beside.calls
+            self._beside = replace(self._beside, calls=())
         answer = self._close(asked.answer, calls, self._stated)
         if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
             return replace(answer, asked=False)
@@ -185,8 +192,7 @@ class LLMSubject(Subject, Foresight):
                 self.seat.rng.random()  # the probe's draw: later ones must not depend on it
             return None
         if self._beside is not None:
-            answer = await self._beside.answer()
-            return self._close(answer, answer.calls)
+            return self._close(self._beside, self._beside.calls)
         agent_first = self.settings.literal_order == "agent_first" and self.strategy.scored
         question = self._literal(own_action if agent_first else None)
         return self._close((await self.player.ask(question)).answer)
