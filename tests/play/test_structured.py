@@ -10,12 +10,16 @@ from typer.testing import CliRunner
 import tomeval
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import run_now
+from tomeval.models.base import Capabilities, Prompt, Sampling
+from tomeval.models.scripted import ScriptedModel
 from tomeval.play.plan import known_models
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.notes import enforced_notes
-from tomeval.strategies.asking import Form, form_of
+from tomeval.strategies.asking import Asker, Asking
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.readers import MARKER
+from tomeval.strategies.recording import Overheard
 from tomeval.strategies.shapes import JsonShape
 
 FORMS = {"structured_outputs", "response_format"}
@@ -29,13 +33,30 @@ def served(address, structured="auto", strategy="QA", **more):
 
 
 def test_answers_without_reasoning_are_held_to_their_form():
-    labels = Labels(("J", "F"))
-    pair = JsonShape("pair", int, 2, list)
-    assert form_of(labels, "qa", False) == Form((f"{MARKER} J", f"{MARKER} F"))
-    assert form_of(labels, "qa", False, holds=False) == Form()
-    assert form_of(labels, "cot", True) == form_of(labels, "qa", True) == Form()
-    assert form_of(pair, "qa", False, holds=False) == Form()
-    schema = json.loads(form_of(pair, "qa", False).schema)
+    labels, pair = Labels(("J", "F")), JsonShape("pair", int, 2, list)
+    requests = []
+
+    def said(request):
+        requests.append(request)
+        return ""
+
+    def held(reader, kind="qa", explained=False, holds=True):
+        model = ScriptedModel(said)
+        model.capabilities = Capabilities(holds=holds)
+        how = Asking(Sampling(temperature=0))
+        asked = Overheard(how, "act", kind, Prompt(()), 1, reader, 9, explained)
+        run_now(Asker(model, how, "s").answer(asked, reader))
+        return requests[-1].choices, requests[-1].schema
+
+    assert held(labels) == ((f"{MARKER} J", f"{MARKER} F"), "")
+    for free in (
+        held(labels, holds=False),
+        held(labels, "cot", True),
+        held(labels, "qa", True),
+        held(pair, holds=False),
+    ):
+        assert free == ((), "")
+    schema = json.loads(held(pair)[1])
     assert schema["properties"]["pair"] == {
         "type": "array",
         "items": {"type": "integer"},

@@ -22,6 +22,7 @@ from tomeval.strategies.questions import (
     Told,
     user_prompt,
 )
+from tomeval.strategies.recording import Overheard
 
 T = TypeVar("T")
 
@@ -148,7 +149,8 @@ class LLMPlayer:
             # T is int: the reader reads labels.
             return Asked(cast("Said[T]", _chosen(scores, how, self._rng)), prompt)
         notes = bool(extra)
-        answer, text = await line.answer(
+        asking = Overheard(
+            line.how,
             question.purpose,
             question.kind or style.kind,
             prompt,
@@ -158,6 +160,7 @@ class LLMPlayer:
             explained=notes or style.kind == "cot",
             notes=notes,
         )
+        answer, text = await line.answer(asking, question.reader)
         return Asked(answer, prompt, text)
 
     async def observe(self) -> None:

@@ -19,7 +19,7 @@ from tomeval.models.local.tasks import (  # noqa: E402
     Text,
 )
 from tomeval.models.local.transformers import TransformersModel  # noqa: E402
-from tomeval.models.local.trials import Play  # noqa: E402
+from tomeval.models.local.trials import fault, play  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -156,9 +156,10 @@ def test_usual_models_keep_their_cache():
 def test_the_trial_finds_a_wrong_mask():
     """A sliding layer that sees beyond its window."""
     engine = opened(llama("mistral")).engine
-    assert Play(engine).fault(engine.reader, 0.25) == ""
+    alone = play(engine)
+    assert fault(engine, alone, 0.25) == ""
     engine.reader._window = 10_000
-    assert Play(engine).fault(engine.reader, 0.25).startswith("log-probabilities differ by")
+    assert fault(engine, alone, 0.25).startswith("log-probabilities differ by")
 
 
 def test_a_model_that_does_not_read_text_alone_is_one_error(monkeypatch):
