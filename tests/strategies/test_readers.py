@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.strategies.labels import Labels
@@ -380,24 +380,8 @@ def check(text, finish, labels):
     return True
 
 
-# What a free search found.
-@pytest.mark.parametrize(
-    ("text", "labels"), [("⢪Final answer: J or F\n”䏎\nAnswer:*a", ("*a", "a", "**a**"))]
-)
-def test_replies_that_were_accepted_once(text, labels):
-    assert not check(text, "stop", labels)
-
-
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_replies_that_shrink(data):
-    """Few replies, but a counterexample comes out small."""
-    check(
-        *reply(
-            lambda options: data.draw(st.sampled_from(options)),
-            lambda: data.draw(st.text(max_size=3)),
-        )
-    )
+def test_what_a_free_search_found_is_not_accepted():
+    assert not check("⢪Final answer: J or F\n”䏎\nAnswer:*a", "stop", ("*a", "a", "**a**"))
 
 
 ACCEPTED = []

@@ -28,11 +28,8 @@ class Advice:
     is_told: ClassVar[bool] = False
     """Whether it looks up the truth (`Foresight.truth`), or has it drawn into a statement."""
 
-    takes_notes: ClassVar[bool] = False
-    """Whether replies hold more than the answer (`ask_along`)."""
-
-    calls: ClassVar[int] = 0
-    """How often it has something written in a step (`LLMPlayer.write`), for plans."""
+    writes: ClassVar[bool] = False
+    """Whether it has texts written (`LLMPlayer.write`), or asks for more than the answer."""
 
     failure: Invalid | None = None
     """What prevents the coming step from being played."""
@@ -107,7 +104,7 @@ class Reflexion(Advice):
     If one cannot be written, the next step is not played.
     """
 
-    calls = 1
+    writes = True
 
     def __init__(self, strategy: Strategy) -> None:
         super().__init__(strategy)
@@ -117,7 +114,7 @@ class Reflexion(Advice):
         """Show the last lessons."""
         if not self.lessons:
             return ""
-        return player.render("advice/reflexion", memory=self.lessons[-self.strategy.memory :])
+        return player.render("advice/reflexion", memory=self.lessons[-self.strategy.part.memory :])
 
     async def after_step(self, player: LLMPlayer) -> None:
         """Write a lesson about the step that is over."""
@@ -139,7 +136,7 @@ class PlansInsights(Advice):
     step.
     """
 
-    takes_notes = True
+    writes = True
 
     _NOTES = re.compile(r"^[^\w\n]*plans[^\w\n]*:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 

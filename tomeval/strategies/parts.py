@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from inspect import getdoc
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import origin, register
@@ -39,7 +39,6 @@ class Part(NamedTuple):
     shown: str  # its name in tables
     about: str  # what it adds to what a player sees, as lists say it
     make: type[Advice]  # what it does in an episode
-    writes: bool  # whether it has texts written, or depends on one
     memory: int = 0  # how many lessons are shown
     templates: Path | None = None  # the folder of templates of a part from outside
     belief: Belief | None = None  # what it states before every action, for parts with parameters
@@ -57,18 +56,18 @@ class Part(NamedTuple):
 
 _WITH_MAX = "the partner's true action and to maximise against it"
 PARTS = {
-    "social_qa": Part("Social QA", "its own generated prediction", Social, True),
-    "social_lm": Part("Social LM", "its own scored prediction", Social, False),
-    "oracle": Part("Oracle", "the partner's true action", Oracle, False),
-    "oracle_max": Part("Oracle + Max", _WITH_MAX, Oracle, False),
-    "reflexion_1": Part("Reflexion 1", "its last lesson", Reflexion, True, 1),
-    "reflexion_2": Part("Reflexion 2", "its last 2 lessons", Reflexion, True, 2),
-    "reflexion_3": Part("Reflexion 3", "its last 3 lessons", Reflexion, True, 3),
-    "plans_insights": Part("Plans + Insights", "its last plans and insights", PlansInsights, True),
+    "social_qa": Part("Social QA", "its own generated prediction", Social),
+    "social_lm": Part("Social LM", "its own scored prediction", Social),
+    "oracle": Part("Oracle", "the partner's true action", Oracle),
+    "oracle_max": Part("Oracle + Max", _WITH_MAX, Oracle),
+    "reflexion_1": Part("Reflexion 1", "its last lesson", Reflexion, 1),
+    "reflexion_2": Part("Reflexion 2", "its last 2 lessons", Reflexion, 2),
+    "reflexion_3": Part("Reflexion 3", "its last 3 lessons", Reflexion, 3),
+    "plans_insights": Part("Plans + Insights", "its last plans and insights", PlansInsights),
 }
 """Advice by key; parts from outside are added."""
 
-_NONE = Part("", "", Advice, False)
+_NONE = Part("", "", Advice)
 _ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
 
 KINDS = ("context", "advice", "answer")
@@ -104,7 +103,6 @@ def _believing(key: str) -> Part | None:
         belief.name,
         f"a belief that is right on {belief.accuracy} % of the steps",
         Planting,
-        False,
         templates=shipped_file("prompts") / "parts" / "belief",
         belief=belief,
     )
@@ -177,7 +175,6 @@ def register_advice(
         )
 
     def add(made: _Class) -> _Class:
-        own: Any = made
         key = name.lower().replace(" ", "_")
         for other, text in shown().items():
             whose = origin(PARTS[other].make) if other in PARTS else "tomeval"
@@ -187,7 +184,6 @@ def register_advice(
             name,
             about or (getdoc(made) or "").partition("\n")[0].rstrip("."),
             made,
-            bool(own.calls or own.predicts_first or own.takes_notes),
             templates=None if templates is None else Path(templates),
         )
         register("strategies", name, made)

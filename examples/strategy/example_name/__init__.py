@@ -27,7 +27,7 @@ class ExampleName(Advice):
     for besides the answer, and what came), `after_step`.
     """
 
-    calls = 1  # it has one text written in every step, which plans and caps count
+    writes = True  # it has a text written in every step
 
     async def before_act(self, player: LLMPlayer, foresight: Foresight) -> Told | Invalid:
         """Have the view written; what is told stands above the question for a move, no other."""
