@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 
-import numpy as np
 import pytest
 from support import stored
 
@@ -18,7 +17,6 @@ from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.notes import enforced_notes
 from tomeval.strategies import compose
 from tomeval.strategies.asking import Asker, Asking
-from tomeval.strategies.forced import begun, draw
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.recording import Overheard
 from tomeval.strategies.shapes import JsonShape
@@ -154,15 +152,6 @@ def test_answers_are_drawn_as_likely_as_the_model_has_them(temperature, share) -
     # By hand: odds 3 to 1, to the power of 1 / temperature.
     drawn = Counter(ask("", 2, temperature=temperature, seed=str(n))[0].value for n in range(600))
     assert drawn[0] / 600 == pytest.approx(share, abs=0.06)
-
-
-def test_what_all_answers_begin_with() -> None:
-    assert begun(("Final answer: J", "Final answer: F")) == ("Final answer:", ("J", "F"))
-    codes = ('Final answer: {"code": [1, 2, 3]}', 'Final answer: {"code": [1, 2, 4]}')
-    start, labels = begun(codes)
-    assert [f"{start} {label}" for label in labels] == list(codes)
-    assert draw([-2.0, -1.0], 0, 1) == 1
-    assert {draw(np.log([0.5, 0.5]), 1, seed) for seed in range(20)} == {0, 1}
 
 
 def test_what_cannot_be_listed_is_written() -> None:

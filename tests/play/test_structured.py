@@ -1,7 +1,5 @@
 """Answers that a server holds to their form: ``structured = "auto"``."""
 
-import json
-
 import pytest
 from fake_server import FakeServer
 from support import stored
@@ -32,38 +30,27 @@ def served(address, structured="auto", strategy="QA", **more):
     return {**base, "labels": "neutral", "subjects": [subject], **more}
 
 
-def test_answers_without_reasoning_are_held_to_their_form():
-    labels, pair = Labels(("J", "F")), JsonShape("pair", int, 2, list)
-    requests = []
+LABELS, PAIR = Labels(("J", "F")), JsonShape("pair", int, 2, list)
 
-    def said(request):
-        requests.append(request)
-        return ""
 
-    def held(reader, kind="qa", explained=False, holds=True):
-        model = ScriptedModel(said)
-        model.capabilities = Capabilities(holds=holds)
-        how = Asking(Sampling(temperature=0))
-        asked = Overheard(how, "act", kind, Prompt(()), 1, reader, 9, explained)
-        run_now(Asker(model, how, "s").answer(asked, reader))
-        return requests[-1].choices, requests[-1].schema
-
-    assert held(labels) == ((f"{MARKER} J", f"{MARKER} F"), "")
-    for free in (
-        held(labels, holds=False),
-        held(labels, "cot", True),
-        held(labels, "qa", True),
-        held(pair, holds=False),
-    ):
-        assert free == ((), "")
-    schema = json.loads(held(pair)[1])
-    assert schema["properties"]["pair"] == {
-        "type": "array",
-        "items": {"type": "integer"},
-        "minItems": 2,
-        "maxItems": 2,
-    }
-    assert (schema["required"], schema["additionalProperties"]) == (["pair"], False)
+@pytest.mark.parametrize(
+    ("reader", "kind", "explained", "holds", "held"),
+    [
+        (LABELS, "qa", False, True, (LABELS.choices, "")),
+        (LABELS, "qa", False, False, ((), "")),
+        (LABELS, "qa", True, True, ((), "")),
+        (LABELS, "cot", True, True, ((), "")),
+        (PAIR, "qa", False, True, ((), PAIR.schema)),
+        (PAIR, "qa", False, False, ((), "")),
+    ],
+)
+def test_answers_without_reasoning_are_held_to_their_form(reader, kind, explained, holds, held):
+    requests, how = [], Asking(Sampling(temperature=0))
+    model = ScriptedModel(lambda request: requests.append(request) or "")
+    model.capabilities = Capabilities(holds=holds)
+    asked = Overheard(how, "act", kind, Prompt(()), 1, reader, 9, explained)
+    run_now(Asker(model, how, "s").answer(asked, reader))
+    assert [(request.choices, request.schema) for request in requests] == [held]
 
 
 def test_a_run_says_that_answers_were_held(tmp_path):

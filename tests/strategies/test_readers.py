@@ -1,5 +1,6 @@
 """The reader of generated answers against a table of cases and an independent, strict reader."""
 
+import json
 import re
 import unicodedata
 
@@ -217,6 +218,14 @@ def test_labels_and_json_follow_one_rule(frame):
 def shaped(reader, text):
     found = reader.read(f"{MARKER} {text}", "stop")
     return found.outcome if found.value is None else found.value
+
+
+def test_what_a_server_can_hold_an_answer_to():
+    assert Labels(JF).choices == (f"{MARKER} J", f"{MARKER} F")
+    schema = json.loads(JsonShape("pair", int, 2, list).schema)
+    numbers = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+    assert schema["properties"] == {"pair": numbers}
+    assert (schema["required"], schema["additionalProperties"]) == (["pair"], False)
 
 
 WORDS = JsonShape("words", str, 0, list)

@@ -16,22 +16,10 @@ from tomeval.core.errors import TomevalError  # noqa: E402
 from tomeval.games.matrix.experiment import MatrixExperiment  # noqa: E402
 from tomeval.models import open_model  # noqa: E402
 from tomeval.models.local.load import POCKET, LocalOptions, load  # noqa: E402
-from tomeval.models.local.prefix import Prefixes  # noqa: E402
 from tomeval.play.runner import run_experiment  # noqa: E402
 from tomeval.runs.results import Run  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.mark.parametrize("name", POCKET)
-def test_it_goes_through_the_transformers_backend(name) -> None:
-    model = open_model(name)
-    assert model.name == name
-    assert model.revision.startswith("sha256:")
-    assert isinstance(model.engine.reader, Prefixes)
-    assert model.model.dtype == torch.float32
-    assert 0.5e6 < sum(weights.numel() for weights in model.model.parameters()) < 3e6
-    assert model.engine.context >= 8192
 
 
 def test_models_that_load_at_the_same_time_have_the_same_weights() -> None:

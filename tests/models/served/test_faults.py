@@ -26,7 +26,7 @@ from tomeval.models.base import (
     Stopped,
 )
 from tomeval.models.served import OpenAIOptions
-from tomeval.models.served.faults import ServerGone
+from tomeval.models.served.faults import ServerGone, message_of
 from tomeval.models.served.model import OpenAIModel
 
 PROMPT = Prompt((Message("user", "Play."),))
@@ -245,3 +245,8 @@ def test_notes_of_a_server_name_its_model_and_no_address(caplog):
     noted = [r.getMessage() for r in caplog.records if r.name.startswith("tomeval")]
     assert "openai:toy: HTTP 503: a fault with 503; asked again in 0.0 s" in noted
     assert "127.0.0.1" not in "".join(noted)
+
+
+def test_an_error_that_repeats_the_request_blames_nothing_by_that():
+    text = '{"detail": [{"type": "missing", "loc": ["body", "x"], "input": {"temperature": 1}}]}'
+    assert "temperature" not in message_of(text)

@@ -141,6 +141,7 @@ class LLMSubject(Subject, Foresight):
         self._own, self._partner = Labels(seat.labels.own), Labels(seat.labels.partner)
         self._expected: Answer | None = None
         self._beside: Answer | None = None
+        self._aside = line.fork()
         # How the literal question is answered: as everything, or as advice that predicts asks.
         self._literal_kind = "" if not strategy.scored else LM
         self._stated: dict[str, Any] = {}
@@ -156,24 +157,17 @@ class LLMSubject(Subject, Foresight):
         A written literal question does not depend on it, so it is asked at the same time. After a
         prediction that cannot be read, Social does not ask: `predict` returns what was invalid.
         """
-        self._expected = self._beside = None
-        self._stated = {}
+        self._expected, self._beside, self._stated = None, None, {}
         question = Question("act", "functional", "act", self._own, observation.round)
         asking, line = self.player.act(question, self), self.player.line
-        waits = self.strategy.scored or not self._probed
-        if waits or not line.model.capabilities.concurrent:
+        if self.strategy.scored or not self._probed or not line.model.capabilities.concurrent:
             asked = await asking
         else:
-            aside = line.fork()
-            literal = self.player.ask(self._literal(), line=aside)
+            literal = self.player.ask(self._literal(), line=self._aside)
             asked, beside = await together(asking, literal)
-            self._beside = replace(beside.answer, calls=aside.drain())
-        calls = line.drain()
-        if isinstance(asked.answer, Invalid) and self._beside is not None:
-            # Its calls belong in the log, whatever becomes of the episode.
-            calls += self._beside.calls
-            self._beside = replace(self._beside, calls=())
-        answer = self._close(asked.answer, calls, self._stated)
+            self._beside = beside.answer
+        lost = self._aside.drain() if isinstance(asked.answer, Invalid) else ()  # logged all the same
+        answer = self._close(asked.answer, line.drain() + lost, self._stated)
         if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
             return replace(answer, asked=False)
         return answer
@@ -192,7 +186,7 @@ class LLMSubject(Subject, Foresight):
                 self.seat.rng.random()  # the probe's draw: later ones must not depend on it
             return None
         if self._beside is not None:
-            return self._close(self._beside, self._beside.calls)
+            return self._close(self._beside, self._aside.drain())
         agent_first = self.settings.literal_order == "agent_first" and self.strategy.scored
         question = self._literal(own_action if agent_first else None)
         return self._close((await self.player.ask(question)).answer)
