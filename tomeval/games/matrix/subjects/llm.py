@@ -166,7 +166,7 @@ class LLMSubject(Subject, Foresight):
             literal = self.player.ask(self._literal(), line=self._aside)
             asked, beside = await together(asking, literal)
             self._beside = beside.answer
-        lost = self._aside.drain() if isinstance(asked.answer, Invalid) else ()  # logged all the same
+        lost = self._aside.drain() if isinstance(asked.answer, Invalid) else ()  # logged too
         answer = self._close(asked.answer, line.drain() + lost, self._stated)
         if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
             return replace(answer, asked=False)
