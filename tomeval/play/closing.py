@@ -258,10 +258,10 @@ def explained(head: str, unread: Sequence[tuple[str, Unread]]) -> str:
     return "\n".join([*lines, *(wrapped(f"-> {one}", 2) for one in remedies)])
 
 
-def unread_so_far(
-    model: str, unread: Sequence[tuple[Job, Unread]], name: Callable[[int], str]
-) -> str:
-    """Return what to tell of a model none of whose first replies could be read."""
+def unread_yet(model: str, unread: Sequence[tuple[Job, Unread]], name: Callable[[int], str]) -> str:
+    """Return what to tell of a model none of whose first replies could be read; else nothing."""
+    if len(unread) < FIRST_REPLIES:
+        return ""
     head = f"none of the first {len(unread)} replies of {in_line(excerpt(model, 60))} could be read"
     told = [(f"{excerpt(name(cell), 60)}, episode {e}", one) for (cell, e), one in unread]
     return explained(f"{head}; each is asked for again", told)

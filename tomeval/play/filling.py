@@ -14,15 +14,7 @@ from tomeval.core.text import both_ends
 from tomeval.models import is_served, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.served import Budget
-from tomeval.play.closing import (
-    FIRST,
-    FIRST_REPLIES,
-    Unread,
-    explained,
-    last_unread,
-    stopped_at_first,
-    unread_so_far,
-)
+from tomeval.play.closing import FIRST, Unread, explained, last_unread, stopped_at_first, unread_yet
 from tomeval.play.engine import play_with_models, spec_key
 from tomeval.play.engines import Engine, Task
 from tomeval.play.live import Live, Stopping
@@ -182,11 +174,12 @@ class Filler:
         if (first := self._replies.get(key)) is None:
             return
         first.append(((number, episode), Unread(outcome, call)))
+        said = unread_yet(self.live.names[key], first, self.name)
         if outcome == VALID or self._first.get(key):  # or the run soon stops, which tells more
             del self._replies[key]
-        elif len(first) == FIRST_REPLIES:
+        elif said:
             del self._replies[key]
-            logger.warning("%s", unread_so_far(self.live.names[key], first, self.name))
+            logger.warning("%s", said)
 
     def settled(
         self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
