@@ -98,14 +98,6 @@ def test_metrics_and_columns_are_chosen_in_every_format(tomeval, folder) -> None
     assert list(rows[0])[-8:] == [name + end for name in measures for end in ends]
 
 
-def test_a_transcript_is_of_one_episode(tomeval, folder) -> None:
-    whole = tomeval("transcript", folder)[1]
-    assert re.findall(r"^== step (\d+):", whole, re.M) == [str(n) for n in range(1, 9)]
-    chosen = tomeval("transcript", folder, "--where", "subject=random")[1]
-    assert chosen != whole
-    assert len(re.findall(r"^== step (\d+):", chosen, re.M)) == 8
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -73,7 +73,7 @@ def test_formats_agree(opened, tmp_path, what) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(opened, what, "csv", tmp_path / "csv"))))
     lines = exported(opened, what, "jsonl", tmp_path / "jsonl").splitlines()
     objects = [json.loads(line) for line in lines]
-    frame = framed(opened, what, *iterate_export(opened, what))
+    frame = framed(*iterate_export(opened, what))
     assert len(rows) == len(objects) == len(frame) > 0
     assert list(rows[0]) == list(objects[0]) == list(frame.columns)
     for index, (row, data) in enumerate(zip(rows, objects, strict=True)):
@@ -102,23 +102,6 @@ def test_steps_are_all_rows_and_refused_ones_are_empty(opened, tmp_path) -> None
     assert refused
     assert all(r["own_action"] == r["own_label"] == r["own_reward"] == "" for r in refused)
     assert all(r["status"] == "void" for r in refused)
-
-
-def test_column_types_do_not_depend_on_the_rows(tmp_path) -> None:
-    """All rewards, predictions and masses of a run without one are missing, and still numbers."""
-    SUBJECTS["mute"] = Refusing
-    experiment = {"games": "RPS", "subjects": "mute", "horizon": 2, "episodes": 2}
-    try:
-        with tomeval.run(experiment, tmp_path / "run") as run:
-            types = run.steps().dtypes
-    finally:
-        del SUBJECTS["mute"]
-    for names, kind in {
-        ("own_reward", "act_mass"): "float64",
-        ("predicted_action", "horizon", "told"): "Int64",
-        ("partner", "own_label", "act_method", "reactions"): "string",
-    }.items():
-        assert {str(types[name]) for name in names} == {kind}
 
 
 def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ def everything(folder):
 
 
 def steps(run):
-    rows = run.domain.step_records(run.store, run.store.played_cells())
+    rows = [row for cell in run.cells for row in cell.step_rows()]
     return [{name: value for name, value in row.items() if name != "model"} for row in rows]
 
 

@@ -49,7 +49,7 @@ def chosen(
     if options.by is not None:
         check_by([run], options.by)
     heeding = {
-        f"--by {options.by}": (options.by, list(run.domain.curves)),
+        f"--by {options.by}": (options.by, sorted({"regret", "tom"} & set(run.domain.figures))),
         f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
     }
     asked = {option: able for option, (given, able) in heeding.items() if given}

@@ -7,15 +7,14 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_ending, replacing
 from tomeval.core.parts import named, part
-from tomeval.core.printing import Sink, data_stream
-from tomeval.runs.cell import JUDGED
-from tomeval.runs.columns import RATES, is_attainable, is_interval
+from tomeval.core.printing import data_stream
 from tomeval.runs.results import Run, iterate_export
 
 if TYPE_CHECKING:
@@ -85,52 +84,29 @@ def _clean(row: tuple[Any, ...]) -> list[Any]:
 
 
 @contextmanager
-def _target(out: Path | None) -> Iterator[Sink]:
+def _target(out: Path | None) -> Iterator[TextIO]:
     """Open the output."""
     if out is None:
-        yield data_stream()
+        with data_stream() as file:
+            yield file
         return
     with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         yield file
 
 
-_SHARED = {
-    **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
-    "seed": "INTEGER",
-    **dict.fromkeys((*RATES, "ours", "reported", "difference"), "REAL"),
-}
-_DTYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}
-
-
-def framed(
-    run: Run, what: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
-) -> pandas.DataFrame:
-    """Return rows as a DataFrame, with the types that these columns have in `run`."""
+def framed(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pandas.DataFrame:
+    """Return rows as a DataFrame: whole numbers are Int64, others float64, all else is text."""
     import pandas
 
-    # A seat's name there; a domain's steps may number seats under the same heading.
-    types = _SHARED if what == "answers" else _column_types(run)
-    columns_of = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in columns]
+    of = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in columns]
     arrays = {}
-    for name, values in zip(columns, columns_of, strict=True):
-        kind = types.get(name, "TEXT")
-        if is_interval(name) or is_attainable(name):
-            kind = "REAL"
-        if kind == "TEXT":
+    for name, values in zip(columns, of, strict=True):
+        kinds = {type(value) for value in values if value is not None}
+        kind: Any = "string"
+        if all(issubclass(one, Real) for one in kinds):
+            whole = kinds and all(issubclass(one, Integral) for one in kinds)
+            kind = "Int64" if whole else "float64"
+        else:
             values = [value if value is None else str(value) for value in values]
-        arrays[name] = pandas.array(values, dtype=_DTYPES[kind])
+        arrays[name] = pandas.array(values, dtype=kind)
     return pandas.DataFrame(arrays)
-
-
-def _column_types(run: Run) -> dict[str, str]:
-    """Return INTEGER, REAL or TEXT by column of all tables but answers; others are TEXT.
-
-    They follow from the schema and the measures alone, so missing values in the first rows do not
-    change them.
-    """
-    schema = run.domain.schema
-    declared = {**schema.episodes, **schema.steps, **schema.shown}
-    types = {name: kind.split()[0].upper() for name, kind in declared.items()}
-    for name, value in run.cells[0].columns.items():
-        types[name] = "INTEGER" if isinstance(value, int) else "TEXT"
-    return types | _SHARED | JUDGED | dict.fromkeys(run.metric_names, "REAL")

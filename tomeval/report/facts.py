@@ -29,7 +29,7 @@ def settings(run: Run) -> list[dict[str, str]]:
     """Return what was run: a row per setting, with all its values."""
     names = [name for name in run.cells[0].facts if name != "reference"]
     rows = [(heading(name), [cell.facts[name] for cell in run.cells]) for name in names]
-    if len(run.domain.references) > 1:
+    if len(run.domain.experiment.REFERENCES) > 1:
         rows.append(("regret is measured from", [cell.reference for cell in run.cells]))
     known = [f"{name}: {said}" for name, said in revisions(run).items() if said]
     rows.append(("revision of a model", known))

@@ -101,8 +101,8 @@ def pivoted(
     Players are sorted by it, unless they are to stand `as_is`.
     """
     measure = run.measures[name]
-    scales = {(cell.payoff_range, cell.payoff_size) for cell in run.cells}
-    one_scale = len(scales) == 1 and (None, None) not in scales
+    scales = {cell.payoffs for cell in run.cells}
+    one_scale = len(scales) == 1 and None not in scales
     alike = measure.unit == "%" or (measure.in_payoffs and one_scale)
     means = pivot.means(rows, name) if alike else {}
     how = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,6 @@ from tomeval.core.outcomes import LENIENT
 from tomeval.core.text import in_line, lines_of
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Line
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.strategies.asking import replaced
@@ -43,8 +42,7 @@ def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> I
         purpose = str(record.get("purpose", form))
         said = f"{seat}: {purpose}" if seats > 1 else purpose
         asked.setdefault(step, []).append({**record, "purpose": said})
-    lines: Iterable[Line] = run.domain.lines(run, which, episode)
-    for step, group in itertools.groupby(lines, key=lambda line: line.step):
+    for step, group in itertools.groupby(which.lines(episode), key=lambda line: line.step):
         shown = list(group)
         for line in shown:
             if line.heading:

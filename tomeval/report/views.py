@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.report.pivot import Words, answered, pivot_of, pivoted
@@ -82,18 +83,19 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
     """
     run = joined(runs)
     _check(runs, asked)
+    tables: Any = import_module(run.domain.published) if run.domain.published else None
     if asked.against is not None:
-        if run.domain.beside is None:
+        if not hasattr(tables, "beside"):
             raise TomevalError(f"--against: there are no published numbers of {run.domain.name}")
-        path = Path(asked.against)
-        rows, notes = run.domain.beside(run, path, asked.as_model, asked.interval, asked.reference)
+        how = asked.against, asked.as_model, asked.interval, asked.reference
+        rows, notes = tables.beside(run, *how)
         return rows, asked, notes
     if asked.published:
-        if run.domain.published is None:
+        if not hasattr(tables, "as_published"):
             raise TomevalError(f"--published: {run.domain.name} has no published tables")
         interval = "normal" if asked.interval == AUTO else asked.interval
         rows = joined_rows(runs, None, interval, asked.reference)
-        rows, measures, notes = run.domain.published(run, rows)
+        rows, measures, notes = tables.as_published(run, rows)
         metrics = asked.metrics or tuple(measures)
         return rows, asked._replace(metrics=metrics, interval=interval), notes
     names = _needed(run, asked, data=data)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.comparing.sides import has_level
+from tomeval.comparing.sides import level
 from tomeval.games.matrix.measures import MEASURES
 from tomeval.games.matrix.played import FloatArray
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
@@ -88,7 +88,7 @@ def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
         where = (*cell.task_without(by).values(), cell.seed)
         if cell.is_baseline:
             base.setdefault(where, cell)
-        elif has_level(cell, by):
+        elif level(cell, by):
             found.setdefault((where, cell.fixed(by)), []).append(cell)
     apart = {where for where, held in found if held}
     for (where, held), own in found.items():
@@ -97,7 +97,7 @@ def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
         cells = own + (found.get((where, ""), []) if held else [])
         task = {n: v for n, v in cells[0].task_without(by).items() if n in cells[0].columns}
         words = [held, domain.task_words(task), f"seed {where[-1]}" * (len(seeds) > 1)]
-        named = [(cell.level(by), cell) for cell in cells]
+        named = [(level(cell, by), cell) for cell in cells]
         if where in base:
             named.append((f"{base[where].player} (tabular baseline)", base[where]))
         stem = "_".join(map(str, (held, *task.values())))
