@@ -151,9 +151,9 @@ class Asker:
             held = ENFORCED in reply.details  # then it has the form that was asked for
             read = reader.read(text, reply.finish, self.how.strict and not held)
             self._calls[-1]["outcome"] = outcome = read.outcome
-            self.model.judged(outcome)
             if read.fault:
                 self._calls[-1]["fault"] = read.fault
+            self.model.judged(outcome, self._calls[-1])
             if read.value is not None:
                 details: dict[str, Any] = {}
                 if held:
@@ -212,7 +212,7 @@ class Asker:
             raise
         except Unlisted as error:  # the model did answer: it would say something else
             self._calls.append(record | {"outcome": "unlisted", "error": self._said(error)})
-            self.model.judged("unlisted")
+            self.model.judged("unlisted", self._calls[-1])
             self.model.settled("unlisted", self._calls[-1])
             return Invalid("unlisted", self._said(error))
         except BackendError as error:
@@ -223,7 +223,7 @@ class Asker:
             value == -math.inf for value in scores.logprobs
         ):
             return Invalid("backend_error", f"no log-probabilities: {scores.logprobs}")
-        self.model.judged(VALID)
+        self.model.judged(VALID, self._calls[-1])
         self.model.settled(VALID, self._calls[-1])
         return scores
 

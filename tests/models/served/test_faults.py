@@ -8,6 +8,7 @@ import itertools
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from tomeval.models.base import (
     Sampling,
     Stopped,
 )
-from tomeval.models.served import OpenAIOptions
+from tomeval.models.served import OpenAIOptions, client
 from tomeval.models.served.faults import ServerGone, message_of
 from tomeval.models.served.model import OpenAIModel
 
@@ -179,6 +180,16 @@ def test_a_server_that_hangs_is_given_up_after_the_timeout(clock):
         with pytest.raises(TomevalError, match=r"no reply within 0\.2 s"):
             with_model(server, ask, timeout=0.2, retry_budget=0)
         over.set()
+
+
+@pytest.mark.parametrize(("wait", "told"), [(0.3, 1), (0.0, 0)])
+def test_a_server_that_does_not_answer_yet_is_told_once(wait, told, monkeypatch, caplog):
+    monkeypatch.setattr(client, "_SILENT", 0.1)
+    with serving(lambda: time.sleep(wait) or FINE) as server:
+        assert with_model(server, ask).text == "Final answer: J"
+    said = [text for text in caplog.messages if "has not answered yet, after 0.1 s" in text]
+    assert len(said) == told
+    assert all("up to 300 s" in text for text in said)
 
 
 TOO_LONG = [
