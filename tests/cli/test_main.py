@@ -157,7 +157,7 @@ def test_ctrl_c_ends_it_however_it_was_started(tmp_path, ignored) -> None:
         assert b"Traceback" not in playing.stderr.read()
 
 
-HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy.stats", "nashpy")
+HEAVY = ("torch", "transformers", "matplotlib", "pandas", "scipy.stats", "nashpy", "openai")
 
 
 LIBRARIES = (*HEAVY, "numpy", "pydantic", "jinja2")

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 
 import pytest
 from every_domain import experiment, good
@@ -42,25 +40,6 @@ def post(server, body=BODY, *, count=1, tokens=None, **options):
 
 def refusal(status, message, **error):
     return {"status": status, "body": {"error": {"message": message, **error}}}
-
-
-def test_the_sdk_is_loaded_by_the_first_request_alone(tmp_path):
-    """It takes a second."""
-    (tmp_path / "replies.json").write_text(json.dumps(["Final answer: J"] * 2))
-    (tmp_path / "run.toml").write_text(
-        'games = "IPD"\npartners = "always(0)"\nhorizon = 1\nepisodes = 1\nlabels = "neutral"\n'
-        f'model = "scripted:{tmp_path}/replies.json"\nsubjects = {{ strategy = "QA" }}\n'
-    )
-    script = (
-        "import sys\nfrom typer.testing import CliRunner\n"
-        "from tomeval.cli.app import app\n"
-        "args = ['run', sys.argv[1] + '.toml', '--out', sys.argv[1]]\n"
-        "result = CliRunner().invoke(app, args)\nassert result.exit_code == 0, result.output\n"
-        "print('openai' in sys.modules)"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "run")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == ["False"]
 
 
 MENDED = [

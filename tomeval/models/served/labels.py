@@ -34,13 +34,12 @@ from tomeval.models.served.requests import (
     CHAT,
     COMPLETIONS,
     NO_THINKING,
-    Requests,
     chat_fields,
     omission,
 )
 
 if TYPE_CHECKING:
-    from tomeval.models.served.client import Client
+    from tomeval.models.served.model import OpenAIModel
 
 _FEW, _WHOLE_VOCABULARY = 64, 1_000_000  # log-probabilities asked of llama.cpp, at first and then
 _LETTERS = "Which letter comes next: C C B C C B C C? Answer with one letter, A or B or C."
@@ -54,8 +53,7 @@ Next = tuple[dict[int, float], int | None]  # log-probabilities by token; the li
 class Query:
     """One score request: sends requests and adds up what they used."""
 
-    client: Client
-    requests: Requests  # how the model is asked
+    model: OpenAIModel
     request: ScoreRequest
     tokens: int = 0  # the most tokens that one request can use, for the caps
     # What came together, as `Scores` keeps it; latency is the sum over requests.
@@ -67,15 +65,22 @@ class Query:
         self, path: str, body: dict[str, Any], read: Callable[[Any], Any] = choice_of
     ) -> Any:
         """Send a request that runs the model for one token, and return what is read of it."""
-        answer, said = await self.client.ask(path, body, self.tokens, lambda one: (one, read(one)))
+        answer, said = await self.model.client.ask(
+            path, body, self.tokens, lambda one: (one, read(one))
+        )
         self.usage += read_usage(answer.data) or Usage()
         self.latency += answer.latency
         self.details.update(answer.mended)
         return said
 
+    async def score(self, path: str, **fields: Any) -> Any:
+        """Ask for one greedy token on an OpenAI-compatible path; return the choice."""
+        how = {**self.model.options.extra_body, "model": self.model.model, "max_tokens": 1}
+        return await self.run(path, {**how, **self.model.server.greedy(), **fields})
+
     async def ask(self, path: str, **body: Any) -> Any:
         """Send a request that runs no model; return the text or the tokens in its reply."""
-        data = (await self.client.ask(path, body)).data
+        data = (await self.model.client.ask(path, body)).data
         told = data.get("tokens", data.get("prompt", data.get("text")))
         ids = isinstance(told, list) and all(type(token) is int for token in told)
         if not ids and not isinstance(told, str):
@@ -96,7 +101,7 @@ async def token_ids(query: Query) -> list[float]:
 
     async def following(context: Ids, wanted: Ids) -> Next:
         how = {"logprobs": 1, "logprob_token_ids": wanted, "return_tokens_as_token_ids": True}
-        choice = await query.run(COMPLETIONS, query.requests.scoring(prompt=context, **how))
+        choice = await query.score(COMPLETIONS, prompt=context, **how)
         table = dig(choice, "logprobs", "top_logprobs", 0)
         if not isinstance(table, dict):
             raise Unusable("no log-probs in the reply")
@@ -116,7 +121,7 @@ async def n_probs(query: Query) -> list[float]:
         logprobs: dict[int, float] = {}
         for count in (_FEW, _WHOLE_VOCABULARY):
             how = {"n_predict": 1, "n_probs": count, "cache_prompt": False}
-            body = {"prompt": context, **how, **query.requests.greedy()}
+            body = {"prompt": context, **how, **query.model.server.greedy()}
             data = await query.run("/completion", body, lambda answer: answer.data)
             entries = dig(data, "completion_probabilities", 0, "top_logprobs")
             if not isinstance(entries, list) or not entries:
@@ -141,12 +146,11 @@ async def top_k(query: Query) -> list[float]:
 
     `Unlisted` if a label is not among them.
     """
-    how = query.requests
-    prompt = how.shown(query.request.prompt)
+    prompt = query.model.server.shown(query.request.prompt, query.model.name)
     query.details.update(omission(query.request.prompt, prompt))
     fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
-    fields |= {"logprobs": True, "top_logprobs": how.options.top_logprobs}
-    choice = await query.run(CHAT, how.scoring(**fields))
+    fields |= {"logprobs": True, "top_logprobs": query.model.options.top_logprobs}
+    choice = await query.score(CHAT, **fields)
     if any(dig(choice, "message", name) for name in ("reasoning_content", "reasoning")):
         raise Unusable("the model thinks before it answers, and that cannot be switched off")
     entries = read_entries(dig(choice, "logprobs", "content", 0, "top_logprobs"))
@@ -220,8 +224,7 @@ async def _split(query: Query) -> LabelQuery:
     and every label is tokenised together with that text. `Unusable` if the text does not give the
     same tokens again.
     """
-    how = query.requests
-    prompt, model = query.request.prompt, {"model": how.model}
+    prompt, model = query.request.prompt, {"model": query.model.model}
     fields = {**chat_fields(prompt), "chat_template_kwargs": NO_THINKING}
     ids = await query.ask("/tokenize", **model, **fields)
     text = await query.ask("/detokenize", **model, tokens=ids, skip_special_tokens=False)

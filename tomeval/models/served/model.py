@@ -6,6 +6,7 @@ import logging
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
@@ -32,7 +33,14 @@ from tomeval.models.served import Budget, OpenAIOptions, estimate_tokens
 from tomeval.models.served.faults import Refused
 from tomeval.models.served.labels import ROUTES, Query, find_route
 from tomeval.models.served.replies import check_logprobs, read_reply
-from tomeval.models.served.requests import CHAT, Requests, look_up, omission
+from tomeval.models.served.requests import (
+    ANY,
+    CHAT,
+    chat_fields,
+    form_fields,
+    look_up,
+    omission,
+)
 
 if TYPE_CHECKING:
     from tomeval.models.served.client import Client
@@ -82,7 +90,8 @@ class OpenAIModel(Model):
         self._budget = budget
         self._context: int | None = None
         self._label = f"openai:{model}"  # in notes
-        self._requests = Requests(self.name, model, self.options)
+        self.model, self.server = model, ANY  # as the server calls it; the kind of server
+        self._room = self.options.thinking_budget or 0  # tokens, on top of the answer's
         self._client: Client | None = None
         self._read: dict[str, tuple[int, int]] = {}  # characters and tokens, by conversation
         self._cuts = False  # whether the server was seen to cut prompts
@@ -104,11 +113,11 @@ class OpenAIModel(Model):
         `TomevalError` if the server cannot be reached, denies access, or cannot score labels that
         are to be scored.
         """
-        ask, scoring = self._requests, self.options.scoring == "required"
+        scoring = self.options.scoring == "required"
         self.client.starting = True
         try:
-            about = await look_up(self.client, ask.model, self._label)
-            self.revision, ask.server, self._context = about
+            about = await look_up(self.client, self.model, self._label)
+            self.revision, self.server, self._context = about
             await self._ask_first()
             if scoring:
                 self.route, faults = await find_route(self._score)
@@ -122,11 +131,10 @@ class OpenAIModel(Model):
                 f"server that gives log-probabilities, such as vLLM, SGLang or llama.cpp\n{faults}"
             )
         wanted = self.options.structured == "auto"
-        ask.holds = wanted and not self.thinks
         if wanted and self.thinks:
             note = "%s: structured = 'auto': answers are not held to a form: the model thinks first"
             logger.warning(note, self._label)
-        self.capabilities = Capabilities(holds=ask.holds)
+        self.capabilities = Capabilities(holds=wanted and not self.thinks)
 
     def stop(self) -> None:
         """See `Model.stop`."""
@@ -145,15 +153,24 @@ class OpenAIModel(Model):
         a prefill that must go and has nothing instead, `ContextExceeded` if the prompt is too long,
         and `BudgetExceeded`, without a call, if that would pass a cap.
         """
-        prompt = self._requests.shown(request.prompt)
+        prompt = self.server.shown(request.prompt, self.name)
         text = plain_text(prompt)
         most = estimate_tokens(text) + request.sampling.max_tokens
         # What is asked at the start needs no room for thinking.
-        room = 0 if self.client.starting else self._requests.room
+        room = 0 if self.client.starting else self._room
         if self.options.thinking_budget is None and self._context is not None:
             room = max(0, min(room, self._context - most))
-        body = self._requests.generation(request, prompt, room)
-        form = self._requests.form(request)
+        form = self.server.form(request) if self.capabilities.holds else ""
+        sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + room)
+        body = {
+            **self.options.extra_body,
+            "model": self.model,
+            **chat_fields(prompt),
+            **self.server.sampling(sampling, request.seed),
+            **(form_fields(form, request) if form else {}),
+        }
+        if self.options.thinking is not None:
+            body["chat_template_kwargs"] = {"enable_thinking": self.options.thinking}
         try:
             reply: Reply = await self.client.ask(
                 CHAT, body, most + room, lambda answer: read_reply(answer, request, form)
@@ -184,7 +201,7 @@ class OpenAIModel(Model):
 
     async def _score(self, request: ScoreRequest, route: str) -> Scores:
         most = estimate_tokens(plain_text(request.prompt)) + 1 + max(map(len, request.labels))
-        query = Query(self.client, self._requests, request, most)
+        query = Query(self, request, most)
         logprobs = await ROUTES[route](query)
         check_logprobs(logprobs)
         mass = math.fsum(math.exp(value) for value in logprobs)
@@ -217,9 +234,9 @@ class OpenAIModel(Model):
         marked = marks_thinking(reply.text) or "reasoning_tokens" in reply.details
         self.thinks = bool(reply.reasoning) or marked or hidden
         if self.options.thinking_budget is None and self.thinks:
-            self._requests.room = thinking_room(self._context)
+            self._room = thinking_room(self._context)
             note = "%s: the model thinks before it answers: thinking_budget = %d"
-            logger.warning(note, self._label, self._requests.room)
+            logger.warning(note, self._label, self._room)
 
 
 def open_server(name: str, options: Mapping[str, Any], opening: Opening) -> OpenAIModel:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.models.base import GenerateRequest, Message, Prompt, Sampling, Unusable
-from tomeval.models.served import OpenAIOptions
 from tomeval.models.served.faults import Refused, Unanswered
 
 if TYPE_CHECKING:
@@ -35,13 +33,54 @@ _PENALTIES = {"presence_penalty": 0.0, "frequency_penalty": 0.0}
 
 
 class Server(NamedTuple):
-    """A kind of server."""
+    """A kind of server, and its words for what is asked."""
 
     off: Mapping[str, Any] = _OFF  # values that switch truncation off
     # What switches penalties off that it would else take from the model's defaults or its own.
     penalties: Mapping[str, float] = {}
     choices: str = SCHEMA  # how it limits a reply to given texts
     goes_on: bool = False  # whether it goes on from a begun answer
+
+    def sampling(self, sampling: Sampling, seed: int) -> dict[str, Any]:
+        """Return the fields that say how to draw.
+
+        Values that switch something off are sent too, because servers fill in the model's own
+        defaults for what is missing.
+        """
+        return {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "top_k": sampling.top_k or self.off["top_k"],
+            "min_p": sampling.min_p,
+            **self.penalties,
+            "max_tokens": sampling.max_tokens,
+            "seed": fold_seed(seed),
+        }
+
+    def greedy(self) -> dict[str, Any]:
+        """Return the sampling of requests that score: no default of a server takes part."""
+        return {"temperature": 0, **self.off, **self.penalties}
+
+    def form(self, request: GenerateRequest) -> str:
+        """Return how a reply is held to what the request asks for; empty if it asks for nothing."""
+        if request.schema:
+            return SCHEMA
+        return self.choices if request.choices else ""
+
+    def shown(self, prompt: Prompt, name: str) -> Prompt:
+        """Return the prompt as this server can read it: maybe without its prefill.
+
+        Raises `TomevalError`, which names the model, if the prefill must go and the prompt has
+        nothing instead.
+        """
+        if not prompt.prefill or self.goes_on:
+            return prompt
+        if not prompt.instead:
+            raise TomevalError(
+                f"{name}: this server is not known to go on from a begun answer (prefill), "
+                "and the prompt has nothing instead"
+            )
+        return without_prefill(prompt)
 
 
 ANY = Server()
@@ -54,16 +93,11 @@ _OWNERS = {  # by who owns a model, as its server's list says
 }
 
 
-class About(NamedTuple):
-    """What a server's list says of a model; much may be missing, or all of it."""
+async def look_up(client: Client, model: str, label: str) -> tuple[str, Server, int | None]:
+    """Look a model up in its server's list; one that is not there is told, as `label`.
 
-    revision: str
-    server: Server
-    context: int | None  # longest sequence in tokens
-
-
-async def look_up(client: Client, model: str, label: str) -> About:
-    """Look a model up in its server's list; one that is not there is told, as `label`."""
+    Return what the list says of it, its kind of server, and its longest sequence in tokens.
+    """
     try:
         listed = (await client.ask("models")).data.get("data")
     except (Refused, Unusable, Unanswered) as error:
@@ -79,82 +113,7 @@ async def look_up(client: Client, model: str, label: str) -> About:
     revision = "; ".join(f"{name}={value}" for name, value in said.items())
     lengths = (own.get(name) for name in _CONTEXT)
     context = next((n for n in lengths if isinstance(n, int) and n > 0), None)
-    return About(revision, _OWNERS.get(str(own.get("owned_by")), ANY), context)
-
-
-@dataclass
-class Requests:
-    """How a model is asked; the fields after `options` are settled by `OpenAIModel.start`."""
-
-    name: str  # for messages
-    model: str  # as the server calls it
-    options: OpenAIOptions
-    server: Server = ANY
-    holds: bool = False  # whether answers are held to choices and schemas
-    room: int = field(init=False)  # tokens for thinking, on top of the answer's
-
-    def __post_init__(self) -> None:
-        self.room = self.options.thinking_budget or 0
-
-    def generation(self, request: GenerateRequest, prompt: Prompt, room: int) -> dict[str, Any]:
-        """Return the body of a request to generate, with `room` tokens for thinking."""
-        form, thinking = self.form(request), self.options.thinking
-        most = request.sampling.max_tokens + room
-        body = {
-            **self.options.extra_body,
-            "model": self.model,
-            **chat_fields(prompt),
-            **self._sampling(replace(request.sampling, max_tokens=most), request.seed),
-            **(_form_fields(form, request) if form else {}),
-        }
-        if thinking is not None:
-            body["chat_template_kwargs"] = {"enable_thinking": thinking}
-        return body
-
-    def scoring(self, **fields: Any) -> dict[str, Any]:
-        """Return a request for one greedy token on an OpenAI-compatible path."""
-        extra = self.options.extra_body
-        return {**extra, "model": self.model, "max_tokens": 1, **self.greedy(), **fields}
-
-    def greedy(self) -> dict[str, Any]:
-        """Return the sampling of requests that score: no default of a server takes part."""
-        return {"temperature": 0, **self.server.off, **self.server.penalties}
-
-    def form(self, request: GenerateRequest) -> str:
-        """Return how a reply is held to what the request asks for; empty if it is not."""
-        if not self.holds or not (request.schema or request.choices):
-            return ""
-        return SCHEMA if request.schema else self.server.choices
-
-    def shown(self, prompt: Prompt) -> Prompt:
-        """Return the prompt as this server can read it: maybe without its prefill.
-
-        Raises `TomevalError` if the prefill must go and the prompt has nothing instead.
-        """
-        if not prompt.prefill or self.server.goes_on:
-            return prompt
-        if not prompt.instead:
-            raise TomevalError(
-                f"{self.name}: this server is not known to go on from a begun answer (prefill), "
-                "and the prompt has nothing instead"
-            )
-        return without_prefill(prompt)
-
-    def _sampling(self, sampling: Sampling, seed: int) -> dict[str, Any]:
-        """Return the fields that say how to draw.
-
-        Values that switch something off are sent too, because servers fill in the model's own
-        defaults for what is missing.
-        """
-        return {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k or self.server.off["top_k"],
-            "min_p": sampling.min_p,
-            **self.server.penalties,
-            "max_tokens": sampling.max_tokens,
-            "seed": fold_seed(seed),
-        }
+    return revision, _OWNERS.get(str(own.get("owned_by")), ANY), context
 
 
 def fold_seed(seed: int) -> int:
@@ -198,7 +157,7 @@ def omission(asked: Prompt, sent: Prompt) -> dict[str, str]:
     return {"prefill": "omitted", **({"instead": asked.instead} if asked.instead else {})}
 
 
-def _form_fields(form: str, request: GenerateRequest) -> dict[str, Any]:
+def form_fields(form: str, request: GenerateRequest) -> dict[str, Any]:
     """Return the fields of a chat request whose reply must be a choice or fit a schema."""
     if form == "choice":
         return {"structured_outputs": {"choice": list(request.choices)}}
