@@ -88,7 +88,7 @@ class Side:
 
 @contextmanager
 def opened(runs: Runs, where: Sequence[str] = ()) -> Iterator[list[Run]]:
-    """Open the runs that are not open yet, and close those again; all must be of one domain.
+    """Open the runs that are not open yet, and close those again; all are of one domain, each once.
 
     Those that are opened have the cells that meet `where` only, see `tomeval.runs.results.Run`.
     """
@@ -97,13 +97,15 @@ def opened(runs: Runs, where: Sequence[str] = ()) -> Iterator[list[Run]]:
         raise TomevalError("no run was given")
     with ExitStack() as mine:
         result = [r if isinstance(r, Run) else mine.enter_context(Run(r, where)) for r in listed]
-        first = result[0]
-        for run in result:
+        first, folders = result[0], [run.folder.resolve() for run in result]
+        for number, run in enumerate(result):
             if run.domain.name != first.domain.name:
                 raise TomevalError(
-                    f"runs of different domains cannot be compared: {first.folder} is of "
+                    f"runs of different domains cannot be read together: {first.folder} is of "
                     f"{first.domain.name!r}, {run.folder} of {run.domain.name!r}"
                 )
+            if folders[number] in folders[:number]:
+                raise TomevalError(f"{run.folder}: the same run folder was given twice")
         yield result
 
 
@@ -213,8 +215,6 @@ def read_sides(
         game with other payoffs.
     """
     folders = [str(run.folder) for run in runs]
-    if len(set(folders)) < len(folders):
-        raise TomevalError(f"{folders[0]}: the same run folder was given twice")
     short = [run.folder.name for run in runs]
     named = dict(zip(folders, short if len(set(short)) == len(short) else folders, strict=True))
     sides = []
