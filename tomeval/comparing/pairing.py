@@ -36,7 +36,8 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
     if not levels:
         raise Incomparable(f"only one {by} was played ({baseline!r}): nothing to compare it with")
     domain = sides[0].cell.domain
-    columns = (*sides[0].task, held_name(domain, by))
+    first = next((side for side in sides if side.held), sides[0])
+    columns = (*first.task, held_name(first.cell, first.held))
     of_task: dict[tuple[Any, ...], list[Side]] = {}
     for side in sides:
         of_task.setdefault(tuple(side.task.values()), []).append(side)

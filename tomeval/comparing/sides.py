@@ -180,13 +180,9 @@ def level(cell: RunCell, by: str) -> str:
     return cell.level(by)
 
 
-def held_name(domain: Domain, by: str) -> str:
-    """Return what tables call that which compared cells share besides their task."""
-    if by in KINDS:
-        return "otherwise"
-    if by in ("strategy", "subject"):
-        return "model"
-    return "subject" if "subject" in domain.by and by != WORDING else "player"
+def held_name(cell: RunCell, held: str) -> str:
+    """Return what tables call that which compared cells share besides their task: its column."""
+    return next((name for name, value in cell.columns.items() if value == held), "player")
 
 
 def left_out(runs: Sequence[Run], by: str) -> list[str]:

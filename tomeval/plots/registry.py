@@ -12,7 +12,7 @@ from typing import Any
 
 from tomeval.comparing.sides import check_by
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.files import write_bytes, write_text
+from tomeval.core.files import replacing, write_text
 from tomeval.core.parts import resolved
 from tomeval.core.text import markdown, visible
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
@@ -174,11 +174,12 @@ def save(
 ) -> list[Path]:
     """Write every drawing in every format, under its stem, and return the files."""
     check_formats(formats)
-    return [
-        write_bytes(folder / f"{drawing.stem}.{form}", picture(drawing, form))
-        for drawing in drawings
-        for form in formats
-    ]
+    files = []
+    for drawing, form in itertools.product(drawings, formats):
+        files.append(folder / f"{drawing.stem}.{form}")
+        with replacing(files[-1]) as draft:
+            draft.write_bytes(picture(drawing, form))
+    return files
 
 
 def check_formats(formats: Iterable[str]) -> None:

@@ -124,18 +124,17 @@ def sections(run: Run, by: str | None, metrics: Sequence[str]) -> list[Section]:
     if chosen is None:
         return [Section("", "There is nothing to compare: no two players share a task.")]
     held = {cell: cell.fixed(chosen) for cell in run.cells if chosen in run.domain.by}
-    values = list(dict.fromkeys(filter(None, held.values())))
+    values = {value: cell for cell, value in held.items() if value}
     if not 1 < len(values) <= MOST_GROUPS:
         return [_section("", run, chosen, metrics, asked=by is not None)]
-    named = held_name(run.domain, chosen)
     return [
         _section(
-            f"{named} {value}",
+            f"{held_name(cell, value)} {value}",
             run.part([c for c in held if held[c] in (value, "")]),
             chosen,
             metrics,
         )
-        for value in values
+        for value, cell in values.items()
     ]
 
 
