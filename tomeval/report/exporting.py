@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_ending, replacing
-from tomeval.core.parts import named, part
+from tomeval.core.parts import find
 from tomeval.core.printing import data_stream
 from tomeval.runs.cell import JUDGED
 from tomeval.runs.columns import RATES, is_attainable, is_interval
@@ -59,20 +59,13 @@ def export(
     if form in TABLES:
         export_run(run, what or "steps", form, out)
         return [] if out is None else [out]
-    exporter = part("exporters", form)
-    if exporter is None:
-        raise unknown("format", form, format_names(), "--format")
+    exporter = find("exporters", form, "format", "--format", dict.fromkeys(TABLES))
     if what is not None:
         raise TomevalError(f"--format {form} exports the whole run: omit --what")
     if out is None:
         raise TomevalError(f"--format {form} needs a folder: give --out FOLDER")
     written: list[Path] = exporter(run, out)
     return written
-
-
-def format_names() -> list[str]:
-    """Return the names of all formats."""
-    return list(dict.fromkeys([*TABLES, *named("exporters")]))
 
 
 def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
