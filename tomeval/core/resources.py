@@ -123,8 +123,10 @@ def check_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> 
             )
 
 
-def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
-    """Return the header of a CSV file, and line number and cells of each row.
+def read_csv(
+    path: Path, columns: Sequence[str] = ()
+) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+    """Return the header of a CSV file, which must hold `columns`, and line and cells of each row.
 
     Cells are separated by commas; where the header has none, by its semicolons, tabs or ``|``. What
     is no CSV, a header with a name twice, and rows of other lengths are a `TomevalError`.
@@ -155,5 +157,6 @@ def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]
         header = [name.strip() for name in reader.fieldnames or []]
     if twice := [name for name in header if header.count(name) > 1]:
         raise TomevalError(f"{path}: a column name appears twice: {excerpt(twice[0])!r}")
+    check_columns(path, header, columns)
     reader.fieldnames = header
     return header, rows()

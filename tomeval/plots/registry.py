@@ -174,12 +174,11 @@ def save(
 ) -> list[Path]:
     """Write every drawing in every format, under its stem, and return the files."""
     check_formats(formats)
-    files = []
-    for drawing, form in itertools.product(drawings, formats):
-        files.append(folder / f"{drawing.stem}.{form}")
-        with replacing(files[-1]) as draft:
-            draft.write_bytes(picture(drawing, form))
-    return files
+    files = {folder / f"{one.stem}.{form}": (one, form) for one in drawings for form in formats}
+    for path, what in files.items():
+        with replacing(path) as draft:
+            draft.write_bytes(picture(*what))
+    return list(files)
 
 
 def check_formats(formats: Iterable[str]) -> None:

@@ -117,8 +117,8 @@ def found_of(cell: MatrixRunCell) -> Found:
     need("sklearn", NAME, "probes of states")  # before reading, which takes long
     watched = _opened(json.dumps(spec_of(cell.definition)))
     rows, episode, states = read(cell, watched)
-    with replacing(path_of(cell, "npz"), own=True) as draft:
-        draft.write_bytes(packed(cell, rows, episode, states))
+    with replacing(path_of(cell, "npz"), own=True) as draft, draft.open("wb") as file:
+        np.savez(file, **packed(cell, rows, episode, states))
     stream = Stream.of(0, NAME, str(cell.number))
     by_episode, p, chosen = decoded(cell, rows, episode, states, stream.episode(0))
     made = Found(
