@@ -21,7 +21,7 @@ from tomeval.cli.options import (
     tell_notes,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import check_ending
+from tomeval.core.files import check_ending, write_text
 from tomeval.core.printing import show, show_data
 from tomeval.core.text import in_line
 
@@ -130,7 +130,12 @@ def table(
             text = data(views.chosen_rows(rows, run.measures, asked), form)
         else:
             text = table_text([], grids, [], form, fit=to_read)
-        _put(text, as_data, out)
+        if out is not None:
+            show(write_text(out, f"{text}\n"))
+        elif as_data:
+            show_data(text)
+        else:
+            show(text)
         if to_read and sys.stdout.isatty() and what == CELLS:
             notes += ["more metrics: --all, or --metric NAME"] if not whole else []
             notes += [f"other tables: --what {', '.join(run.tables)}"] if run.tables else []
@@ -164,18 +169,6 @@ def _which_table(
         own = ", ".join(run.tables) or "none"
         raise TomevalError(f"--by needs one of the domain's own tables (here: {own})")
     return what
-
-
-def _put(text: str, is_data: bool, out: Path | None) -> None:
-    """Print the text of a table, or write it to a file."""
-    from tomeval.core.files import write_text
-
-    if out is not None:
-        show(write_text(out, f"{text}\n"))
-    elif is_data:
-        show_data(text)
-    else:
-        show(text)
 
 
 def compare(
