@@ -13,7 +13,7 @@ from tomeval.cli.starting import kinds
 from tomeval.core import parts
 from tomeval.core.resources import shipped
 from tomeval.games.matrix.subjects import SUBJECTS
-from tomeval.strategies.parts import PARTS
+from tomeval.strategies.parts import ADVICE, PARTS
 from tomeval.strategies.templates import load_prompts
 
 
@@ -27,7 +27,7 @@ def here(tmp_path, monkeypatch):
     yield tmp_path
     for name in set(SUBJECTS) - set(subjects):
         del SUBJECTS[name]
-    for key in [k for k, part in PARTS.items() if part.make]:
+    for key in set(PARTS) - set(ADVICE):
         del PARTS[key]
     for name in [name for name in sys.modules if name.startswith(("tomeval_plugin", "my_"))]:
         del sys.modules[name]

@@ -16,7 +16,7 @@ import pytest
 from support import ROOT
 
 from tomeval.games.matrix.measures import METRICS
-from tomeval.report.tables import FORMATS
+from tomeval.report.tables import DATA, WORDS
 
 ALIKE = "note: all episodes have the same value of a measure in "
 
@@ -57,7 +57,7 @@ def parsed(form: str, text: str) -> list[dict]:
 )
 def test_every_table_in_every_format(tomeval, folder, command) -> None:
     shown = {}
-    for form in FORMATS:
+    for form in (*DATA, *WORDS):
         arguments = [folder if part == "RUN" else part for part in command]
         code, shown[form], errors = tomeval(*arguments, "--format", form)
         assert code == 0, errors

@@ -130,7 +130,7 @@ def show_table(
     keep: Sequence[str] = (),
     above: Sequence[str] = (),
 ) -> None:
-    """Print a table, see `tomeval.report.tables.render`; formats for programs as they are.
+    """Print a table, see `tomeval.report.rows.grid_of`; formats for programs as they are.
 
     On a terminal it is made to fit; whole rows where a program may read them. `keep` are columns
     that stay, even where all rows agree in them; `above` are lines of a table for reading.

@@ -71,7 +71,8 @@ def table(
         Path | None,
         typer.Option(
             "--against",
-            help="Show published results beside ours: a CSV, or reported_results, which ships.",
+            help="Show published results beside ours: a CSV, or one that ships, such as "
+            "reported_results.",
         ),
     ] = None,
     as_model: Annotated[

@@ -9,13 +9,14 @@ met the same chance, and never by their order; else the two sides are groups of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.comparing.layout import Meeting, Pairing
-from tomeval.comparing.sides import Incomparable, Side, held_name, task_names
+from tomeval.comparing.sides import Incomparable, Side, task_names
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.statistics.paired import FloatArray, IntArray
 
@@ -37,7 +38,8 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
         raise Incomparable(f"only one {by} was played ({baseline!r}): nothing to compare it with")
     domain = sides[0].cell.domain
     first = next((side for side in sides if side.held), sides[0])
-    columns = (*first.task, held_name(first.cell, first.held))
+    named = (name for name, value in first.cell.columns.items() if value == first.held)
+    columns = (*first.task, next(named, "player"))
     of_task: dict[tuple[Any, ...], list[Side]] = {}
     for side in sides:
         of_task.setdefault(tuple(side.task.values()), []).append(side)
@@ -74,12 +76,12 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
     sizes = [
         np.max([side.sizes for a, b, _ in met[key] for side in (a, b)], axis=0) for key in keys
     ]
-    measures = sides[0].cell.measures
+    chosen = [sides[0].cell.measures[name] for name in metrics]
     return Pairing(
         by=by,
         baseline=baseline,
         levels=levels,
-        measures=tuple(domain.side(measures[name], by) for name in metrics),
+        measures=tuple(replace(m, better=m.better_by.get(by, m.better)) for m in chosen),
         names=task_names(domain, tasks),
         tasks=tuple(tasks),
         meetings=[

@@ -277,8 +277,8 @@ def range_notes(pairing: Pairing, cells: Sequence[RunCell]) -> list[str]:
     """Tell where payoffs of the paired tasks have several ranges, by the first column of tasks."""
     column = next(iter(pairing.tasks[0]))
     paired = {task[column] for task in pairing.tasks}
-    range_of = {str(cell.facts[column]): cell.payoff_range for cell in cells}
-    ranges = {name: width for name, width in range_of.items() if name in paired and width}
+    payoffs = {str(cell.facts[column]): cell.payoffs for cell in cells}
+    ranges = {name: of[1] - of[0] for name, of in payoffs.items() if name in paired and of}
     if len(set(ranges.values())) < 2 or not any(one.in_payoffs for one in pairing.measures):
         return []
     shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))

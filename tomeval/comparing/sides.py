@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -141,32 +141,15 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
         return domain.by[0]
     if by not in known_by(domain):
         raise unknown("--by", by, known_by(domain))
-    # The default is always possible: a cell's `level` replaces an empty column.
-    if by not in ("run", domain.by[0]) and not _is_known(runs, by):
+    facts = [(cell, {**cell.prompted, **cell.columns}) for run in runs for cell in run.cells]
+    # The default is always possible: a cell's `level` replaces an empty column. What is no column,
+    # such as the team of two seats, has levels of its own.
+    if by not in ("run", domain.by[0]) and not any(
+        (known[by] if by in known else level(cell, by)) != "" for cell, known in facts
+    ):
         others = ", ".join(name for name in known_by(domain) if name != by)
         raise TomevalError(f"no player has a {by} in these runs: compare by {others}")
     return by
-
-
-def _is_known(runs: Sequence[Run], by: str) -> bool:
-    """Return whether a column has a value in any cell.
-
-    What is no column, such as the team of two seats, has levels of its own.
-    """
-    facts = ((cell, {**cell.prompted, **cell.columns}) for run in runs for cell in run.cells)
-    return any((known[by] if by in known else level(cell, by)) != "" for cell, known in facts)
-
-
-def compared_by(run: Run) -> str | None:
-    """Return the first column of `Domain.by` by which a run can be compared; None if none can be.
-
-    That is one with several values, which tells the cells of a task apart.
-    """
-    for by in filter(lambda by: _is_known([run], by), run.domain.by):
-        with suppress(Incomparable):
-            if len({side.level for side in read_sides([run], by, []) if len(side.episodes)}) > 1:
-                return by
-    return None
 
 
 def level(cell: RunCell, by: str) -> str:
@@ -178,11 +161,6 @@ def level(cell: RunCell, by: str) -> str:
     if by in ("model", "run"):  # the name of a run is not the cell's
         return str(cell.columns.get(by, by))
     return cell.level(by)
-
-
-def held_name(cell: RunCell, held: str) -> str:
-    """Return what tables call that which compared cells share besides their task: its column."""
-    return next((name for name, value in cell.columns.items() if value == held), "player")
 
 
 def left_out(runs: Sequence[Run], by: str) -> list[str]:
@@ -310,8 +288,8 @@ def _elsewhere(sides: Sequence[Side]) -> Side:
 def _size(cell: RunCell, metric: str) -> float:
     """Return how large the numbers are that a measure of a cell is computed from."""
     measure = cell.measures[metric]
-    if measure.in_payoffs and cell.payoff_size:
-        return cell.payoff_size
+    if measure.in_payoffs and cell.payoffs and any(cell.payoffs):
+        return max(map(abs, cell.payoffs))
     return 100.0 if measure.unit == "%" else 1.0
 
 
