@@ -43,7 +43,6 @@ def compared(level: Floats, base: Floats) -> Comparison:
     Repetitions of one experiment are laid out as levels with a baseline of their own, so that one
     call makes them all. They then share the resamples, which changes no share on average.
     """
-    units = [(1, i) for i in range(len(level))]
     paired = np.ones((len(level), 1, level.shape[1]), dtype=bool)
     pairing = Pairing(
         "level",
@@ -52,7 +51,7 @@ def compared(level: Floats, base: Floats) -> Comparison:
         tuple(MEASURES[name] for name in METRICS),
         ("0",),
         ({"game": "0"},),
-        [Meeting(units, [0], level[:, None], base[:, None], paired, paired * 0)],
+        [Meeting([0], level[:, None], base[:, None], paired, paired * 0)],
         np.zeros((1, level.shape[1]), dtype=np.int64),
         np.array([[100.0 if name.endswith("_percent") else 10.0 for name in METRICS]]),
     )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.resources import results_path, shown_path
+from tomeval.core.resources import shipped_path, shown_path
 from tomeval.games.matrix.bounds import regret_limits
 from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.optima import REFERENCES
@@ -96,7 +96,7 @@ def judge(
     TomevalError
         A missing column, an unknown game or partner, text in place of a number: with the line.
     """
-    path = results_path(path)
+    path = shipped_path(path, "results", ".csv")
     rows = read_results(path)
     literal = {
         tuple(row[name] for name in COLUMNS[:5]): row["mean"]

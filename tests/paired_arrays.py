@@ -20,7 +20,6 @@ def pairing_of(*tasks, metrics=METRICS[:1], size=1.0) -> Pairing:
     """Pair levels with a baseline, one meeting per task, both of shape (n, L, M)."""
     meetings = [
         Meeting(
-            [(0, i) for i in range(len(level))],
             [number],
             level[:, None],
             baseline[:, None],

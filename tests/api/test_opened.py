@@ -150,8 +150,6 @@ def test_tables_in_the_form_of_the_paper_and_with_its_numbers_beside(run, tmp_pa
     assert "published episodes have 100 steps, these 5" in run.text(against="reported_results")
     with pytest.raises(TomevalError, match="did you mean 'reported_results'"):
         run.table(against="reported_result")
-    with pytest.raises(TomevalError, match="did you mean 'reported_results'"):
-        run.table(against="experiments/reported_results.csv")
     with pytest.raises(TomevalError, match="--as-model needs --against"):
         run.table(as_model="Falcon 40B")
 

@@ -87,17 +87,6 @@ def test_table_numbers_are_exact_in_csv_and_json(tomeval, folder) -> None:
             assert float(right[name]) == row[name]
 
 
-def test_metrics_and_columns_are_chosen_in_every_format(tomeval, folder) -> None:
-    base = ("table", folder, "--where", "game=IPD", "--where", "subject!=random")
-    out = tomeval(*base, "--metric", "tom", "--metric", "regret", "--format", "csv")[1]
-    rows = list(csv.DictReader(io.StringIO(out)))
-    assert {row["game"] for row in rows} == {"IPD"}
-    assert {row["subject"] for row in rows} == {"rmax", "equilibrium"}
-    ends = ("", "_ci95", "_ci95_low", "_ci95_high")
-    measures = ("tom_percent", "delta_functional_per_step")
-    assert list(rows[0])[-8:] == [name + end for name in measures for end in ends]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -15,7 +15,6 @@ from tomeval.comparing.comparison import compare as compare_all
 from tomeval.comparing.comparison import compare_pairs
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.measures import METRICS
-from tomeval.models.scripted import SCRIPTS
 from tomeval.runs.results import iterate_export
 from tomeval.statistics.paired import holm, sign_flip_exact
 
@@ -328,23 +327,6 @@ def test_one_pair_in_one_of_several_tasks() -> None:
     assert np.isnan(found.t_low[0]).all()
     assert np.isfinite(found.t_low[1]).all()
     assert any("and two in every task" in note for note in found.notes)
-
-
-def test_a_subject_without_a_model_is_paired_with_every_model(tmp_path, monkeypatch) -> None:
-    for name in ("one", "two"):
-        monkeypatch.setitem(SCRIPTS, name, lambda request: "no answer")
-    folder = small(
-        tmp_path / "run",
-        subjects=["rmax", {"strategy": ["QA", "CoT"]}],
-        model=["scripted:one", "scripted:two"],
-        horizon=2,
-        episodes=4,
-        on_invalid="random",
-    )
-    found = compare(folder, "strategy", "rmax", metrics=["tom_percent"])
-    assert found.levels == ("QA", "CoT")
-    assert [task.get("model") for task in found.tasks] == [None, "scripted:one", "scripted:two"]
-    assert (found.pairs == 4).all()  # two models, the same four episodes
 
 
 def test_a_player_without_a_model_is_left_out_where_models_are_compared(tmp_path) -> None:

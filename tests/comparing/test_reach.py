@@ -78,6 +78,9 @@ def test_a_task_is_one_with_and_without_a_model(tmp_path) -> None:
     assert found.covered.tolist() == [[2, 2, 2], [1, 1, 1], [1, 1, 1]]
     assert found.family_size.max() == 3
     both = compare(tmp_path / "two", "strategy", "rmax", metrics=["reward_per_step"])
+    models = [None, *["", "scripted:one", "scripted:two"] * 2]
+    assert [task.get("model") for task in both.tasks] == models
+    assert (both.pairs[0] == 8).all()  # two models, the same four episodes of each game
     bare = both.levels.index("fictitious_play")
     assert both.covered[0].tolist() == [2 if k == bare else 4 for k in range(3)]
     assert not any("paired in" in note for note in (*found.notes, *both.notes))

@@ -1,4 +1,4 @@
-"""The command line: a thin face over the library. A command is loaded when it is called."""
+"""The command line: a thin face over the library. A command is loaded when it is looked up."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _PANEL = {name: panel for panel, commands in PANELS.items() for name in commands
 
 
 class Group(TyperGroup):
-    """The commands, and those of extensions after them, which are loaded when called.
+    """The commands, and those of extensions after them.
 
     What an extension names ``play DOMAIN`` is a part of the command ``play``.
     """
@@ -78,7 +78,7 @@ class Group(TyperGroup):
         return list(dict.fromkeys([*_OWN, *PARTS, *brought]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command; one that ships is loaded when it is called, and for its help."""
+        """Return a command, loaded."""
         if cmd_name not in _OWN:
             _load_strangers()
         names = named("commands")
@@ -89,8 +89,7 @@ class Group(TyperGroup):
             return _Parted(cmd_name, help=about, rich_help_panel=panel)
         if cmd_name not in (*_OWN, *names):
             return None
-        panel = _PANEL.get(cmd_name, OWN_PANEL)
-        return _Later(cmd_name, help=_about(cmd_name), rich_help_panel=panel)
+        return _command(cmd_name, _made(cmd_name))
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Read the arguments before the command; a mistake among them is one line."""
@@ -101,15 +100,6 @@ class Group(TyperGroup):
         """Call the command; a mistake in its arguments is one line."""
         with _in_a_line(self):
             return super().invoke(ctx)
-
-
-class _Later(TyperCommand):
-    """A command that ships, which is loaded when it is called."""
-
-    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
-        """Load the command and begin it."""
-        name = str(self.name)
-        return _command(name, _made(name)).make_context(info_name, args, parent=parent, **extra)
 
 
 class _Parted(TyperCommand):
@@ -202,15 +192,6 @@ def _made(whole: str) -> Any:
         raise NotInstalled(f"{whole}: cannot be loaded ({error})") from None
 
 
-def _about(name: str) -> str:
-    """Return what a command is for, as its own help begins; or why it cannot be loaded."""
-    try:
-        made = _made(name)
-    except TomevalError as error:
-        return str(error)
-    return str((made.info.help if isinstance(made, typer.Typer) else made.__doc__) or "")
-
-
 @cache  # Typer takes a while to read the options of a function
 def _command(name: str, made: Any) -> Any:
     """Return the command of a function with Typer's annotations, or of a Typer app."""
@@ -220,7 +201,7 @@ def _command(name: str, made: Any) -> Any:
         lone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
         lone.command(name)(made)
         command = typer.main.get_command(lone)
-    command.name = name
+    command.name, command.rich_help_panel = name, _PANEL.get(name, OWN_PANEL)
     return command
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
@@ -29,29 +29,22 @@ def list_rows(what: str, holding: str = "") -> Rows:
     Without a name, the lists themselves. `holding` keeps the rows in which a text stands, in any
     case; if there are none, that is an error with the nearest name.
     """
-    made = {name: make for name, _, make in _all_lists()}
+    lists = {name: ("all", make) for name, make in (LISTS | parts("lists")).items()}
+    for domain in map(get_domain, domain_names()):
+        lists |= {name: (domain.name, resolved(make)) for name, make in domain.lists.items()}
     if not what:
         return [
             {"list": name, "domain": domain, "holds": _holds(make)}
-            for name, domain, make in _all_lists()
+            for name, (domain, make) in lists.items()
         ]
-    if what not in made:
-        raise unknown("list", what, made)
-    rows: Rows = made[what]()
+    if what not in lists:
+        raise unknown("list", what, lists)
+    rows: Rows = lists[what][1]()
     kept = [row for row in rows if any(holding.lower() in str(v).lower() for v in row.values())]
     if rows and not kept:
         names = [str(next(iter(row.values()))) for row in rows]
         raise TomevalError(f"list {what}: no rows with {holding!r}{did_you_mean(holding, names)}")
     return kept
-
-
-def _all_lists() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
-    """Yield name, domain and maker of every list."""
-    for name, make in (LISTS | parts("lists")).items():
-        yield name, "all", make
-    for domain in domain_names():
-        for name, make in get_domain(domain).lists.items():
-            yield name, domain, resolved(make)
 
 
 def _holds(make: Callable[..., Any]) -> str:

@@ -35,6 +35,7 @@ from tomeval.cli.options import (
     tell_notes,
 )
 from tomeval.core.errors import TomevalError
+from tomeval.core.parts import find
 from tomeval.core.printing import show_wrapped, tell
 from tomeval.core.text import in_line
 
@@ -112,7 +113,7 @@ def run(
     apart = out is None and loaded.folder_name != loaded.name
     caps = (max_calls, max_tokens, max_cost)
     with trusting(trust_host or ()):
-        play_into(
+        _play_into(
             loaded,
             folder,
             notes=[f"a run with --model has its own run folder: {folder}"] if apart else [],
@@ -137,32 +138,23 @@ def changes(overrides: Sequence[str] | None, until: str | None) -> list[str]:
     return [*(overrides or ()), f"until={json.dumps(until)}"]
 
 
-def play_into(
+def _play_into(
     experiment: Experiment,
     out: str | Path,
     *,
-    shard: Shard | None = None,
-    log: Sequence[str] = (),
-    notes: Sequence[str] = (),
+    shard: Shard | None,
+    log: Sequence[str],
+    notes: Sequence[str],
     **how: Any,
 ) -> None:
-    """Play an experiment into a folder, show how it goes, and print the outcome and the notes.
-
-    `how` are further arguments of `tomeval.play.runner.run_experiment`.
-
-    Raises
-    ------
-    typer.Exit
-        With code 1 if an episode failed, a cell has no complete episode, or one was stopped, or
-        none of the first replies of a model could be read.
-    """
+    """Play an experiment, show how it goes, and print the outcome and the notes."""
     from tomeval.play.closing import UnreadError
     from tomeval.play.live import Live
     from tomeval.play.runner import run_experiment
 
     live, unread = Live(), None
     with ExitStack() as stack:
-        for logger in [_logger(name) for name in dict.fromkeys(log)]:
+        for logger in [find("loggers", name, "logger") for name in dict.fromkeys(log)]:
             stack.enter_context(logger(Path(out), live))
         on_steps = stack.enter_context(showing_progress(live))
         try:
@@ -180,17 +172,6 @@ def play_into(
         show_wrapped(in_line(line), sys.stderr)
     if not _close(Path(out), experiment, shard):
         raise typer.Exit(1)
-
-
-def _logger(name: str) -> Any:
-    """Return what logs a run, see `tomeval.core.parts.KINDS`."""
-    from tomeval.core.errors import unknown
-    from tomeval.core.parts import named, part
-
-    made = part("loggers", name)
-    if made is None:
-        raise unknown("logger", name, named("loggers"))
-    return made
 
 
 def _close(folder: Path, experiment: Experiment, shard: Shard | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -68,24 +67,24 @@ def plot(
 
     Several runs of one domain are drawn as one.
     """
+    from tomeval.comparing.sides import opened
     from tomeval.plots import Options, figures_of, plot_run
-    from tomeval.runs.results import Run, joined
+    from tomeval.runs.results import joined
     from tomeval.runs.selection import choose_measures, first_part
 
-    with ExitStack() as stack:
-        runs = [stack.enter_context(Run(one, where or ())) for one in folders]
-        opened = joined(runs)
-        metrics = tuple(choose_measures(opened.measures, metric or ()))
+    with opened(folders, where or ()) as runs:
+        run = joined(runs)
+        metrics = tuple(choose_measures(run.measures, metric or ()))
         options = Options(column, by=by, metrics=metrics, window=window)
         files = plot_run(
-            opened, out, options, only=only or (), every=every, formats=formats or ("png",)
+            run, out, options, only=only or (), every=every, formats=formats or ("png",)
         )
         for path in files:
             show(path)
-        if left_out := first_part(opened)[1]:
+        if left_out := first_part(run)[1]:
             tell(f"note: {in_line(left_out)}")
         stems = [path.stem for path in files]
-        left = [n for n in figures_of(opened) if not any(stem.startswith(n) for stem in stems)]
+        left = [n for n in figures_of(run) if not any(stem.startswith(n) for stem in stems)]
         if left and not only:
             tell(f"note: not drawn: {', '.join(left)} (--all, or --only NAME)")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +21,7 @@ from tomeval.cli.options import (
     tell_notes,
 )
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import check_ending
+from tomeval.core.files import check_ending, write_text
 from tomeval.core.printing import show, show_data
 from tomeval.core.text import in_line
 
@@ -91,11 +90,12 @@ def table(
 ) -> None:
     """Print the table of a run: whether players use what they know."""
     from tomeval.api.showing import table_text
+    from tomeval.comparing.sides import opened
     from tomeval.play.closing import nothing_measured
     from tomeval.report import views
     from tomeval.report.tables import DATA, WORDS, data
     from tomeval.runs.notes import few_notes, lacks_interval
-    from tomeval.runs.results import Run, joined
+    from tomeval.runs.results import joined
 
     form = _format(form, out)
     to_read, as_data = form == "text" and out is None, form in DATA
@@ -104,12 +104,11 @@ def table(
         tuple(metric or ()),
         *(whole, interval, reference, published, against, as_model, to_read),
     )
-    with ExitStack() as stack:
-        runs = [stack.enter_context(Run(one, where or ())) for one in folders]
-        opened = joined(runs)
-        what = _which_table(opened, what, by, of_cells, several=len(runs) > 1)
+    with opened(folders, where or ()) as runs:
+        run = joined(runs)
+        what = _which_table(run, what, by, of_cells, several=len(runs) > 1)
         answers = to_read and what == CELLS and not (whole or against)
-        if answers and not any(len(cell.episodes) for cell in opened.cells):
+        if answers and not any(len(cell.episodes) for cell in run.cells):
             show(nothing_measured(runs))
             return
         if what == CELLS and not as_data:
@@ -119,23 +118,28 @@ def table(
             if what == CELLS:
                 rows, asked, notes = views.rows_of(runs, asked, data=True)
             else:
-                chosen = opened.table_of(what)
-                rows, notes = chosen.rows(opened, by or []), chosen.notes(opened)
-            grid = None if as_data else views.table_grid(opened, rows, asked, WORDS[form])
+                chosen = run.table_of(what)
+                rows, notes = chosen.rows(run, by or []), chosen.notes(run)
+            grid = None if as_data else views.table_grid(run, rows, asked, WORDS[form])
             grids = [grid] if grid else []
-            if what in (CELLS, next(iter(opened.domain.tables), CELLS)):
+            if what in (CELLS, next(iter(run.domain.tables), CELLS)):
                 for one in runs:
                     notes += views.cells_notes(one, (), asked.interval, data=as_data)
             elif not as_data and lacks_interval(rows):
-                notes += few_notes(opened)
+                notes += few_notes(run)
         if as_data:
-            text = data(views.chosen_rows(rows, opened.measures, asked), form)
+            text = data(views.chosen_rows(rows, run.measures, asked), form)
         else:
             text = table_text([], grids, [], form, fit=to_read)
-        _put(text, as_data, out)
+        if out is not None:
+            show(write_text(out, f"{text}\n"))
+        elif as_data:
+            show_data(text)
+        else:
+            show(text)
         if to_read and sys.stdout.isatty() and what == CELLS:
             notes += ["more metrics: --all, or --metric NAME"] if not whole else []
-            notes += [f"other tables: --what {', '.join(opened.tables)}"] if opened.tables else []
+            notes += [f"other tables: --what {', '.join(run.tables)}"] if run.tables else []
     tell_notes(dict.fromkeys(notes))
 
 
@@ -166,18 +170,6 @@ def _which_table(
         own = ", ".join(run.tables) or "none"
         raise TomevalError(f"--by needs one of the domain's own tables (here: {own})")
     return what
-
-
-def _put(text: str, is_data: bool, out: Path | None) -> None:
-    """Print the text of a table, or write it to a file."""
-    from tomeval.core.files import write_text
-
-    if out is not None:
-        show(write_text(out, f"{text}\n"))
-    elif is_data:
-        show_data(text)
-    else:
-        show(text)
 
 
 def compare(

@@ -24,13 +24,11 @@ class Meeting:
 
     Attributes
     ----------
-    units : list of (seed, cluster)
-        U sampling units: without clusters, the episodes.
     tasks : list of int
         The T_g tasks of the pairing that belong here.
     level, baseline : ndarray, shape (U, T_g, L, M)
-        Values of the pairs; NaN if there is no pair. Of a unit of several pairs, the mean of those
-        in which both sides have a value.
+        Values of the pairs of U sampling units; NaN if there is no pair. Of a unit of several pairs
+        the mean of those in which both sides have a value.
     paired : ndarray of bool, shape (U, T_g, L)
         Whether both sides are complete; of groups that are no pairs, whether the unit is in one.
     side : ndarray of int, shape (U, T_g, L)
@@ -38,7 +36,6 @@ class Meeting:
         baseline.
     """
 
-    units: list[tuple[int, Any]]
     tasks: list[int]
     level: FloatArray
     baseline: FloatArray

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.comparing.layout import Meeting, Pairing
-from tomeval.comparing.sides import Incomparable, Side, held_name, task_names
+from tomeval.comparing.sides import Incomparable, Side, task_names
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.statistics.paired import FloatArray, IntArray
 
@@ -37,7 +37,9 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
     if not levels:
         raise Incomparable(f"only one {by} was played ({baseline!r}): nothing to compare it with")
     domain = sides[0].cell.domain
-    columns = (*sides[0].task, held_name(domain, by))
+    first = next((side for side in sides if side.held), sides[0])
+    named = (name for name, value in first.cell.columns.items() if value == first.held)
+    columns = (*first.task, next(named, "player"))
     of_task: dict[tuple[Any, ...], list[Side]] = {}
     for side in sides:
         of_task.setdefault(tuple(side.task.values()), []).append(side)
@@ -57,19 +59,19 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
         )
     people = _of_people({key: met[key] for key in keys})
     meetings: dict[tuple[Any, ...], list[int]] = {}
-    alone = np.zeros((len(keys), len(levels)), dtype=np.int64)
     for number, key in enumerate(keys):
         draws = ("people",) if key in people else met[key][0][0].draws
         meetings.setdefault(draws, []).append(number)
-        for column, level in enumerate(levels):
-            mine = [one for one in met[key] if one[0].level == level]
-            inside = {id(side) for a, b, _ in mine for side in (a, b)}
-            alone[number, column] = sum(one.alone for *_, one in mine) + sum(
-                len(side.episodes)
-                for side in of_task[key[:-1]]
-                if mine and side.level in (level, baseline) and side.held in ("", key[-1])
-                if id(side) not in inside
-            )
+
+    def alone(key: tuple[Any, ...], level: str) -> int:
+        used = [one.used for a, _, one in met[key] if a.level == level]
+        there = [
+            len(side.episodes)
+            for side in of_task[key[:-1]]
+            if side.level in (level, baseline) and side.held in ("", key[-1])
+        ]
+        return sum(there) - sum(used) if used else 0
+
     tasks, gone = ([dict(zip(columns, key, strict=True)) for key in of] for of in (keys, empty))
     sizes = [
         np.max([side.sizes for a, b, _ in met[key] for side in (a, b)], axis=0) for key in keys
@@ -86,7 +88,7 @@ def pair(sides: Sequence[Side], by: str, baseline: str | None, metrics: Sequence
             _meeting(mine, [met[keys[number]] for number in mine], levels, len(metrics))
             for mine in meetings.values()
         ],
-        alone=alone,
+        alone=np.array([[alone(key, level) for level in levels] for key in keys]),
         sizes=np.stack(sizes),
         empty=task_names(domain, gone),
     )
@@ -124,7 +126,7 @@ class _Met(NamedTuple):
     level: FloatArray
     baseline: FloatArray
     side: IntArray
-    alone: int  # episodes without a partner episode
+    used: int  # episodes of both cells that are in them
 
 
 _MetOf = Mapping[tuple[Any, ...], Sequence[tuple[Side, Side, _Met]]]
@@ -165,7 +167,7 @@ def _meeting(
         for a, _, one in mine:
             at = ([row_of[unit] for unit in one.units], place, levels.index(a.level))
             level[at], base[at], side[at], paired[at] = one.level, one.baseline, one.side, True
-    return Meeting(units, tasks, level, base, paired, side)
+    return Meeting(tasks, level, base, paired, side)
 
 
 def _met(a: Side, b: Side) -> _Met:
@@ -180,9 +182,9 @@ def _met(a: Side, b: Side) -> _Met:
         )
     drawn, at = (b, at_b) if a.cell.each_once and not b.cell.each_once else (a, at_a)
     labels, level, baseline = _by_unit(drawn.clusters[at], a.values[at_a], b.values[at_b])
-    alone = len(a.episodes) + len(b.episodes) - len(set(at_a.tolist())) - len(set(at_b.tolist()))
+    used = len(set(at_a.tolist())) + len(set(at_b.tolist()))
     side = np.zeros(len(labels), dtype=np.int64)
-    return _Met([(b.seed, label) for label in labels.tolist()], level, baseline, side, alone)
+    return _Met([(b.seed, label) for label in labels.tolist()], level, baseline, side, used)
 
 
 def _met_elsewhere(a: Side, b: Side) -> _Met:
@@ -195,13 +197,13 @@ def _met_elsewhere(a: Side, b: Side) -> _Met:
         gone = np.full(a.values.shape[1], np.nan)
         level = np.stack([*of_a.values(), *[gone] * len(of_b)])
         base = np.stack([*[gone] * len(of_a), *of_b.values()])
-        return _Met(units, level, base, side, 0)
+        return _Met(units, level, base, side, len(a.episodes) + len(b.episodes))
     level, base = (
         np.reshape([of[name] for name in shared], (len(shared), -1)) for of in (of_a, of_b)
     )
-    alone = sum(int((~np.isin(side.clusters, shared)).sum()) for side in (a, b))
+    used = sum(int(np.isin(side.clusters, shared).sum()) for side in (a, b))
     units = [(b.seed, name) for name in shared]
-    return _Met(units, level, base, np.zeros(len(shared), dtype=np.int64), alone)
+    return _Met(units, level, base, np.zeros(len(shared), dtype=np.int64), used)
 
 
 def _means_by_label(side: Side) -> dict[str, FloatArray]:

@@ -245,11 +245,9 @@ def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
     have = [task for s, task in scopes if found.covered[s, level]]
     missing = [
         found.scopes[s]
-        for s, task in scopes
+        for s, (*task, held) in scopes
         if not found.covered[s, level]
-        and not any(
-            task[:-1] == mine[:-1] and "" in (task[-1], mine[-1]) for mine in have if mine != task
-        )
+        and not any(task == mine and "" in (held, other) for *mine, other in have)
     ]
     return missing, len(have)
 

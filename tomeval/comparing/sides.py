@@ -88,7 +88,7 @@ class Side:
 
 @contextmanager
 def opened(runs: Runs, where: Sequence[str] = ()) -> Iterator[list[Run]]:
-    """Open the runs that are not open yet, and close those again; all must be of one domain.
+    """Open the runs that are not open yet, and close those again; all are of one domain, each once.
 
     Those that are opened have the cells that meet `where` only, see `tomeval.runs.results.Run`.
     """
@@ -97,13 +97,15 @@ def opened(runs: Runs, where: Sequence[str] = ()) -> Iterator[list[Run]]:
         raise TomevalError("no run was given")
     with ExitStack() as mine:
         result = [r if isinstance(r, Run) else mine.enter_context(Run(r, where)) for r in listed]
-        first = result[0]
-        for run in result:
+        first, folders = result[0], [run.folder.resolve() for run in result]
+        for number, run in enumerate(result):
             if run.domain.name != first.domain.name:
                 raise TomevalError(
-                    f"runs of different domains cannot be compared: {first.folder} is of "
+                    f"runs of different domains cannot be read together: {first.folder} is of "
                     f"{first.domain.name!r}, {run.folder} of {run.domain.name!r}"
                 )
+            if folders[number] in folders[:number]:
+                raise TomevalError(f"{run.folder}: the same run folder was given twice")
         yield result
 
 
@@ -139,20 +141,15 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
         return domain.by[0]
     if by not in known_by(domain):
         raise unknown("--by", by, known_by(domain))
-    # The default is always possible: a cell's `level` replaces an empty column.
-    if by not in ("run", domain.by[0]) and not _is_known(runs, by):
+    facts = [(cell, {**cell.prompted, **cell.columns}) for run in runs for cell in run.cells]
+    # The default is always possible: a cell's `level` replaces an empty column. What is no column,
+    # such as the team of two seats, has levels of its own.
+    if by not in ("run", domain.by[0]) and not any(
+        (known[by] if by in known else level(cell, by)) != "" for cell, known in facts
+    ):
         others = ", ".join(name for name in known_by(domain) if name != by)
         raise TomevalError(f"no player has a {by} in these runs: compare by {others}")
     return by
-
-
-def _is_known(runs: Sequence[Run], by: str) -> bool:
-    """Return whether a column has a value in any cell.
-
-    What is no column, such as the team of two seats, has levels of its own.
-    """
-    facts = ((cell, {**cell.prompted, **cell.columns}) for run in runs for cell in run.cells)
-    return any((known[by] if by in known else level(cell, by)) != "" for cell, known in facts)
 
 
 def level(cell: RunCell, by: str) -> str:
@@ -164,15 +161,6 @@ def level(cell: RunCell, by: str) -> str:
     if by in ("model", "run"):  # the name of a run is not the cell's
         return str(cell.columns.get(by, by))
     return cell.level(by)
-
-
-def held_name(domain: Domain, by: str) -> str:
-    """Return what tables call that which compared cells share besides their task."""
-    if by in KINDS:
-        return "otherwise"
-    if by in ("strategy", "subject"):
-        return "model"
-    return "subject" if "subject" in domain.by and by != WORDING else "player"
 
 
 def left_out(runs: Sequence[Run], by: str) -> list[str]:
@@ -201,8 +189,6 @@ def read_sides(
         game with other payoffs.
     """
     folders = [str(run.folder) for run in runs]
-    if len(set(folders)) < len(folders):
-        raise TomevalError(f"{folders[0]}: the same run folder was given twice")
     short = [run.folder.name for run in runs]
     named = dict(zip(folders, short if len(set(short)) == len(short) else folders, strict=True))
     sides = []

@@ -146,13 +146,6 @@ def write_text(path: Path, text: str, *, own: bool = False) -> Path:
     return path
 
 
-def write_bytes(path: Path, data: bytes, *, own: bool = False) -> Path:
-    """Replace a file in one step, and return its path; `own` as for `replacing`."""
-    with replacing(path, own=own) as draft:
-        draft.write_bytes(data)
-    return path
-
-
 def check_readable(path: Path) -> None:
     """Refuse a pipe, a device or a socket in place of a file: who reads it may wait for ever."""
     mode = path.stat().st_mode

@@ -100,16 +100,3 @@ def typeset(text: str) -> str:
 def number(value: float, digits: int = 2) -> str:
     """Return a number for a sentence, without a minus before zero."""
     return "no value" if math.isnan(value) else typeset(fixed(value, digits))
-
-
-def between(low: float, high: float, digits: int = 2) -> str:
-    """Return the ends of an interval for a sentence.
-
-    Examples
-    --------
-    >>> between(-0.25, 1.5)
-    '−0.25 to 1.50'
-    """
-    if math.isnan(low) or math.isnan(high):
-        return "undefined"
-    return f"{number(low, digits)} to {number(high, digits)}"

@@ -54,6 +54,7 @@ HINT = "if it comes from outside, install its package or name it with --plugin"
 """What to say of a name that nothing which is loaded knows."""
 
 _FILE = "tomeval_plugin_"
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Analysis(NamedTuple):
@@ -74,8 +75,8 @@ class Analysis(NamedTuple):
     """
 
     measures: Any = ()
-    tables: Any = MappingProxyType({})
-    figures: Any = MappingProxyType({})
+    tables: Any = _NONE
+    figures: Any = _NONE
     present: Any = None
     read: Any = None
 
@@ -213,6 +214,14 @@ def part(kind: str, name: str) -> Any:
         load_plugins()
     found = known(kind).get(name)
     return None if found is None else _resolved(found)
+
+
+def find(kind: str, name: str, what: str, where: str = "", own: Mapping[str, Any] = _NONE) -> Any:
+    """Return a part by name, loaded, one's `own` first; an unknown name is a `TomevalError`."""
+    made = own.get(name) or part(kind, name)
+    if made is None:
+        raise unknown(what, name, [*own, *known(kind)], where)
+    return made
 
 
 def parts(kind: str) -> dict[str, Any]:

@@ -14,9 +14,6 @@ from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.files import check_readable
 from tomeval.core.text import check_text, excerpt
 
-PUBLISHED = ("reported_results", "reported_arena")
-"""Published results that ship."""
-
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -26,24 +23,25 @@ def shipped(folder: str) -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / folder
 
 
-def experiment_path(experiment: str | Path) -> Path:
-    """Return the path of an experiment file, or of a shipped experiment given by name.
+def shipped_path(given: str | Path, what: str = "experiment", ending: str = ".toml") -> Path:
+    """Return the path of a file, or of a shipped one given by name: an experiment, or results.
 
     Raises
     ------
     TomevalError
-        There is neither; names the nearest shipped experiment.
+        There is neither; names the nearest that ships.
     """
-    path = Path(experiment)
-    if (path.exists() and not path.is_dir()) or path.name != str(experiment):
+    path = Path(given)
+    if (path.exists() and not path.is_dir()) or path.name != str(given):
         return path
-    name = path.name.removesuffix(".toml")
-    file = shipped("experiments") / f"{name}.toml"
+    name, home = path.name.removesuffix(ending), shipped("experiments")
+    file = home / f"{name}{ending}"
     if not file.is_file():
-        here = sorted(file.name for file in Path().glob("*.toml"))
-        near = did_you_mean(f"{name}.toml", here) or did_you_mean(name, shipped_experiments())
-        near = near or "; `tomeval list experiments` names them"
-        raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
+        here = sorted(file.name for file in Path().glob(f"*{ending}"))
+        names = [file.stem for file in sorted(home.glob(f"*{ending}"))]
+        near = did_you_mean(file.name, here) or did_you_mean(name, names)
+        near = near or "; `tomeval list experiments` names them" * (ending == ".toml")
+        raise TomevalError(f"{path}: no such file, and no shipped {what}{near}")
     return file
 
 
@@ -55,25 +53,6 @@ def shipped_experiments() -> list[str]:
 def shown_path(path: Path) -> str:
     """Return a path as messages name it: what ships by its name, wherever it is installed."""
     return path.stem if path.parent == shipped("experiments") else str(path)
-
-
-def results_path(results: str | Path) -> Path:
-    """Return the path of a CSV file of published results, or of shipped ones given by name.
-
-    Raises
-    ------
-    TomevalError
-        There is neither; names the shipped results.
-    """
-    path, name = Path(results), str(results).removesuffix(".csv")
-    if path.exists() and not path.is_dir():
-        return path
-    if name not in PUBLISHED:
-        near = did_you_mean(Path(name).name, PUBLISHED)
-        raise TomevalError(
-            f"{path}: no such file, and no shipped results{near}; these are {', '.join(PUBLISHED)}"
-        )
-    return shipped("experiments") / f"{name}.csv"
 
 
 def read_text(path: Path) -> str:
@@ -123,8 +102,10 @@ def check_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> 
             )
 
 
-def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
-    """Return the header of a CSV file, and line number and cells of each row.
+def read_csv(
+    path: Path, columns: Sequence[str] = ()
+) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+    """Return the header of a CSV file, which must hold `columns`, and line and cells of each row.
 
     Cells are separated by commas; where the header has none, by its semicolons, tabs or ``|``. What
     is no CSV, a header with a name twice, and rows of other lengths are a `TomevalError`.
@@ -155,5 +136,6 @@ def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]
         header = [name.strip() for name in reader.fieldnames or []]
     if twice := [name for name in header if header.count(name) > 1]:
         raise TomevalError(f"{path}: a column name appears twice: {excerpt(twice[0])!r}")
+    check_columns(path, header, columns)
     reader.fieldnames = header
     return header, rows()

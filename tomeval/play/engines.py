@@ -24,8 +24,8 @@ from functools import partial
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.parts import named, part
+from tomeval.core.errors import TomevalError
+from tomeval.core.parts import find, named
 from tomeval.models import model_name
 from tomeval.models.base import ContextExceeded, Model, Stopped
 from tomeval.play.engine import Episode, Lines, started
@@ -103,9 +103,7 @@ def make_engine(name: str | None, workers: int | None = None, **options: Any) ->
             raise TomevalError(f"--{option.replace('_', '-')} needs --engine (known: {known})")
         return None
     kind, colon, address = name.partition(":")
-    make: Callable[..., Engine] | None = part("engines", kind)
-    if make is None:
-        raise unknown("engine", kind, named("engines"), "--engine")
+    make: Callable[..., Engine] = find("engines", kind, "engine", "--engine")
     if colon and not address:  # as of a variable that is not set
         raise TomevalError(f"--engine {name!r}: no address after the colon")
     if workers is not None:

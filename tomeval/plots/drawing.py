@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.numbers import between, number
+from tomeval.core.numbers import number
 from tomeval.plots.style import (
     BASELINE_LINE,
     MARKERS,
@@ -110,7 +110,7 @@ def with_interval(found: Estimate, index: int = 0) -> str:
     """Return a mean and its interval for reading."""
     mean = number(float(found.mean[index]), 2)
     low, high = float(found.low[index]), float(found.high[index])
-    return mean if math.isnan(low) else f"{mean} ({between(low, high, 2)})"
+    return mean if math.isnan(low) else f"{mean} ({number(low)} to {number(high)})"
 
 
 def sample_words(cells: Iterable[RunCell], unit: str = "episodes") -> str:

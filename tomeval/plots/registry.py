@@ -9,7 +9,7 @@ from typing import Any
 
 from tomeval.comparing.sides import check_by
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.files import write_bytes, write_text
+from tomeval.core.files import replacing, write_text
 from tomeval.core.parts import resolved
 from tomeval.core.text import markdown, visible
 from tomeval.plots.drawing import DEFAULT, Drawing, Options
@@ -162,11 +162,11 @@ def save(
 ) -> list[Path]:
     """Write every drawing in every format, under its stem, and return the files."""
     check_formats(formats)
-    return [
-        write_bytes(folder / f"{drawing.stem}.{form}", picture(drawing, form))
-        for drawing in drawings
-        for form in formats
-    ]
+    files = {folder / f"{one.stem}.{form}": (one, form) for one in drawings for form in formats}
+    for path, what in files.items():
+        with replacing(path) as draft:
+            draft.write_bytes(picture(*what))
+    return list(files)
 
 
 def check_formats(formats: Iterable[str]) -> None:

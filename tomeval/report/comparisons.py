@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.result import ALPHA
 from tomeval.comparing.sides import left_out
-from tomeval.core.errors import TomevalError, unknown
+from tomeval.core.errors import TomevalError
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
-from tomeval.core.parts import Compared, named, part, parts
+from tomeval.core.parts import Compared, find, parts
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import DATA, Grid
 from tomeval.runs.measures import Measure
@@ -197,11 +197,6 @@ All take `--reference`, `--format` and `--resamples`, whether or not they resamp
 """
 
 
-def table_names() -> list[str]:
-    """Return what ``--what`` takes."""
-    return [*TABLES, *named("comparisons")]
-
-
 def table_named(what: str, given: Collection[str]) -> Callable[..., Table]:
     """Return the function that makes a table; `given` are the options that it must read.
 
@@ -210,9 +205,7 @@ def table_named(what: str, given: Collection[str]) -> Callable[..., Table]:
     TomevalError
         An unknown name, or an option that the table does not read.
     """
-    chosen = TABLES.get(what) or part("comparisons", what)
-    if chosen is None:
-        raise unknown("comparison", what, table_names(), "--what")
+    chosen = find("comparisons", what, "comparison", "--what", TABLES)
     for name in given:
         if name not in chosen.options:
             known = TABLES | parts("comparisons")

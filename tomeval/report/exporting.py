@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_ending, replacing
-from tomeval.core.parts import named, part
+from tomeval.core.parts import find
 from tomeval.core.printing import data_stream
 from tomeval.runs.results import Run, iterate_export
 
@@ -52,9 +52,7 @@ def export(run: Run, form: str, what: str | None = None, out: Path | None = None
     if form in TABLES:
         _write_table(run, what or "steps", form, out)
         return [] if out is None else [out]
-    exporter = part("exporters", form)
-    if exporter is None:
-        raise unknown("format", form, [*TABLES, *named("exporters")], "--format")
+    exporter = find("exporters", form, "format", "--format", dict.fromkeys(TABLES))
     if what is not None:
         raise TomevalError(f"--format {form} exports the whole run: omit --what")
     if out is None:

@@ -24,7 +24,7 @@ from pydantic import (
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.outcomes import ON_INVALID
-from tomeval.core.resources import experiment_path, read_toml, shown_path
+from tomeval.core.resources import read_toml, shipped_path, shown_path
 from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name
 from tomeval.models.naming import PACE, drawn_with, short_file_name
@@ -277,7 +277,7 @@ def load_experiment(
         Names the file, the field, the value and the near match.
     """
     try:
-        path = experiment_path(path)
+        path = shipped_path(path)
         where, data = shown_path(path), read_toml(path)
     except TomevalError as error:
         from tomeval.runs.faults import not_read

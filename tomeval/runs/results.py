@@ -333,25 +333,10 @@ def joined(runs: Sequence[Run]) -> Run:
 
     A player who has the same name in the same task of several runs is told apart by its run's. The
     measures are those of all runs; what else is asked of the store is the first run's.
-
-    Raises
-    ------
-    TomevalError
-        Runs of different domains, or one run twice.
     """
-    first, *others = runs
-    for run in others:
-        if run.domain.name != first.domain.name:
-            raise TomevalError(
-                f"{run.folder} is of {run.domain.title}, {first.folder} of {first.domain.title}: "
-                "they have no table in common"
-            )
-    if not others:
+    first = runs[0]
+    if len(runs) == 1:
         return first
-    folders = [run.folder.resolve() for run in runs]
-    for number, folder in enumerate(folders):
-        if folder in folders[:number]:
-            raise TomevalError(f"{runs[number].folder}: is named twice")
     seen: dict[tuple[str, str], set[int]] = {}
     for number, run in enumerate(runs):
         for cell in run.cells:

@@ -20,7 +20,7 @@ from rich.markup import escape
 from tomeval import __version__
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import FAILED
-from tomeval.core.resources import experiment_path, read_toml
+from tomeval.core.resources import read_toml, shipped_path
 from tomeval.extensions.inspect import InspectModel
 from tomeval.extensions.inspect import episodes as episodes_
 from tomeval.extensions.inspect.episodes import KEPT
@@ -160,7 +160,7 @@ def arena_reference(
     games, and `episodes` only so many of every line-up.
     """
     _check_names(arena_reference, rest)
-    data = read_toml(experiment_path("arena_reference")) | {"strategy": strategies}
+    data = read_toml(shipped_path("arena_reference")) | {"strategy": strategies}
     data |= {} if temperature is None else {"temperature": temperature}
     chosen = list(data["games"]) if games is None else _listed(games)
     for name in chosen:

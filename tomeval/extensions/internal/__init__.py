@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tomeval.core.errors import need
-from tomeval.core.files import write_bytes, write_text
+from tomeval.core.files import replacing, write_text
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.printing import tell
 from tomeval.core.streams import Stream
@@ -117,7 +117,8 @@ def found_of(cell: MatrixRunCell) -> Found:
     need("sklearn", NAME, "probes of states")  # before reading, which takes long
     watched = _opened(json.dumps(spec_of(cell.definition)))
     rows, episode, states = read(cell, watched)
-    write_bytes(path_of(cell, "npz"), packed(cell, rows, episode, states), own=True)
+    with replacing(path_of(cell, "npz"), own=True) as draft, draft.open("wb") as file:
+        np.savez(file, **packed(cell, rows, episode, states))
     stream = Stream.of(0, NAME, str(cell.number))
     by_episode, p, chosen = decoded(cell, rows, episode, states, stream.episode(0))
     made = Found(

@@ -6,7 +6,6 @@ Layer 0 is what the first block reads, layer l what block l adds up to; the fina
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -206,8 +205,10 @@ def read(cell: MatrixRunCell, watched: Watched) -> tuple[IntArray, IntArray, Sta
     return np.array(rows), np.array(episode), np.array(states, dtype=np.float64)
 
 
-def packed(cell: MatrixRunCell, rows: IntArray, episode: IntArray, states: States) -> bytes:
-    """Return states and what was played as npz: float16, larger numbers become the largest."""
+def packed(
+    cell: MatrixRunCell, rows: IntArray, episode: IntArray, states: States
+) -> dict[str, Any]:
+    """Return states and what was played by name: float16, larger numbers become the largest."""
     played, largest = cell.played, np.finfo(np.float16).max
     starts = np.cumsum(played.lengths) - played.lengths
     arrays: dict[str, Any] = {
@@ -220,9 +221,7 @@ def packed(cell: MatrixRunCell, rows: IntArray, episode: IntArray, states: State
     }
     if played.predicted is not None:
         arrays["predicted_action"] = played.predicted[rows]
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
+    return arrays
 
 
 class Swap(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.resources import check_columns, read_csv, results_path, shown_path
+from tomeval.core.resources import read_csv, shipped_path, shown_path
 from tomeval.games.arena.records import GameRecord, Records, Row, game_records, players_of, share
 from tomeval.games.arena.results import ArenaRunCell
 from tomeval.runs.results import Run
@@ -67,10 +67,8 @@ def beside(
     for record in game_records(run):
         games.setdefault(record.game, []).append(record)
     rows, lacking = [], []
-    path = results_path(path)
-    header, found = read_csv(path)
-    check_columns(path, header, COLUMNS)
-    for line, given in found:
+    path = shipped_path(path, "results", ".csv")
+    for line, given in read_csv(path, COLUMNS)[1]:
         where, measure = f"{shown_path(path)}, line {line}", given["measure"]
         if measure not in HITS:
             raise TomevalError(f"{where}: {unknown('measure', measure, HITS)}")

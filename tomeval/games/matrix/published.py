@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.resources import (
-    check_columns,
-    read_csv,
-    read_text,
-    results_path,
-    shipped,
-    shown_path,
-)
+from tomeval.core.resources import read_csv, read_text, shipped, shipped_path, shown_path
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.report.facts import counted
 from tomeval.runs.columns import ANSWER
@@ -51,9 +44,7 @@ def read_results(path: Path) -> list[dict[str, str]]:
     """Read and check a CSV with the columns `COLUMNS`; ``line`` is added to every row."""
     rows: list[dict[str, str]] = []
     lines: dict[tuple[str, ...], int] = {}  # with two ToM %, a cell's ΔToM could belong to either
-    header, found = read_csv(path)
-    check_columns(path, header, COLUMNS)
-    for line, row in found:
+    for line, row in read_csv(path, COLUMNS)[1]:
         where = f"{shown_path(path)}, line {line}"
         for name in ("mean", "ci95"):
             if (name, row[name]) != ("ci95", "") and not _NUMBER.fullmatch(row[name]):
@@ -210,7 +201,7 @@ def beside(
         A file that cannot be read, or a model that is not in it.
     """
     interval = "normal" if interval == AUTO else interval
-    published = read_results(results_path(path))
+    published = read_results(shipped_path(path, "results", ".csv"))
     names = sorted({row["model"] for row in published} - {TABULAR[0]})
     if model is not None and model not in names:
         raise unknown("model of the published results", model, names)
