@@ -188,5 +188,5 @@ class PlannerSeat(ScriptedSeat):
 
     async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:
         """Return the answer that scores best in expectation."""
-        said = None if self.values is None else self.values.guess(probe)
-        return None if said is None else Answer(said)
+        best = None if self.values is None else self.values.answer(probe)
+        return None if best is None else Answer(best[0])
