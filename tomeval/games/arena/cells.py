@@ -173,8 +173,8 @@ class ArenaCell(GameCell):
         """Seat a planner, a policy, or a random player."""
         player = self.players[slot]
         kind = PlannerSeat if player.kind == PLANNER else ScriptedSeat
-        slips = (player.error_rate, player.error)
-        return kind(chair, self.seat_policies.get(slot), player.kind == RANDOM, *slips)
+        policy = self.seat_policies.get(slot)
+        return kind(chair, policy, player.kind == RANDOM, player.error_rate)
 
     def drawn(self, what: str, episode: int) -> np.random.Generator:
         """Return chance: games on one deal share it, and line-ups of one game their chance."""
