@@ -10,7 +10,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import VALID
 from tomeval.games.game import ArenaGame, Ask
 from tomeval.games.played import Decision, Mark, PlayedGame
-from tomeval.games.seats import OUTCOME_OF, Answer
+from tomeval.games.seats import Answer
 
 if TYPE_CHECKING:
     from tomeval.extensions.trajectories import Line, Match
@@ -115,7 +115,8 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
         if len(tries) == wording.attempts:
             decision.verdict = "fatal"
             break
-    outcome = VALID if decision.verdict == "valid" else OUTCOME_OF[tries[-1].error]
+    refused = "unparsable" if tries and tries[-1].error == "format" else "illegal"
+    outcome = VALID if decision.verdict == "valid" else refused
     said = decision.action if decision.verdict == "valid" else None
     attempts = len(tries) + (decision.verdict == "valid")
     decision.answer = Answer(said, tuple(tries), attempts, outcome, text, details={"text": text})
