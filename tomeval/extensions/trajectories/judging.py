@@ -115,10 +115,10 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
         if len(tries) == wording.attempts:
             decision.verdict = "fatal"
             break
-    refused = "unparsable" if tries and tries[-1].error == "format" else "illegal"
-    outcome = VALID if decision.verdict == "valid" else refused
-    said = decision.action if decision.verdict == "valid" else None
-    attempts = len(tries) + (decision.verdict == "valid")
+    outcome, said = VALID, decision.action
+    if decision.verdict != "valid":
+        outcome, said = "unparsable" if tries[-1].error == "format" else "illegal", None
+    attempts = len(tries) + (outcome == VALID)
     decision.answer = Answer(said, tuple(tries), attempts, outcome, text, details={"text": text})
     if decision.verdict == "fatal":
         stage.state, stage.decided = wording.struck(game, stage.state, ask, stage.actions)
