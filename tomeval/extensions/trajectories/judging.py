@@ -115,9 +115,8 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
         if len(tries) == wording.attempts:
             decision.verdict = "fatal"
             break
-    outcome, said = VALID, decision.action
-    if decision.verdict != "valid":
-        outcome, said = "unparsable" if tries[-1].error == "format" else "illegal", None
+    refused = "unparsable" if tries and tries[-1].error == "format" else "illegal"
+    outcome, said = (VALID, decision.action) if decision.verdict == "valid" else (refused, None)
     attempts = len(tries) + (outcome == VALID)
     decision.answer = Answer(said, tuple(tries), attempts, outcome, text, details={"text": text})
     if decision.verdict == "fatal":
