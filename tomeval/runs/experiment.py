@@ -81,6 +81,8 @@ class Experiment(BaseModel):
     stop_after_voids: int = Field(default=5, ge=0)
     POLICIES: ClassVar[Sequence[str]] = ON_INVALID
     """What `on_invalid` may say."""
+    REFERENCES: ClassVar[Sequence[str]] = ("",)
+    """What regret can be measured from, the default first."""
 
     _base: Path | None = None
     _where: str = "experiment"
@@ -176,6 +178,10 @@ class Experiment(BaseModel):
         Tables inside of tables, or of lists of them, have dotted names.
         """
         return {}
+
+    def cannot_tell(self) -> list[str]:
+        """Return sentences on what measures cannot tell of its cells."""
+        return []
 
     def identity(self) -> dict[str, Any]:
         """Return what makes this experiment itself.

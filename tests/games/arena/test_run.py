@@ -15,7 +15,7 @@ import tomeval
 from tomeval.core.streams import Stream
 from tomeval.extensions.ratings import error_rows
 from tomeval.games.arena.records import game_records
-from tomeval.games.arena.replaying import actions_of, game_lines, replay
+from tomeval.games.arena.replaying import actions_of, replay
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 
@@ -105,7 +105,7 @@ def test_a_stored_game_is_replayed_to_what_was_paid(played):
         *_, (_, last) = replay(game, first, json.loads(marks), actions_of(rows))
         assert game.rewards(last) == tuple(json.loads(rewards))
         endings.append(any(isinstance(mark, list) for mark in json.loads(marks)))
-        assert [*game_lines(run, cell, episode)]
+        assert [*cell.lines(episode)]
     assert True in endings
     assert False in endings
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from tomeval.games.answer import RULE, score_notes, verdict
-from tomeval.games.arena.cells import SUBJECT, slot_name
+from tomeval.games.arena.cells import slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
-from tomeval.games.arena.replaying import game_lines
-from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell, step_records
+from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell
 from tomeval.games.cells import play_of
 from tomeval.games.players import in_words, player_facts
 from tomeval.games.records import as_record
@@ -105,12 +104,10 @@ ARENA = Domain(
     schema=SCHEMA,
     columns=_columns,
     run_cell=ArenaRunCell,
-    step_records=step_records,
     headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
-    lines=game_lines,
     figures={"plane": "tomeval.games.plane:plane"},
+    published="tomeval.games.arena.reported",
     verdict=verdict(PUBLISHED, PUBLISHED, f"{RULE} {DECIDING}"),
-    own_seat=SUBJECT,
     facts=run_facts,
     table_notes=lambda run, names: run_notes(run),
     by=("player", "strategy", "model", "game", "others"),
