@@ -158,16 +158,6 @@ class Values(ABC):
         likeliest = max(sorted(chances, key=str), key=lambda said: chances[said])
         return likeliest, chances[likeliest]
 
-    def guess(self, probe: Probe) -> Action | None:
-        """Return the answer to a probe that scores most in expectation; None: not computed."""
-        best = self.answer(probe)
-        return None if best is None else best[0]
-
-    def attainable(self, probe: Probe) -> float | None:
-        """Return the most that answers to a probe can score in expectation, from 0 to 1."""
-        best = self.answer(probe)
-        return None if best is None else best[1]
-
 
 class Follower(ABC):
     """Follows one seat through one game, stage by stage; work per stage does not grow."""

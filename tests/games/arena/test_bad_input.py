@@ -54,7 +54,6 @@ def refused(game, first, second, rules=None, **more):
         ),
         ("ipd3", {"kind": "tit_for_tatt"}, "unknown player of ipd3 'tit_for_tatt' (did you mean"),
         ("ipd3", {"kind": "grim", "error_rate": 2}, "error_rate: must be a number from 0 to 1, is"),
-        ("ipd3", {"kind": "grim", "error": "formatt"}, "unknown type of error 'formatt' (did you"),
     ],
 )
 def test_options_that_make_no_sense_are_one_line(game, table, said):

@@ -11,7 +11,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.named_games import get_kind
-from tomeval.games.game import ERRORS, ArenaGame
+from tomeval.games.game import ArenaGame
 from tomeval.games.players import LLM, GamePlayer, check_options
 from tomeval.games.solver import Policy
 from tomeval.runs.experiment import located, read_table
@@ -24,8 +24,8 @@ ANYWHERE = {
 }
 """Kinds of player that can sit at every table; all others are policies of one game."""
 
-SLIPS = ("error_rate", "error")
-"""Options of every player without a model: how often, and how, an attempt breaks the rules."""
+SLIPS = ("error_rate",)
+"""Options of every player without a model: how often an attempt breaks the rules."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +36,9 @@ class ArenaPlayer(GamePlayer):
     ----------
     error_rate : float
         The probability that an attempt to answer is refused, whatever the player wanted.
-    error : str
-        Of what type these errors are, one of `game.ERRORS`.
     """
 
     error_rate: float = 0.0
-    error: str = "format"
 
     OPTIONS = "tomeval.games.llm.options:ArenaOptions"
 
@@ -60,15 +57,13 @@ class ArenaPlayer(GamePlayer):
     def scripted(
         cls, name: str, kind: str, entry: dict[str, Any], base: Path | None
     ) -> ArenaPlayer:
-        """Return a player with the fields of its policy, ``error_rate`` and ``error``."""
-        rate, error = entry.pop("error_rate", 0.0), entry.pop("error", "format")
+        """Return a player with the fields of its policy, and ``error_rate``."""
+        rate = entry.pop("error_rate", 0.0)
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
             raise TomevalError(f"error_rate: must be a number from 0 to 1, is {rate!r}")
-        if error not in ERRORS:
-            raise unknown("type of error", error, ERRORS, "error")
         if kind == PLANNER:
             check_options(kind, entry, (), SLIPS)
-        return cls(name, kind, entry, base=base, error_rate=float(rate), error=error)
+        return cls(name, kind, entry, base=base, error_rate=float(rate))
 
     def known(self, kind: str) -> bool:
         """Return whether it is a policy of a kind of game: others' values follow from it."""
@@ -77,7 +72,7 @@ class ArenaPlayer(GamePlayer):
     @property
     def definition(self) -> dict[str, Any]:
         """The player as JSON-ready data."""
-        slips = {"error_rate": self.error_rate, "error": self.error} if self.error_rate else {}
+        slips = {"error_rate": self.error_rate, "error": "format"} if self.error_rate else {}
         return {**super().definition, "strategy": self.strategy, **slips}
 
     def policy(self, kind: str, game: ArenaGame[Any], where: str) -> Policy:

@@ -77,8 +77,8 @@ def test_values_are_those_of_brute_force(board, name, seat):
         posterior = values.observer(PROBE)
         assert dict(posterior) == pytest.approx(other, abs=1e-12)
         assert len(posterior) == len(other)
-        assert values.attainable(PROBE) == pytest.approx(max(other.values()), abs=1e-12)
-        assert other[values.guess(PROBE)] == pytest.approx(max(other.values()), abs=1e-12)
+        assert values.answer(PROBE)[1] == pytest.approx(max(other.values()), abs=1e-12)
+        assert other[values.answer(PROBE)[0]] == pytest.approx(max(other.values()), abs=1e-12)
         for best in values.best_actions():
             assert brute.q(belief, best) / total == pytest.approx(values.best, abs=1e-12)
         belief = after[list(after)[rng.integers(len(after))]]
