@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from tomeval.models.base import LocalModel, Model, Unusable, WrappedModel
+from tomeval.models.base import LocalModel, Model, Stopped, Unusable, WrappedModel
 from tomeval.models.batching import Batcher, Request, read_kept, request_hash
 from tomeval.play.schedule import Job
 from tomeval.runs.domain import Cell, Domain
@@ -111,8 +111,8 @@ class _SeatModel(WrappedModel):
         key, filler = request_hash(self.name, self.model.revision, request), self._episode.filler
         if key in self._kept:
             return read_kept(self._kept[key], request)
-        if filler:
-            filler.stopping.refuse()
+        if filler and filler.stopping.asked:
+            raise Stopped("stopped")
         try:
             answer = await super().ask(request)
         except Unusable as error:
