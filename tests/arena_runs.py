@@ -18,7 +18,7 @@ PLAYERS = {
     "alld": {"kind": "always_defect"},
     "chance": {"kind": "random"},
     "planner": {"kind": "planner"},
-    "sloppy": {"kind": "tit_for_tat", "error_rate": 0.4, "error": "target"},
+    "sloppy": {"kind": "tit_for_tat", "error_rate": 0.4},
     "band": {"kind": "bandwagon"},
     "believer": {"kind": "believer"},
     "clumsy": {"kind": "reactive", "error_rate": 0.3},

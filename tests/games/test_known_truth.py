@@ -56,8 +56,8 @@ class Known(PlannerSeat):
 
     def say(self, view: Any, probe: Any) -> Any:
         knows = self.values is not None and self.chair.rng.random() < self.how.knows
-        said = self.values.guess(probe) if knows and self.values else None
-        return view.game.guess(view, probe, self.chair.rng) if said is None else said
+        best = self.values.answer(probe) if knows and self.values else None
+        return best[0] if best else view.game.guess(view, probe, self.chair.rng)
 
     async def answer(self, view: Any, ask: Any) -> Answer:
         self.said = {p: self.say(view, p) for p in view.game.probes(view._state, ask, None, {})}

@@ -17,7 +17,6 @@ from known import drawn
 from support import ROOT, scripts
 
 import tomeval
-from tomeval.games.arena.domain import result_rows
 from tomeval.report.exporting import export_run
 from tomeval.report.tables import render
 
@@ -134,10 +133,9 @@ def test_arena(tmp_path, few) -> None:
                     boards.append(f"# {cell.number} {episode}")
                     boards += [line.text for line in cell.lines(episode)]
         (folder / "boards.txt").write_text("\n".join(boards), encoding="utf-8")
-        tables = {"results": result_rows(run, ())}
-        tables |= {name: run.table_of(name).rows(run, ()) for name in ("ratings", "errors")}
-        for name, rows in tables.items():
-            (folder / f"{name}.csv").write_text(render(rows, "csv"), encoding="utf-8")
+        for name in ("ratings", "errors"):
+            text = render(run.table_of(name).rows(run, ()), "csv")
+            (folder / f"{name}.csv").write_text(text, encoding="utf-8")
         check(run, "arena", folder, empty=["brier_score", "brier_above_observer"])
 
 

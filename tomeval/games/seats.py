@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.outcomes import BACKEND_ERROR, EMPTY, REFUSAL, VALID
+from tomeval.core.outcomes import VALID
 from tomeval.games.game import Action, Ask, Broken, Probe, View
-from tomeval.games.solver import Memory, Policy, Values
+from tomeval.games.solver import Policy, Values
 from tomeval.models.base import Model
 
 
@@ -93,18 +93,6 @@ class Seat(ABC):
         return ()
 
 
-OUTCOME_OF = {
-    "format": "unparsable",
-    "rule": "illegal",
-    "target": "illegal",
-    "truncated": "truncated",
-    EMPTY: EMPTY,
-    REFUSAL: REFUSAL,
-    "backend": BACKEND_ERROR,
-}
-"""What an answer that is refused for good counts as, by the error of the last attempt."""
-
-
 class ScriptedSeat(Seat):
     """A policy of the game, or without one legal actions at random; attempts may fail by chance.
 
@@ -112,7 +100,7 @@ class ScriptedSeat(Seat):
     ----------
     guesses : bool
         Whether predictions are random where few answers are possible, in place of the policy's own.
-    error_rate, error
+    error_rate
         See `players.ArenaPlayer`. The draws for it are the seat's own and made for every attempt
         only if the rate is not 0, so that play is the same without errors.
     """
@@ -123,11 +111,9 @@ class ScriptedSeat(Seat):
         policy: Policy | None = None,
         guesses: bool = False,
         error_rate: float = 0.0,
-        error: str = "format",
     ) -> None:
         self.chair, self.policy, self.guesses = chair, policy, guesses
-        self.error_rate, self.error = error_rate, error
-        self.memory: Memory = None
+        self.error_rate, self.memory = error_rate, None
 
     def begin(self, view: View[Any]) -> None:
         """Start the memory."""
@@ -148,8 +134,8 @@ class ScriptedSeat(Seat):
         while len(tries) < max(1, self.chair.attempts):
             if self.chair.rng.random() >= self.error_rate:
                 return Answer(self.decide(view, ask), tries, len(tries) + 1)
-            tries += (Broken(self.error, "broken on purpose"),)
-        return Answer(None, tries, len(tries), OUTCOME_OF[self.error])
+            tries += (Broken("format", "broken on purpose"),)
+        return Answer(None, tries, len(tries), "unparsable")
 
     async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:
         """Return what the policy predicts, if it does; or draw one of the labels of the probe."""
@@ -188,5 +174,5 @@ class PlannerSeat(ScriptedSeat):
 
     async def probe(self, view: View[Any], ask: Ask, probe: Probe) -> Answer | None:
         """Return the answer that scores best in expectation."""
-        said = None if self.values is None else self.values.guess(probe)
-        return None if said is None else Answer(said)
+        best = None if self.values is None else self.values.answer(probe)
+        return None if best is None else Answer(best[0])

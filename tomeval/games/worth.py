@@ -63,7 +63,8 @@ def value(game: ArenaGame[Any], view: Any, decision: Decision, rng: np.random.Ge
     if values is None:
         return
     for probed in decision.probed:
-        probed.attainable = values.attainable(probed.probe)
+        if best := values.answer(probed.probe):
+            probed.attainable = best[1]
     worth.best = values.best
     if own:
         worth.chosen, worth.regret = values.of(action), values.regret(action)

@@ -17,6 +17,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    TypeAdapter,
     ValidationError,
     field_validator,
 )
@@ -332,11 +333,13 @@ def _domain_of(data: dict[str, Any], where: str) -> Domain:
     return get_domain(data.get("domain", DEFAULT_DOMAIN), f"{where}: domain")
 
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T")
 
 
 def read_table(keys: type[T], data: Mapping[str, Any] | str, where: str) -> T:
     """Check a table whose keys depend on what it says, such as the parameters of a game; or JSON.
+
+    `keys` is a model or a dataclass of pydantic's kind.
 
     Raises
     ------
@@ -344,7 +347,8 @@ def read_table(keys: type[T], data: Mapping[str, Any] | str, where: str) -> T:
         `where`, the key, the value and the near match.
     """
     try:
-        return keys.model_validate_json(data) if isinstance(data, str) else keys(**data)
+        table = TypeAdapter(keys)
+        return table.validate_json(data) if isinstance(data, str) else table.validate_python(data)
     except ValidationError as error:
         from tomeval.runs.faults import field_of, worded
 

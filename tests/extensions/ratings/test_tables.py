@@ -12,7 +12,6 @@ from tomeval import run
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.ratings import error_notes, error_rows, pairs_of, rating_rows
 from tomeval.extensions.ratings.bradley_terry import ELO
-from tomeval.games.arena.domain import subject_errors
 from tomeval.games.arena.records import ErrorRecord, GameRecord
 from tomeval.statistics.estimates import wilson
 
@@ -66,17 +65,6 @@ def test_errors_are_counted_for_who_made_them_and_who_saw_them():
     # What one player caused, each of the two others witnessed.
     whole = [row for row in rows if row["error"] == "any"]
     assert sum(row["witnessed"] for row in whole) == 2 * sum(row["caused"] for row in whole)
-
-
-def test_errors_of_the_measured_seat_are_those_of_all_games():
-    """Void games too; the numbers are those of the table of errors for a player of one seat."""
-    assert subject_errors(RECORDS)["void"] == 1
-    assert subject_errors(RECORDS)["refused_per_game"] == pytest.approx(1 / 5)
-    for seat, player in enumerate("AB"):
-        row = subject_errors([replace(record, subject=seat) for record in RECORDS])
-        like = row_of(error_rows(RECORDS), player=player, error="any")
-        for name in ("caused_fatal_percent", "witnessed_fatal_percent"):
-            assert row[name] == like[name]
 
 
 def test_the_validity_rule():

@@ -87,8 +87,8 @@ def check_decision(values, known):
     assert values.best_actions()[0] == known["action"]
     for probe, chances, guess, attainable in known["probes"]:
         assert values.observer(Probe(*probe)) == close(dict(chances))
-        assert values.guess(Probe(*probe)) == guess
-        assert values.attainable(Probe(*probe)) == close(attainable)
+        assert values.answer(Probe(*probe))[0] == guess
+        assert values.answer(Probe(*probe))[1] == close(attainable)
     reply = values.reply({Probe(*probe): answer for *probe, answer in known["said"]})
     assert reply == known["reply"]
     assert reply is None or values.regret(reply) == close(known["regret"])

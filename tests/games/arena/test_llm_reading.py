@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tomeval.core.outcomes import INVALID_REASONS
 from tomeval.games.arena.named_games import GAMES, get_kind
 from tomeval.games.game import ERRORS
-from tomeval.games.llm.scene import ERROR_OF, Judged
+from tomeval.games.llm.scene import Judged
 from tomeval.games.sampled import made_up
 from tomeval.strategies.readers import plain
 
@@ -70,8 +69,3 @@ def test_free_text_is_never_an_action(name, reply, finish):
     words = "format" if plain(reply).strip() else "empty"
     expected = {"length": "truncated", "refusal": "refusal"}.get(finish, words)
     assert judged.tries[0].error in (expected, "truncated")
-
-
-def test_every_outcome_has_a_type_of_error():
-    assert set(ERROR_OF) == set(INVALID_REASONS) - {"illegal"}  # which the game types
-    assert set(ERROR_OF.values()) <= set(ERRORS)

@@ -143,11 +143,6 @@ def test_a_message_in_a_game_without_a_readable_prediction_is_no_statement(playe
     assert [MEASURES[name].of(talking, "").bottom.tolist() for name in PARTS] == [[0, 1]] * 3
 
 
-def test_every_measure_is_worked_out():
-    marks = next(m for m in test_by_hand.pytestmark if m.name == "parametrize")
-    assert {name for name, _ in marks.args[1]} == set(MEASURES) - {"reads_percent"}
-
-
 def test_reads_is_what_acts_follow_beyond_random_statements(played):
     """Own lost 3 of 9, other 3.5 of 6: 1 - (3 / 9) / (3.5 / 6), the mean of linear parts."""
     found = MEASURES["reads_percent"].of(played, "").values

@@ -7,7 +7,6 @@ from tomeval.core.outcomes import run_now
 from tomeval.games.arena.named_games import named_game
 from tomeval.games.ipd3 import KIND
 from tomeval.games.play import Table, play_game
-from tomeval.games.played import scored
 from tomeval.games.seats import Answer, Chair, ScriptedSeat
 
 
@@ -50,17 +49,3 @@ def test_probability_of_the_truth(probs, given, scores):
     assert found == pytest.approx(given)
     assert {names[p.probe.about]: p.brier for p in moves} == pytest.approx(scores)
     assert {names[p.probe.about]: p.hit for p in moves} == {"tit_for_tat": 1, "always_defect": 0}
-
-
-def test_nobody_expects_a_better_score_than_who_knows_the_probabilities():
-    """If the truth has the probabilities q, stating p costs sum (p - q)^2 more than stating q."""
-    rng = np.random.default_rng(3)
-    for size in (2, 3, 7):
-        q, p = rng.dirichlet(np.ones(size), 2)
-        q[0] = 0.0
-        q /= q.sum()
-        above = sum(
-            q[b] * (scored(dict(enumerate(p)), b)[1] - scored(dict(enumerate(q)), b)[1])
-            for b in range(size)
-        )
-        assert above == pytest.approx(((p - q) ** 2).sum())

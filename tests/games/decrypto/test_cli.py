@@ -6,11 +6,9 @@ import csv
 import io
 
 import pytest
-from asking import query
 
 from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.decrypto.tables import TABLES
-from tomeval.runs.results import Run
 
 TOML = """
 domain = "decrypto"
@@ -65,19 +63,6 @@ def test_transcript(small, tomeval) -> None:
     _, out, _ = tomeval("transcript", small, "--cell", "0", "--episode", "1", "--no-calls")
     assert "== step 2: Alice (script), encode: " in out
     assert "[predicts keywords: one, two, three, four; true: " in out
-
-
-def test_export(small, tomeval) -> None:
-    _, out, _ = tomeval("export", small, "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(out)))
-    first = rows[0]
-    assert (first["encoder"], first["encoder_model"]) == ("script", "scripted:decrypto")
-    assert int(first["interception"]) == (first["eve"] == first["code"])
-    assert str(first["code"]) == "321"
-    names = ("predicted_eve", "predicted_eve_reminded", "predicted_bob")  # this Alice says the code
-    assert [first[name] for name in names] == [first["code"]] * 3
-    with Run(small) as run:
-        assert len(rows) == query(run, "SELECT COUNT(*) FROM step_records")[0][0]
 
 
 def test_play(tmp_path, tomeval) -> None:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +11,6 @@ from tomeval.games.decrypto.game import (
     Game,
     Rules,
     Turn,
-    deal_stream,
     hint_fault,
     outcome_of,
 )
@@ -32,12 +29,6 @@ hints = st.tuples(*[st.sampled_from(["a", "b", "c", "snow", "bank"])] * 3)
 
 def turn(miscommunicated: bool, intercepted: bool) -> Turn:
     return Turn(RIGHT, HINTS, WRONG if miscommunicated else RIGHT, RIGHT if intercepted else WRONG)
-
-
-def test_codes_are_all_ordered_triples() -> None:
-    every = [c for c in itertools.product((1, 2, 3, 4), repeat=3) if len(set(c)) == 3]
-    assert list(CODES) == every
-    assert len(CODES) == 24
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=8))
@@ -102,11 +93,10 @@ def test_what_eve_sees_does_not_depend_on_keywords_or_the_current_code(
         assert one.view(BOB, now) != two.view(BOB, now)
 
 
-def test_deals_are_seeded_and_uniform() -> None:
+def test_deals_are_uniform() -> None:
     rules = Decrypto(WordLists(tuple(WORDS), HINTS), Rules(), Probes())
-    games = [rules.deal(deal_stream(11).episode(i)).deal for i in range(4000)]
-    assert games[7] == rules.deal(deal_stream(11).episode(7)).deal
-    assert games[7] != rules.deal(deal_stream(12).episode(7)).deal
+    rng = np.random.default_rng(11)
+    games = [rules.deal(rng).deal for _ in range(4000)]
     for game in games:
         assert len(set(game.keywords)) == 4
         assert len(set(game.codes)) == len(game.codes) == 8

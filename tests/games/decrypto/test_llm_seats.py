@@ -150,26 +150,6 @@ def test_what_was_said_to_a_draft_is_not_remembered_as_the_answer() -> None:
     assert "Turn 1 is over" in second
 
 
-@pytest.mark.parametrize(
-    ("reply", "outcome"),
-    [("nothing", "unparsable"), (said("code", [1, 1, 1]), "illegal")],
-)
-@pytest.mark.parametrize("policy", ["ask_again", "random"])
-def test_invalid_guesses_by_policy(reply, outcome, policy) -> None:
-    found = logs()
-    found["interceptor"] = Logged(lambda question: reply)
-    where = table(found, every={"max_attempts": 2})
-    where.on_invalid = policy
-    played = play(where)
-    assert played.turns[0].outcomes["interceptor"] == outcome
-    assert played.turns[0].attempts["interceptor"] == 2
-    if policy == "ask_again":
-        assert (played.status, played.outcome, len(played.turns)) == ("void", None, 1)
-    else:
-        assert (played.status, len(played.turns)) == ("complete", 3)
-        assert all(turn.eve is not None for turn in played.turns)
-
-
 def test_random_hints_are_legal() -> None:
     found = logs()
     found["encoder"] = Logged(lambda question: "nothing")

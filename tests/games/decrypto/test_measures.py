@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tomeval.games.decrypto.domain import DECRYPTO
 from tomeval.games.decrypto.game import OUTCOMES
 from tomeval.games.decrypto.measures import (
     BELIEF_MEASURES,
@@ -17,10 +18,11 @@ from tomeval.games.decrypto.measures import (
     turn_items,
     turns_a_wrong,
 )
-from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, comparable
-from tomeval.games.decrypto.tables import pooled
+from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES, comparable
+from tomeval.games.decrypto.tables import Together
 from tomeval.games.decrypto.turns import READ, SHOWN_AS
 from tomeval.games.played import Played
+from tomeval.runs.columns import flat
 from tomeval.statistics.estimates import Share, clustered_share, wilson
 
 CODE, OTHER, THIRD = 241, 123, 312
@@ -53,9 +55,11 @@ def played(games, **more) -> Played:
 
 def table(*pairings: Played, name: str) -> dict[str, float]:
     """Return a measure of several pairings as tables have it."""
-    cells = [SimpleNamespace(played=one) for one in pairings]
-    measure = MEASURES[name]
-    return pooled(name, [measure.of(one, "") for one in pairings], cells, "auto", measure.limits)
+    about = {"store": SimpleNamespace(domain=DECRYPTO), "number": 0, "sequential": False}
+    about |= {"definition": {"players": {role: {"name": role} for role in ROLES}}}
+    about |= {"measures": MEASURES}
+    cells = [SimpleNamespace(played=p, episodes=np.arange(p.games), **about) for p in pairings]
+    return flat([name], Together(cells).estimate([name]))
 
 
 def measured(data: Played, name: str) -> tuple[float, float]:

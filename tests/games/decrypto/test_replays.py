@@ -105,14 +105,6 @@ def test_a_game_ends_where_its_rules_end_it(tmp_path) -> None:
         read_games(path)
 
 
-@pytest.mark.parametrize("text", ["{", "[" * 100_000])
-def test_broken_files(tmp_path, text) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(text)
-    with pytest.raises(TomevalError, match=r"x\.json: Invalid JSON"):
-        read_games(path)
-
-
 def game_of(marks, codes=CODES, name="", **rules) -> RecordedGame:
     """Return a game with (Bob right, Eve right) per turn."""
     turns = tuple(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.named_games import get_kind
-from tomeval.games.game import ERRORS, ArenaGame
-from tomeval.games.played import frozen
+from tomeval.games.game import ArenaGame
 from tomeval.games.players import LLM, GamePlayer, check_options
 from tomeval.games.solver import Policy
-from tomeval.runs.experiment import located
+from tomeval.runs.experiment import located, read_table
 
 PLANNER, RANDOM = "planner", "random"
 ANYWHERE = {
@@ -25,8 +24,8 @@ ANYWHERE = {
 }
 """Kinds of player that can sit at every table; all others are policies of one game."""
 
-SLIPS = ("error_rate", "error")
-"""Options of every player without a model: how often, and how, an attempt breaks the rules."""
+SLIPS = ("error_rate",)
+"""Options of every player without a model: how often an attempt breaks the rules."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +36,9 @@ class ArenaPlayer(GamePlayer):
     ----------
     error_rate : float
         The probability that an attempt to answer is refused, whatever the player wanted.
-    error : str
-        Of what type these errors are, one of `game.ERRORS`.
     """
 
     error_rate: float = 0.0
-    error: str = "format"
 
     OPTIONS = "tomeval.games.llm.options:ArenaOptions"
 
@@ -61,15 +57,13 @@ class ArenaPlayer(GamePlayer):
     def scripted(
         cls, name: str, kind: str, entry: dict[str, Any], base: Path | None
     ) -> ArenaPlayer:
-        """Return a player with the fields of its policy, ``error_rate`` and ``error``."""
-        rate, error = entry.pop("error_rate", 0.0), entry.pop("error", "format")
+        """Return a player with the fields of its policy, and ``error_rate``."""
+        rate = entry.pop("error_rate", 0.0)
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
             raise TomevalError(f"error_rate: must be a number from 0 to 1, is {rate!r}")
-        if error not in ERRORS:
-            raise unknown("type of error", error, ERRORS, "error")
         if kind == PLANNER:
             check_options(kind, entry, (), SLIPS)
-        return cls(name, kind, entry, base=base, error_rate=float(rate), error=error)
+        return cls(name, kind, entry, base=base, error_rate=float(rate))
 
     def known(self, kind: str) -> bool:
         """Return whether it is a policy of a kind of game: others' values follow from it."""
@@ -78,7 +72,7 @@ class ArenaPlayer(GamePlayer):
     @property
     def definition(self) -> dict[str, Any]:
         """The player as JSON-ready data."""
-        slips = {"error_rate": self.error_rate, "error": self.error} if self.error_rate else {}
+        slips = {"error_rate": self.error_rate, "error": "format"} if self.error_rate else {}
         return {**super().definition, "strategy": self.strategy, **slips}
 
     def policy(self, kind: str, game: ArenaGame[Any], where: str) -> Policy:
@@ -95,32 +89,8 @@ class ArenaPlayer(GamePlayer):
 
 def made_policy(cls: type[Policy], kind: str, options: Mapping[str, Any]) -> Policy:
     """Return a policy, made from its options, which are checked."""
-    known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
-    check_options(kind, options, known, SLIPS)
-    hints = get_type_hints(cls)
-    for key, value in options.items():
-        if hints[key] in _SCALARS and not _fits(value, hints[key]):
-            raise TomevalError(f"{kind}: {key} must be {_SCALARS[hints[key]]}, is {value!r}")
-    for name, field in known.items():
-        if field.default is MISSING and field.default_factory is MISSING and name not in options:
-            raise TomevalError(f"a player of kind {kind!r} needs {name!r}")
-    return cls(**{key: frozen(value) for key, value in options.items()})
-
-
-_SCALARS: Mapping[type, str] = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-}
-"""Types of options that are checked here, for all policies; others are checked by the policy."""
-
-
-def _fits(value: Any, wanted: type) -> bool:
-    """Return whether a value has the type of an option; whole numbers are numbers, true is not."""
-    if wanted is float:
-        return type(value) in (int, float) and math.isfinite(value)
-    return type(value) is wanted
+    check_options(kind, options, [field.name for field in fields(cls)], SLIPS)  # type: ignore[arg-type]
+    return read_table(cls, json.dumps(options, default=str), kind)
 
 
 def together(names: Sequence[str]) -> str:

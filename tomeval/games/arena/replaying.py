@@ -29,7 +29,7 @@ def game_lines(cell: ArenaRunCell, episode: int) -> Iterator[Line]:
         raise cell.store.damaged(f"game {episode} of cell {cell.number}: {error}") from None
     title = f"{cell.name}; seed {cell.seed}, game {episode}, deal {record.own['deal']}"
     names = [player["name"] for player in cell.definition["players"]]
-    return transcript(table.game, record, title, names, states, table.kind.endings)
+    return transcript(table.game, record, title, names, states)
 
 
 def states_of(cell: ArenaRunCell, record: Record) -> list[Any]:

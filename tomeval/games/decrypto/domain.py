@@ -8,7 +8,7 @@ from typing import Any
 
 from tomeval.games.answer import score_notes, verdict
 from tomeval.games.cells import play_of
-from tomeval.games.decrypto.experiment import DecryptoCell, DecryptoExperiment
+from tomeval.games.decrypto.experiment import DecryptoExperiment
 from tomeval.games.decrypto.game import UNDECIDED
 from tomeval.games.decrypto.measures import (
     BELIEF_MEASURES,
@@ -26,10 +26,8 @@ from tomeval.games.decrypto.results import (
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES
 from tomeval.games.decrypto.turns import SCHEMA, as_record
-from tomeval.games.played import PlayedGame
 from tomeval.runs.domain import Domain, later
 from tomeval.runs.measures import Measure
-from tomeval.runs.record import Record
 
 _DESCRIBED = "tomeval.games.decrypto.described"
 
@@ -52,16 +50,12 @@ def _words(task: Mapping[str, Any]) -> str:
     return ", ".join(f"{NAMES[seat]} {name}" for seat, name in task.items() if seat in NAMES)
 
 
-def _record(cell: DecryptoCell, game: PlayedGame) -> Record:
-    return as_record(game, cell.game_of(game.index), cell.first(game.index))
-
-
 DECRYPTO = Domain(
     name="decrypto",
     title="the word game of hints and codes, with a team and an interceptor",
     experiment=DecryptoExperiment,
     measures={name: _complete(measure) for name, measure in MEASURES.items()},
-    **play_of(_record),
+    **play_of(as_record),
     schema=SCHEMA,
     columns=_columns,
     run_cell=DecryptoRunCell,

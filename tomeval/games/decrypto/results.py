@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.once import held, once_each
-from tomeval.games.decrypto.game import ENDINGS, UNDECIDED, Deal, Game, Rules
+from tomeval.games.decrypto.game import UNDECIDED, Deal, Game, Rules
 from tomeval.games.decrypto.llm import spec_for
 from tomeval.games.decrypto.measures import scores
 from tomeval.games.decrypto.seats import NAMES, ROLES, Probes, comparable
@@ -81,7 +81,7 @@ class DecryptoRunCell(ScoredCell):
         title = ", ".join(f"{NAMES[role]} {name}" for role, name in self.columns.items())
         title += f"; seed {self.seed}, game {episode}"
         game = Decrypto(shipped_lists(), Rules(**self.definition["rules"]), Probes())
-        return transcript(game, record, title, names, states_of(record), ENDINGS, step="round")
+        return transcript(game, record, title, names, states_of(record), step="round")
 
     @property
     def facts(self) -> dict[str, Any]:

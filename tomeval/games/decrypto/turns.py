@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED, VALID
 from tomeval.games import records
-from tomeval.games.decrypto.game import Code, Game, Turn, code_number, outcome_of
+from tomeval.games.decrypto.game import Code, Turn, code_number, outcome_of
 from tomeval.games.decrypto.replays import Replay
 from tomeval.games.decrypto.seats import (
     ALICE,
@@ -18,9 +18,11 @@ from tomeval.games.decrypto.seats import (
     INTERCEPTOR_QUESTIONS,
     ROLES,
 )
-from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.played import RECORDED, PlayedGame, frozen
 from tomeval.runs.record import Record, Schema
+
+if TYPE_CHECKING:
+    from tomeval.games.decrypto.experiment import DecryptoCell
 
 SHOWN_AS = {
     "eve": "predicted_eve",
@@ -123,11 +125,12 @@ def finished(turns: Sequence[Mapping[str, Any]]) -> list[Turn]:
     ]
 
 
-def as_record(game: PlayedGame, of: Decrypto, first: Game) -> Record:
-    """Return a played game as it is stored, given its rules and the state that it began with.
+def as_record(cell: DecryptoCell, game: PlayedGame) -> Record:
+    """Return a played game as it is stored.
 
     A replay has the outcome that its own guesses led to first. Calls are told by turn.
     """
+    first, of = cell.first(game.index), cell.game_of(game.index)
     own: dict[str, Any] = {"keywords": first.deal.keywords, "codes": first.deal.codes}
     own["record"] = of.record.as_json() if isinstance(of, Replay) else None
     record = records.as_record(game, ROLES.__getitem__, outcome=None, **own)

@@ -77,8 +77,8 @@ def test_values_are_those_of_brute_force(board, name, seat):
         posterior = values.observer(PROBE)
         assert dict(posterior) == pytest.approx(other, abs=1e-12)
         assert len(posterior) == len(other)
-        assert values.attainable(PROBE) == pytest.approx(max(other.values()), abs=1e-12)
-        assert other[values.guess(PROBE)] == pytest.approx(max(other.values()), abs=1e-12)
+        assert values.answer(PROBE)[1] == pytest.approx(max(other.values()), abs=1e-12)
+        assert other[values.answer(PROBE)[0]] == pytest.approx(max(other.values()), abs=1e-12)
         for best in values.best_actions():
             assert brute.q(belief, best) / total == pytest.approx(values.best, abs=1e-12)
         belief = after[list(after)[rng.integers(len(after))]]
@@ -114,7 +114,7 @@ def test_a_match_worked_by_hand():
     0 0 5 it ties A and loses C: a tie. 1 3 1 takes B and C, or A and B: it wins always.
     """
     game = Blotto(BlottoRules(fields=3, units=5, rounds=3))
-    policy = POLICIES["mixture"]([[5, 0, 0], [0, 0, 5]])
+    policy = POLICIES["mixture"](((5, 0, 0), (0, 0, 5)))
     found = solver(game, 0, {1: policy})
     assert found.value() == 1
     values = found.follow(game.view(State(), 0)).values(game.view(State(), 0), Ask(0, "allocate"))

@@ -26,7 +26,7 @@ def test_plans_without_slips_can_be_beaten(name):
     for lost in range(3):
         values = follower.values(game.view(state, 0), Ask(0, "allocate"))
         assert dict(values.observer(Probe("allocation", 1))) == {memory: 1.0}
-        assert values.guess(Probe("allocation", 1)) == memory
+        assert values.answer(Probe("allocation", 1))[0] == memory
         assert values.best == 1
         assert values.of(values.best_actions()[0]) == 1
         draws = iter(lambda: drawn(game.fields, game.units, rng), None)
@@ -56,12 +56,12 @@ def test_a_posterior_over_many_allocations_is_looked_up_and_not_listed():
     for impossible in [(29, 0, 0, 0, 0, 0), (31, -1, 0, 0, 0, 0), (30, 0, 0, 0, 0)]:
         assert posterior.get(impossible, 0.0) == 0
     assert len(posterior) == size
-    assert values.attainable(probe) == posterior[even]
-    assert values.guess(probe) == even
+    assert values.answer(probe)[1] == posterior[even]
+    assert values.answer(probe)[0] == even
     assert values.of(values.best_actions()[0]) == pytest.approx(values.best, abs=1e-12)
     uniform = POLICIES["uniform"]()
     large = games("large", 1)
     view = large.view(State(), 0)
     values = solver(large, 0, {1: uniform}).follow(view).values(view, Ask(0, "allocate"))
-    assert large.broken(values.guess(probe)) is None
-    assert values.attainable(probe) == 1 / 316_251
+    assert large.broken(values.answer(probe)[0]) is None
+    assert values.answer(probe)[1] == 1 / 316_251

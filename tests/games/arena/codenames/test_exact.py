@@ -139,12 +139,12 @@ def test_posteriors_by_enumeration(tmp_path):
     whole = sum(assassins.values())
     expected = {word: weight / whole for word, weight in assassins.items()}
     assert values.observer(probes["assassin"]) == pytest.approx(expected)
-    assert values.attainable(probes["assassin"]) == pytest.approx(max(expected.values()))
+    assert values.answer(probes["assassin"])[1] == pytest.approx(max(expected.values()))
     found = values.observer(probes["meant"])
     assert found == pytest.approx({words: weight / whole for words, weight in meant.items()})
-    answer = values.guess(probes["meant"])
+    answer = values.answer(probes["meant"])[0]
     score = sum(p * game.hit(probes["meant"], answer, words) for words, p in found.items())
-    assert score == pytest.approx(values.attainable(probes["meant"]))
+    assert score == pytest.approx(values.answer(probes["meant"])[1])
 
 
 def paths_of(game, policy, state, seat):
@@ -174,8 +174,8 @@ def test_the_sequence_that_an_operative_takes(tmp_path, extra):
         heard = game.outcomes(state, {0: clue})[0][1]
         expected = paths_of(game, policies[1], heard, 1)
         assert values.observer(probe) == pytest.approx(expected)
-        assert game.hit(probe, values.guess(probe), next(iter(expected))) == 1
-        assert values.attainable(probe) == 1
+        assert game.hit(probe, values.answer(probe)[0], next(iter(expected))) == 1
+        assert values.answer(probe)[1] == 1
 
 
 def test_acting_on_what_a_spymaster_expects(tmp_path):

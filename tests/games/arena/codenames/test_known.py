@@ -50,8 +50,8 @@ def values_of(board, players, options, seat):
                     "best": values.best,
                     "q": [values.of(one) for one in tried],
                     "regret": [values.regret(one) for one in tried],
-                    "attainable": [values.attainable(probe) for probe in probes],
-                    "guess": [values.guess(probe) for probe in probes],
+                    "attainable": [(values.answer(probe) or (0, None))[1] for probe in probes],
+                    "guess": [(values.answer(probe) or (None,))[0] for probe in probes],
                     "reply": [
                         values.reply({probe: own.predict(view, ask, probe, None)})
                         for probe in probes
