@@ -38,7 +38,7 @@ class Person(Subject):
     """
 
     reads_templates: ClassVar[bool] = True
-    console: Console | None = None
+    console: ClassVar[Console | None] = None  # where it is asked, while a session is played
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
@@ -138,13 +138,10 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
             store.begin(experiment.identity(), episode + 1)
             add_session(store, 0)
 
-            def sit(subject: Subject) -> None:
-                assert isinstance(subject, Person), "not a cell played by people"
-                subject.console = console
-
             console.say("Type ? for help at any time.")
             try:
-                record = run_now(play_episode_async(cell.setup, episode, on_seated=sit))
+                Person.console = console
+                record = run_now(play_episode_async(cell.setup, episode))
             except (QuitGame, KeyboardInterrupt):
                 console.say("\nThe game was not finished, and is not kept.")
                 return False
@@ -152,6 +149,7 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
             console.say("\nThe game is over.")
             return True
         finally:
+            Person.console = None
             store.close()
 
 

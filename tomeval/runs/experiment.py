@@ -179,10 +179,6 @@ class Experiment(BaseModel):
         """
         return {}
 
-    def cannot_tell(self) -> list[str]:
-        """Return sentences on what measures cannot tell of its cells."""
-        return []
-
     def identity(self) -> dict[str, Any]:
         """Return what makes this experiment itself.
 

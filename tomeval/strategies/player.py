@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
@@ -51,31 +49,9 @@ def _chosen(scores: Scores, how: str, rng: np.random.Generator) -> Said[int]:
     return Said(action, tuple(float(p) for p in probs), details=details)
 
 
-class Beside(Generic[T]):
-    """A question under way beside another one of its episode.
-
-    `asking` asks it through `line`, which is its own (see `Asker.fork`): its calls are logged with
-    its answer.
-    """
-
-    def __init__(self, line: Asker, asking: Coroutine[Any, Any, Said[T] | Invalid]) -> None:
-        self._line, self._task = line, asyncio.ensure_future(asking)
-        # Where its episode is broken off nobody waits: an error is then nobody's, and no traceback.
-        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
-
-    async def answer(self) -> Said[T] | Invalid:
-        """Wait for the answer; only the first one returned has its calls."""
-        answer = await self._task
-        return replace(answer, calls=self._line.drain())
-
-    async def settle(self) -> None:
-        """Wait until it is over, however it ends, so that no paid reply is lost."""
-        await asyncio.gather(self._task, return_exceptions=True)
-
-
 @dataclass(frozen=True)
 class Asked(Generic[T]):
-    """What became of a question, and the question asked `beside` it.
+    """What became of a question.
 
     The calls of `answer` are still in the line's log, see `Asker.drain`. `prompt` is None if
     something else failed before it was asked; `text` is the reply that held the answer, empty for
@@ -85,7 +61,6 @@ class Asked(Generic[T]):
     answer: Said[T] | Invalid
     prompt: Prompt | None = None
     text: str = ""
-    beside: Beside[Any] | None = None
 
 
 class LLMPlayer:
@@ -114,18 +89,8 @@ class LLMPlayer:
     def _desk(self) -> Desk:
         return Desk(self.scene, self.context, self.line, self.advice.strategy.part)
 
-    async def act(
-        self,
-        question: Question[T],
-        foresight: Foresight,
-        beside: Question[Any] | None = None,
-    ) -> Asked[T]:
-        """Ask for a move, after what the strategy does first.
-
-        `beside`, a question that does not depend on this one, is asked at the same time if the
-        model allows it. The two then share one pass over the context on a local model, and the
-        waiting time on a served one.
-        """
+    async def act(self, question: Question[T], foresight: Foresight) -> Asked[T]:
+        """Ask for a move, after what the strategy does first."""
         context = await self.context.text(self.line)
         if isinstance(context, Invalid):
             return Asked(context)
@@ -136,19 +101,10 @@ class LLMPlayer:
         told = await self.advice.before_act(self._desk, foresight)
         if isinstance(told, Invalid):
             return Asked(told)
-        other = None
-        if beside is not None and self.line.model.capabilities.concurrent:
-            line = self.line.fork()
-            other = Beside(line, self._answer(beside, line))
-        try:
-            asked = await self.ask(question, told, self.advice.ask_along(self._desk))
-        except Exception:
-            if other is not None:
-                await other.settle()
-            raise
+        asked = await self.ask(question, told, self.advice.ask_along(self._desk))
         if isinstance(asked.answer, Said):
             self.advice.after_act(asked.text)
-        return replace(asked, beside=other)
+        return asked
 
     async def ask(
         self,
@@ -196,9 +152,6 @@ class LLMPlayer:
             notes=notes,
         )
         return Asked(answer, prompt, text)
-
-    async def _answer(self, question: Question[T], line: Asker) -> Said[T] | Invalid:
-        return (await self.ask(question, line=line)).answer
 
     async def observe(self) -> None:
         """Do what the strategy does between two steps; the scene already shows the next one."""

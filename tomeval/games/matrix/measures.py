@@ -13,7 +13,7 @@ from tomeval.games.matrix.planned import planned_regret
 from tomeval.games.matrix.played import FloatArray, Played, StepFacts, hindsight_regret
 from tomeval.games.matrix.responses import best_responses
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.storing import has_reactions, partners_known, partners_react
+from tomeval.games.matrix.storing import has_reactions, partners_react, tables_of
 from tomeval.games.scores import score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
@@ -42,12 +42,12 @@ class MatrixMeasure(Measure):
 
 def _known(store: Store) -> bool:
     """Return whether any partner is known, for measures that need its table."""
-    return any(partners_known(store))
+    return any(tables for _, tables in tables_of(store))
 
 
 def _unknown(store: Store) -> bool:
     """Return whether any partner is not known, for regret in hindsight."""
-    return not all(partners_known(store))
+    return not all(tables for _, tables in tables_of(store))
 
 
 def _reacting(store: Store) -> bool:

@@ -24,7 +24,7 @@ from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import FloatArray, IntArray, Played
-from tomeval.games.matrix.rules import NONE, PARTNER, SEAT
+from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.storing import RECORDED, read_played, step_rows
 from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
@@ -82,8 +82,8 @@ class MatrixRunCell(ScoredCell):
         read = read_played(self.store, self.number)
         more = readers(self.store, self.number, self.definition)
         played = Played(self.game, self.partners, **read, more=more)
-        if problem := _contradiction(played, len(self.partner_names)):
-            raise self.store.damaged(f"cell {self.number}: {problem}")
+        if (played.own_reward != self.game.own[played.own, played.partner]).any():
+            raise self.store.damaged(f"cell {self.number}: a reward does not match its actions")
         return played
 
     @property
@@ -303,24 +303,3 @@ def matrix_cell(cell: RunCell) -> MatrixRunCell:
     """Narrow the type of a cell of a run of matrix games."""
     assert isinstance(cell, MatrixRunCell)
     return cell
-
-
-def _contradiction(played: Played, partners: int) -> str:
-    """Return what is impossible in stored episodes whose checksums hold, or an empty string.
-
-    `partners` is how many an episode can be against.
-    """
-    game, said = played.game, played.predicted
-    if played.episodes and played.lengths.min() < 1:
-        return "an episode without steps"
-    for what, values, least, count in (
-        ("partner", played.which, 0, partners),
-        ("own action", played.own, 0, game.n),
-        ("partner's action", played.partner, 0, game.m),
-        ("predicted action", np.empty(0) if said is None else said, NONE, game.m),
-    ):
-        if values.size and not least <= values.min() <= values.max() < count:
-            return f"a {what} is outside 0..{count - 1}"
-    if (played.own_reward != game.own[played.own, played.partner]).any():
-        return "a reward does not match its actions"
-    return ""
