@@ -335,8 +335,6 @@ T = TypeVar("T")
 def read_table(keys: type[T], data: Mapping[str, Any] | str, where: str) -> T:
     """Check a table whose keys depend on what it says, such as the parameters of a game; or JSON.
 
-    `keys` is a model or a dataclass of pydantic's kind.
-
     Raises
     ------
     TomevalError

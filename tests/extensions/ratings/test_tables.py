@@ -19,7 +19,6 @@ from tomeval.statistics.estimates import wilson
 def game(number, wins, errors=(), rounds=5, status="complete", players=("A", "B", "C"), **more):
     """Return a game of three seats in which `wins` are the rewards too."""
     values = {
-        "cell": 0,
         "episode": number,
         "deal": str(number),
         "game": "ipd3",

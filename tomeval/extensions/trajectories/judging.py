@@ -10,7 +10,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import VALID
 from tomeval.games.game import ArenaGame, Ask
 from tomeval.games.played import Decision, Mark, PlayedGame
-from tomeval.games.seats import OUTCOME_OF, Answer
+from tomeval.games.seats import Answer
 
 if TYPE_CHECKING:
     from tomeval.extensions.trajectories import Line, Match
@@ -115,9 +115,9 @@ def _decide(match: Match, game: ArenaGame[Any], stage: _Way, ask: Ask) -> None:
         if len(tries) == wording.attempts:
             decision.verdict = "fatal"
             break
-    outcome = VALID if decision.verdict == "valid" else OUTCOME_OF[tries[-1].error]
-    said = decision.action if decision.verdict == "valid" else None
-    attempts = len(tries) + (decision.verdict == "valid")
+    refused = "unparsable" if tries and tries[-1].error == "format" else "illegal"
+    outcome, said = (VALID, decision.action) if decision.verdict == "valid" else (refused, None)
+    attempts = len(tries) + (outcome == VALID)
     decision.answer = Answer(said, tuple(tries), attempts, outcome, text, details={"text": text})
     if decision.verdict == "fatal":
         stage.state, stage.decided = wording.struck(game, stage.state, ask, stage.actions)

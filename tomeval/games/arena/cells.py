@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import TomevalError, did_you_mean
+from tomeval.core.errors import TomevalError
 from tomeval.core.streams import Stream
 from tomeval.games.arena.named_games import NamedGame, game_from
 from tomeval.games.arena.players import PLANNER, RANDOM, SLIPS, ArenaPlayer
 from tomeval.games.cells import GameCell
 from tomeval.games.game import ArenaGame
 from tomeval.games.play import SUBJECT_SLOT
+from tomeval.games.players import check_options
 from tomeval.games.sampled import MadeUp, made_up
 from tomeval.games.seats import Chair, PlannerSeat, ScriptedSeat
 from tomeval.games.solver import Policy, Solver
@@ -131,12 +132,9 @@ class ArenaCell(GameCell):
                     f"{self.table.name!r}; it supports {', '.join(known)}"
                 )
         for index, player in enumerate(self.players):
-            if player.kind == RANDOM and player.options and index not in self.seat_policies:
-                wrong = next(iter(player.options))
-                raise TomevalError(
-                    f"{where}: player {player.name!r}: random players of {self.table.name!r} have "
-                    f"no option {wrong!r}{did_you_mean(wrong, ['kind', *SLIPS])}"
-                )
+            if player.kind == RANDOM and index not in self.seat_policies:
+                with located(f"{where}: player {player.name!r}"):
+                    check_options(RANDOM, player.options, (), SLIPS)
             if player.kind == PLANNER and (index or self.policies(0) is None):
                 raise TomevalError(
                     f"{where}: player {player.name!r}: a planner must be the subject, and all "

@@ -90,6 +90,12 @@ def _scored(name: str, played: Played, less: str = "") -> Counted:
     return known(probes["game"], probes[name] - (probes[less] if less else 0.0))
 
 
+def _known(name: str, beside: str, played: Played) -> Counted:
+    """Return whether a value is known, of the subject's own decisions that have something else."""
+    among = played["own"] & played[beside]
+    return played["game"], np.isfinite(played[name]).astype(np.float64), among
+
+
 def _plain(name: str) -> Callable[[Played, str], Totals]:
     return lambda played, _: Totals(np.asarray(played.by_game[name], dtype=np.float64))
 
@@ -164,7 +170,7 @@ MEASURES = registry(
     ),
     _percent(
         ("exact", "exact %", 0),
-        lambda played: (played["game"], exact(played)[2].astype(np.float64), played["own"]),
+        partial(_known, "regret", "own"),
         "Share of the subject's decisions whose V* and Q* are exact.",
     ),
     _mean(
@@ -176,22 +182,14 @@ MEASURES = registry(
     ),
     _percent(
         ("delta_tom_known", "ΔToM of %", 0),
-        lambda played: (
-            played["game"],
-            exact(played, "tom_regret")[2].astype(np.float64),
-            played["own"] & played["asked"],
-        ),
+        partial(_known, "tom_regret", "asked"),
         "Share of the decisions with predictions whose ΔToM is known: the predictions are "
         "readable, consistent with each other and with what was seen, and imply a best reply, "
         "and values are exact.",
     ),
     _percent(
         ("told", "told %", 0),
-        lambda played: (
-            played["game"],
-            np.isfinite(played["said_best"]).astype(np.float64),
-            played["own"] & played["stated"],
-        ),
+        partial(_known, "said_best", "stated"),
         "Share of the decisions with readable predictions of which it is known what the options "
         "are worth if these are true: uses is of these.",
     ),
