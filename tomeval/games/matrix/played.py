@@ -110,7 +110,8 @@ def from_steps(
 
     def totals(played: Played, data: Any) -> Totals:
         if share:
-            return Totals(*(by_episode(played, steps) for steps in of(played, data)), share=True)
+            hits, among = (by_episode(played, steps) for steps in of(played, data))
+            return Totals(hits, among, share=True)
         return Totals(by_episode(played, of(played, data)) / played.lengths)
 
     return from_data(name, totals, share)
