@@ -70,7 +70,7 @@ def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
 def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
     """Describe what is drawn: of how many episodes, with which intervals."""
     shares = any(cell.totals(measure.name).share for cell in page.cells)
-    intervals = interval_words(options, shares).replace("episodes", f"{run.domain.unit}s")
+    intervals = interval_words(options, shares).replace("episodes", f"{run.domain.schema.unit}s")
     better = {-1: "Further left is better.", 0: "", 1: "Further right is better."}[measure.better]
     based = any(cell.is_baseline for cell in page.cells)
     line = "Dashed: the tabular baseline, its interval shaded." if based else ""

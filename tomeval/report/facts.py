@@ -61,7 +61,7 @@ def interval_words(run: Run) -> str:
     """Explain how the numbers of the table of cells are computed."""
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
     interval = run.method(AUTO)
-    words = INTERVAL_WORDS[interval].replace("episodes", f"{run.domain.unit}s")
+    words = INTERVAL_WORDS[interval].replace("episodes", f"{run.domain.schema.unit}s")
     words = f"means over complete episodes, with {words}"
     if interval == SEQUENCE:
         return words

@@ -28,7 +28,7 @@ from tomeval.core.resources import experiment_path, read_toml, shown_path
 from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name
 from tomeval.models.naming import PACE, drawn_with, short_file_name
-from tomeval.runs.domain import Cell, Domain, get_domain
+from tomeval.runs.domain import Cell, Domain, Rows, get_domain
 
 DEFAULT_DOMAIN = "matrix"
 _LONGEST_NAME = 200
@@ -175,6 +175,10 @@ class Experiment(BaseModel):
         Tables inside of tables, or of lists of them, have dotted names.
         """
         return {}
+
+    def bounds(self) -> Rows:
+        """Return what can be attained in its cells; empty where that is not computed."""
+        return []
 
     def identity(self) -> dict[str, Any]:
         """Return what makes this experiment itself.
