@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from one_thread import use_one_thread
 
-from tomeval.games.matrix.domain import has_batch, simulate
+from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.play import Setup, play_episode

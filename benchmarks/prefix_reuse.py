@@ -23,7 +23,7 @@ from one_thread import use_one_thread
 
 import tomeval
 from tomeval.games.matrix.rules import SEAT
-from tomeval.games.matrix.shown import episodes, example_cell
+from tomeval.games.matrix.shown import example_cell
 from tomeval.models import open_model, register_model
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.load import pocket_folder
@@ -47,7 +47,7 @@ def opened(name: str, options: dict[str, Any], opening: Any) -> TransformersMode
 def questions(strategy: str, rounds: int) -> list[Any]:
     """Return what is asked in each round: for the move, and for the prediction."""
     settings = TASK | {"labels": LABELS[strategy], "horizon": rounds}
-    return episodes(example_cell(strategy, "", settings), SEAT)[0]
+    return example_cell(strategy, "", settings).questions(SEAT, "")[0]
 
 
 def cpu(work: Callable[[], Any]) -> float:

@@ -49,7 +49,7 @@ def row(matching: str, eve: str, alice: str, bob: str, games: int) -> dict[str, 
     }
     [cell] = make_experiment(data).cells
     assert isinstance(cell, DecryptoCell)
-    played = [run_now(cell.play(game, {}, lambda: None)) for game in range(games)]
+    played = [run_now(cell.play_game(game, {}, lambda: None)) for game in range(games)]
     turns = np.array([game.decisions[-1].round for game in played])
     lost = [game.ending in ("miscommunication", "both") for game in played]
     survived = sum(game.ending == "survived" for game in played)

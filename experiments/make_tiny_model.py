@@ -26,13 +26,12 @@ def make_tokenizer() -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    from tomeval.games.matrix.domain import MATRIX
     from tomeval.games.matrix.shown import example_cell
     from tomeval.play.preview import preview
 
     task = {"labels": "neutral", "horizon": 10, "partners": "always(0)", "conditional": True}
     texts = [
-        preview(MATRIX, example_cell(strategy, "", {"game": game, **task}), "", form, 3)
+        preview(example_cell(strategy, "", {"game": game, **task}), "", form, 3)
         for strategy in ("LM", "CoT + 3-Shot", "S2A", "Reflexion 1", "Plans + Insights")
         for game in ("RPS", "IPD")
         for form in ("act", "predict", "react")

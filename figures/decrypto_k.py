@@ -56,7 +56,7 @@ def measure(pair: str, eve: str, k: int, games: int) -> list[dict[str, Any]]:
     }
     [cell] = make_experiment(data).cells
     assert isinstance(cell, DecryptoCell)
-    played = [run_now(cell.play(game, {}, lambda: None)) for game in range(games)]
+    played = [run_now(cell.play_game(game, {}, lambda: None)) for game in range(games)]
     about = {"alice_and_bob": pair, "eve": eve, "k": k, "games": games}
     return [
         {

@@ -37,7 +37,7 @@ ROOT = Path(__file__).parent.parent
 
 def questions(domain, cell, seat="subject", form="act", number=1, note=""):
     """Return what is asked up to the given time that a question is asked in a made-up episode."""
-    return times_asked(domain.questions(cell, seat, note), form)[number - 1]
+    return times_asked(cell.questions(seat, note), form)[number - 1]
 
 
 SHIPPED = partner_names()

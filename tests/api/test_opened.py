@@ -79,7 +79,7 @@ def test_conditions_choose_cells(run):
 
 def test_metrics_are_chosen_by_any_of_their_names_in_their_order(run):
     columns = list(run.table(["regret", "ToM %"]).columns)
-    names = [name for name in columns if name in run.metric_names]
+    names = [name for name in columns if name in run.measures]
     assert names == ["delta_functional_per_step", "tom_percent"]
     assert columns.index("tom_percent_ci95") == columns.index("tom_percent") + 1
     assert {"subject", "episodes", "seed"} < set(columns)

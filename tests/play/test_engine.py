@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from attacks.commands import call
 from fake_server import FakeServer
-from known import Known, episode_of, fixed, make_setup, play, prompts_in_log, question
+from known import Known, episode_of, fixed, make_setup, play, question
 from support import ROOT, calls_in, dump, stored
 
 from tomeval.core.errors import TomevalError
@@ -39,7 +39,7 @@ from tomeval.play.closing import closing
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run
-from tomeval.strategies import NAMED, all_strategies
+from tomeval.strategies import NAMED
 
 NAMES = [strategy.name for strategy in NAMED]
 IPD = get_game("IPD")
@@ -513,16 +513,6 @@ def test_episodes_wait_where_the_backend_keeps_less_than_all_have_read():
     ends, batches = asyncio.run(go())
     assert [sorted(ends[:1]), sorted(ends[1:3]), sorted(ends[3:])] == [[0], [1, 2], [3, 4]]
     assert batches == [2, 2, 2, 2]  # 0 1 | 1 2 | 1 2 | 3 4
-
-
-# --- plan, override, transcript -------------------------------------------------------------------
-
-
-def test_the_call_log_gives_back_every_prompt():
-    for strategy in all_strategies()[::11]:
-        script = Known(IPD, IPD.label_set("neutral"))
-        steps = one_episode(strategy.name, script, conditional=True)
-        assert prompts_in_log(steps) == script.log
 
 
 # --- served runs: kills, caps, keys ---------------------------------------------------------------

@@ -62,7 +62,7 @@ def damaged(finished, tmp_path) -> Path:
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_rows_do_not_depend_on_workers(finished, tmp_path, monkeypatch, workers) -> None:
     # small batches, so that there is something to share
-    monkeypatch.setattr("tomeval.games.matrix.domain.STEPS_PER_CHUNK", 36)
+    monkeypatch.setattr("tomeval.games.matrix.batch.STEPS_PER_CHUNK", 36)
     assert run(tmp_path / "run", workers) == 2 * 2 * 3 * 8
     assert dump(tmp_path / "run") == dump(finished)
 
@@ -84,7 +84,7 @@ def test_gaps_are_filled(finished, damaged) -> None:
 
 
 def test_progress_counts_to_the_end(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("tomeval.games.matrix.domain.STEPS_PER_CHUNK", 36)
+    monkeypatch.setattr("tomeval.games.matrix.batch.STEPS_PER_CHUNK", 36)
     run(tmp_path / "run", episodes=3)
     seen: list[tuple[int, int]] = []
     run_experiment(
@@ -121,8 +121,8 @@ def test_another_experiment_is_refused_and_nothing_changes(finished, changes, wo
 KILLED = """
 import itertools, os, random, signal, sys, threading
 import tomeval.play.runner
-from tomeval.games.matrix import domain
-domain.STEPS_PER_CHUNK = 2_000
+from tomeval.games.matrix import batch
+batch.STEPS_PER_CHUNK = 2_000
 from pathlib import Path
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.folder import locked
@@ -294,7 +294,7 @@ def test_a_folder_that_refuses_writing_is_one_message(tmp_path, monkeypatch) -> 
 
 def test_a_full_disk_keeps_what_was_finished_and_goes_on_later(tmp_path, monkeypatch) -> None:
     folder = tmp_path / "run"
-    monkeypatch.setattr("tomeval.games.matrix.domain.STEPS_PER_CHUNK", 36)
+    monkeypatch.setattr("tomeval.games.matrix.batch.STEPS_PER_CHUNK", 36)
     write, left = os.write, [20_000]
 
     def tight(file, data):

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 def test_a_measure_alone_has_the_numbers_that_it_has_among_all(folder, interval) -> None:
     with tomeval.Run(folder) as run:
         whole = run.rows(interval)
-        names = run.metric_names
+        names = list(run.measures)
     assert len(names) > 10
     for name in names:
         with tomeval.Run(folder) as run:

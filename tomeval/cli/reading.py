@@ -136,12 +136,11 @@ def prompt(
             raise TomevalError("--model and --cell need --experiment")
         if not strategy:
             raise TomevalError("name a strategy, or an experiment with --experiment")
-        kind = get_domain(domain, "--domain")
         own = {"game": game, "prompts": prompts, "form": form}
         settings: dict[str, Any] = {key: value for key, value in own.items() if value}
         for override in overrides or ():
             override_key(settings, override)
-        shown = kind.example(strategy, seat, settings)
+        shown = get_domain(domain, "--domain").example(strategy, seat, settings)
     else:
         if strategy or game or prompts:
             raise TomevalError(
@@ -150,13 +149,13 @@ def prompt(
         loaded = load_experiment(experiment, overrides or [], model, stand_in="pocket")
         if not 0 <= cell < len(loaded.cells):
             raise TomevalError(f"{experiment}: no cell {cell}, there are {len(loaded.cells)}")
-        kind, shown = get_domain(loaded.domain), loaded.cells[cell]
+        domain, shown = loaded.domain, loaded.cells[cell]
     if copy_to is not None:
-        for path in copy_templates(kind, shown, seat, copy_to):
+        for path in copy_templates(domain, shown, seat, copy_to):
             show(path)
         tell(f"next: edit them, and view the result with --prompts {copy_to}")
         return
-    show(preview(kind, shown, seat, form, number))
+    show(preview(shown, seat, form, number))
 
 
 WIDTH = 116

@@ -69,7 +69,7 @@ def episodes_needed(
         by = check_by(listed, by)
         names, sides = compared_sides(listed, by, [metric], reference)
         pairing = pair(sides, by, baseline, names)
-        per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
+        per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.schema.unit}s"
     planned = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
     rows = []
     for s, scope in enumerate(planned.scopes):

@@ -114,7 +114,7 @@ def metric_names(runs: Sequence[Run], metrics: Iterable[str] | None = None) -> t
 
     Any name by which `tomeval.runs.selection.choose_measures` knows them will do.
     """
-    known = [name for name in runs[0].metric_names if all(name in r.metric_names for r in runs)]
+    known = [name for name in runs[0].measures if all(name in r.measures for r in runs)]
     if metrics is None:
         return tuple(known)
     chosen = tuple(choose_measures({name: runs[0].measures[name] for name in known}, metrics))

@@ -17,8 +17,7 @@ from tomeval.games.matrix.played import (
     IntArray,
     Played,
     data_of,
-    step_mean,
-    step_share,
+    from_steps,
 )
 from tomeval.games.matrix.responses import (
     ROUNDING,
@@ -197,7 +196,7 @@ MEASURES = (
         "use_slope",
         "use slope",
         "probability",
-        step_mean(NAME, use_slopes),
+        from_steps(NAME, use_slopes),
         "how much more probable a best response to a prediction of the partner becomes by stating "
         "it, in place of another one. 0: what is stated changes nothing; no more than the ceiling, "
         "1 in most games. Not identified where statements are always right or always wrong, or all "
@@ -209,7 +208,7 @@ MEASURES = (
         "compliance_right_percent",
         "complies, right %",
         "%",
-        step_share(NAME, lambda played, told: compliance(played, told, True)),
+        from_steps(NAME, lambda played, told: compliance(played, told, True), share=True),
         "the share of steps with a right statement on which the action is a best response to it, "
         "among steps on which it need not be one.",
     ),
@@ -217,7 +216,7 @@ MEASURES = (
         "compliance_wrong_percent",
         "complies, wrong %",
         "%",
-        step_share(NAME, lambda played, told: compliance(played, told, False)),
+        from_steps(NAME, lambda played, told: compliance(played, told, False), share=True),
         "the share of steps with a wrong statement on which the action is a best response to it "
         "and not to what the partner did, among steps that have such an action.",
     ),
@@ -225,14 +224,14 @@ MEASURES = (
         "stated_right_percent",
         "stated right %",
         "%",
-        step_mean(NAME, lambda played, told: 100.0 * (told.stated == played.partner)),
+        from_steps(NAME, lambda played, told: 100.0 * (told.stated == played.partner)),
         "the share of steps on which the statement was right.",
     ),
     _measure(
         "rational_regret_per_step",
         "rational believer's regret",
         "payoff",
-        step_mean(NAME, lambda played, told: regrets(played, told)[1]),
+        from_steps(NAME, lambda played, told: regrets(played, told)[1]),
         "the stepwise regret, on the same steps, of a rational believer who knows how often "
         "statements are right and nothing else. In payoff units.",
         bounds=FROM_ZERO,
@@ -241,7 +240,7 @@ MEASURES = (
         "excess_regret_per_step",
         "regret over rational",
         "payoff",
-        step_mean(NAME, lambda played, told: np.subtract(*regrets(played, told))),
+        from_steps(NAME, lambda played, told: np.subtract(*regrets(played, told))),
         "the subject's stepwise regret minus that of the rational believer on the same steps. "
         "Lower is better; negative where it knows more than the statements. In payoff units.",
         better=-1,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tomeval.core.outcomes import VALID
-from tomeval.games.matrix.played import FloatArray, IntArray, Played, data_of, from_data, nothing
+from tomeval.games.matrix.played import FloatArray, IntArray, Played, data_of, from_data
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.storing import read_draws
 from tomeval.runs.columns import Table, fixed, flat_share
@@ -104,7 +104,7 @@ def _of(score: Callable[[Stated, IntArray], FloatArray], played: Played, stated:
     scores = score(some, played.partner[there])
     if np.isinf(scores).any():
         # An infinite loss leaves no mean and no difference; other episodes alone would flatter.
-        return nothing(played)
+        return Totals(np.full(played.episodes, np.nan))
     count = np.bincount(episode, minlength=played.episodes)
     total = np.bincount(episode, scores, minlength=played.episodes)
     means = np.divide(total, count, out=np.full(played.episodes, np.nan), where=count > 0)

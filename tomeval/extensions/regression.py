@@ -98,8 +98,7 @@ def _steps(runs: Sequence[Run], names: Sequence[str]) -> tuple[pd.DataFrame, int
             units[side.run, cell.number, episode] = (*same, label)
     frames = []
     for run in runs:
-        columns, rows = iterate_export(run, "steps")
-        frame = framed(columns, rows).assign(run=run.folder.name)
+        frame = framed(*iterate_export(run, "steps")).assign(run=run.folder.name)
         for name in names:
             if name not in frame:
                 raise unknown("column", name, frame.columns, "--formula")

@@ -124,7 +124,7 @@ def answer(cell: ScoredCell, interval: str = AUTO) -> str:
         ends |= {n: ends[n]._replace(high=math.inf) for n in FROM_BELOW}
     said = told.lacks or words(ends, told.asked, cell.certain)
     if not exact and cell.units < FEWEST and not said.startswith("–"):
-        unit = cell.domain.unit
+        unit = cell.domain.schema.unit
         return f"{UNDECIDED}: at least {FEWEST} {unit}s are needed"
     if said != UNDECIDED:
         return said
@@ -192,7 +192,7 @@ def _who_does_not(side: Mapping[str, str]) -> str:
 
 def _undecided(ends: Mapping[str, Ends], cell: ScoredCell) -> str:
     """Return how many more episodes would move the intervals that decide away from `HALF`."""
-    more, units, unit = 0.0, cell.units, cell.domain.unit
+    more, units, unit = 0.0, cell.units, cell.domain.schema.unit
     deciding: tuple[str, ...] = ("knows", "plays", "uses")
     if ends["knows"].score > HALF:
         both = ends["uses"].side == "below"

@@ -18,13 +18,15 @@ from tomeval.games.game import ArenaGame
 from tomeval.games.play import Table, play_game
 from tomeval.games.played import PlayedGame
 from tomeval.games.players import RECORD
-from tomeval.games.sampled import MadeUp
+from tomeval.games.sampled import MadeUp, episodes
 from tomeval.games.seats import Chair, Door, Seat
 from tomeval.games.solver import Solver
 from tomeval.models.base import Model, Stopped
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.record import Record
+from tomeval.strategies.recording import Overheard
 
+GAMES_PER_CHUNK = 50
 DRAWN = ("deal", "chance", "fallback", "statements")
 """The fields of `Table` that chance is drawn from."""
 
@@ -102,6 +104,10 @@ class GameCell(Cell):
         """Whether the values of decisions are wanted."""
         return True
 
+    @abstractmethod
+    def as_record(self, game: PlayedGame) -> Record:
+        """Return a played game as it is stored."""
+
     @property
     def attempts(self) -> int:
         """How often a decision is asked for; 0: as the player's options say."""
@@ -178,7 +184,7 @@ class GameCell(Cell):
             on_step=lambda decision: on_step(),
         )
 
-    async def play(
+    async def play_game(
         self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
     ) -> PlayedGame:
         """Play one game."""
@@ -186,30 +192,24 @@ class GameCell(Cell):
             table = self.new_table(episode, models, on_step)
             return await play_game(table, episode, self.seated(episode)[0])
 
-
-GAMES_PER_CHUNK = 50
-"""Games without a language model that are played and stored together."""
-
-
-def play_of(as_record: Callable[[Any, Any], Record]) -> dict[str, Any]:
-    """Return how a domain of `GameCell` plays, by the names of `Domain`.
-
-    `as_record` is given a cell and a game.
-
-    Games without a model are played in chunks, without event loop.
-    """
-
-    async def one(
-        cell: Any, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
+    async def play(
+        self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
     ) -> Record:
-        return as_record(cell, await cell.play(episode, models, on_step))
+        """Play one game, and return it as it is stored."""
+        return self.as_record(await self.play_game(episode, models, on_step))
 
-    def many(cell: Any, first: int, count: int) -> list[Record]:
-        played = (cell.play(first + number, {}, lambda: None) for number in range(count))
-        return [as_record(cell, run_now(game)) for game in played]
+    @property
+    def together(self) -> int:
+        """How many games without a language model are played and stored together."""
+        return 0 if self.models else GAMES_PER_CHUNK
 
-    chunk = lambda cell: 0 if cell.models else GAMES_PER_CHUNK  # noqa: E731
-    return {"play": one, "together": chunk, "play_many": many}
+    def play_many(self, first: int, count: int) -> list[Record]:
+        """Play games without a language model, without an event loop."""
+        return [run_now(self.play(first + number, {}, lambda: None)) for number in range(count)]
+
+    def questions(self, seat: str, note: str) -> list[list[Overheard]]:
+        """Return what a slot is asked in made-up games."""
+        return episodes(self, seat, note)
 
 
 @contextmanager

@@ -94,7 +94,7 @@ def _note(forms: dict[str, Form], name: str, form: Form) -> None:
 
 
 def episodes(cell: GameCell, slot: str, note: str = "") -> list[list[Overheard]]:
-    """Return what a slot is asked in made-up games, see `Domain.questions`.
+    """Return what a slot is asked in made-up games, see `Cell.questions`.
 
     It takes the seats in turn, so there are questions of all roles.
     """

@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from tomeval.models.base import LocalModel, Model, Unusable, WrappedModel
+from tomeval.models.base import LocalModel, Model, Stopped, Unusable, WrappedModel
 from tomeval.models.batching import Batcher, Request, read_kept, request_hash
 from tomeval.play.schedule import Job
-from tomeval.runs.domain import Cell, Domain
+from tomeval.runs.domain import Cell
 from tomeval.runs.record import Record
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Episode:
 
     Parameters
     ----------
-    domain, cell, job
+    cell, job
         What is played.
     lines : Lines
     filler : Filler, optional
@@ -72,10 +72,8 @@ class Episode:
         What was wrong with a reply that came and could not be used; else empty.
     """
 
-    def __init__(
-        self, domain: Domain, cell: Cell, job: Job, lines: Lines, filler: Filler | None = None
-    ) -> None:
-        self._domain, self._cell, self.job, self._lines = domain, cell, job, lines
+    def __init__(self, cell: Cell, job: Job, lines: Lines, filler: Filler | None = None) -> None:
+        self._cell, self.job, self._lines = cell, job, lines
         self.filler, self.steps, self.unusable = filler, 0, ""
 
     async def play(self) -> Record:
@@ -83,7 +81,7 @@ class Episode:
         keys = {seat: spec_key(spec) for seat, spec in self._cell.models.items()}
         with episode_models(self._lines, keys) as lines:
             models = {seat: _SeatModel(self, seat, lines[seat], key) for seat, key in keys.items()}
-            return await self._domain.play(self._cell, self.job[1], models, self._step)
+            return await self._cell.play(self.job[1], models, self._step)
 
     def _step(self) -> None:
         self.steps += 1
@@ -111,8 +109,8 @@ class _SeatModel(WrappedModel):
         key, filler = request_hash(self.name, self.model.revision, request), self._episode.filler
         if key in self._kept:
             return read_kept(self._kept[key], request)
-        if filler:
-            filler.stopping.refuse()
+        if filler and filler.stopping.asked:
+            raise Stopped("stopped")
         try:
             answer = await super().ask(request)
         except Unusable as error:

@@ -30,7 +30,7 @@ from tomeval.models import model_name
 from tomeval.models.base import ContextExceeded, Model, Stopped
 from tomeval.play.engine import Episode, Lines, started
 from tomeval.play.schedule import Schedule
-from tomeval.runs.domain import Cell, Domain
+from tomeval.runs.domain import Cell
 from tomeval.runs.record import Record
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Engine:
 
     def play(self, filler: Filler) -> None:
         """Play all that is missing."""
-        tasks = play_all(filler.domain, filler.cells, filler.stretches(), self.workers)
+        tasks = play_all(filler.cells, filler.stretches(), self.workers)
         for (number, _, _), records in tasks:
             filler.together(number, records)
             filler.stopping.check()
@@ -116,12 +116,12 @@ Task = tuple[int, int, int]
 
 
 def play_all(
-    domain: Domain, cells: Sequence[Cell], tasks: Sequence[Task], workers: int
+    cells: Sequence[Cell], tasks: Sequence[Task], workers: int
 ) -> Iterator[tuple[Task, list[Record]]]:
     """Yield every task's episodes; with several workers in any order."""
     if workers == 1 or len(tasks) < 2:
         for task in tasks:
-            yield task, play_stretch(domain, cells[task[0]], task[1], task[2])
+            yield task, play_stretch(cells[task[0]], task[1], task[2])
         return
     # Forked workers know what a script registered; without fork, only what is built in can run in
     # several processes.
@@ -131,7 +131,7 @@ def play_all(
     # Few tasks are handed out at a time: if writing is slower than playing, results would pile up
     # in memory.
     todo = iter(tasks)
-    with ProcessPoolExecutor(count, context, _share, (domain, cells)) as pool:
+    with ProcessPoolExecutor(count, context, _share, (cells,)) as pool:
         waiting: set[Future[tuple[Task, list[Record]]]] = set()
         try:
             waiting |= {pool.submit(_worker, task) for task in itertools.islice(todo, 2 * count)}
@@ -148,11 +148,11 @@ def play_all(
             pool.shutdown(cancel_futures=True)
 
 
-def play_stretch(domain: Domain, cell: Cell, first: int, count: int) -> list[Record]:
-    """Play consecutive episodes: together if the domain can, else the one that is asked for."""
-    if domain.play_many and domain.together(cell):
-        return domain.play_many(cell, first, count)
-    return [run_loop(domain.play(cell, first, {}, lambda: None))]
+def play_stretch(cell: Cell, first: int, count: int) -> list[Record]:
+    """Play consecutive episodes: together if the cell can, else the one that is asked for."""
+    if cell.together:
+        return cell.play_many(first, count)
+    return [run_loop(cell.play(first, {}, lambda: None))]
 
 
 def _play_with_models(filler: Filler, models: Models, schedule: Schedule, concurrency: int) -> None:
@@ -214,7 +214,7 @@ async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | N
     context breaks its episode off.
     """
     while job := await schedule.begin():
-        episode = Episode(filler.domain, filler.cells[job[0]], job, lines, filler)
+        episode = Episode(filler.cells[job[0]], job, lines, filler)
         record = None
         try:
             record = await episode.play()
@@ -245,12 +245,12 @@ async def _nothing_left() -> AsyncIterator[None]:
         await asyncio.gather(*rest, return_exceptions=True)
 
 
-_SHARED: list[tuple[Domain, Sequence[Cell]]] = []
+_SHARED: list[Sequence[Cell]] = []
 
 
-def _share(domain: Domain, cells: Sequence[Cell]) -> None:
+def _share(cells: Sequence[Cell]) -> None:
     """Prepare a worker process: give it the cells, and end it when its parent ends."""
-    _SHARED[:] = [(domain, cells)]
+    _SHARED[:] = [cells]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -265,8 +265,7 @@ def _end_with_parent() -> None:
 
 def _worker(task: Task) -> tuple[Task, list[Record]]:
     """Play one task in a worker process."""
-    domain, cells = _SHARED[0]
-    return task, play_stretch(domain, cells[task[0]], task[1], task[2])
+    return task, play_stretch(_SHARED[0][task[0]], task[1], task[2])
 
 
 T = TypeVar("T")

@@ -56,8 +56,8 @@ class Filler:
         self._engine, self._budget = engine, budget
         self._base = experiment.base
         self._opened: dict[tuple[str, bool], Model | LocalModel] = {}  # by key, and if it scores
-        self.domain, self.cells = store.domain, experiment.cells
-        self.names = cell_names(self.domain, [cell.definition for cell in self.cells])
+        self.cells = experiment.cells
+        self.names = cell_names(store.domain, [cell.definition for cell in self.cells])
         self.stop_after_voids, self._go_on = experiment.stop_after_voids, go_on
         self.keys = [
             {seat: spec_key(spec) for seat, spec in cell.models.items()} for cell in self.cells
@@ -110,7 +110,7 @@ class Filler:
             (number, first, count)
             for number, cell in enumerate(self.cells)
             if not cell.models
-            for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
+            for first, count in _stretches(self.missing[number], max(1, cell.together))
         ]
 
     def groups(self) -> Iterator[tuple[tuple[str, ...], Schedule]]:

@@ -19,8 +19,6 @@ from typing import Any, Literal
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.models import model_name
-from tomeval.models.base import Stopped
-from tomeval.models.naming import without_address
 from tomeval.runs.record import Spent
 
 Progress = Callable[[int, int], None]
@@ -166,11 +164,6 @@ class Stopping:
             _raise(self.signal)
         if self.reason:
             raise self.reason()
-
-    def refuse(self) -> None:
-        """Refuse calls once the run was asked to stop."""
-        if self.asked:
-            raise Stopped("stopped")
 
 
 def _write(text: str) -> None:

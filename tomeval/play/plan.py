@@ -21,7 +21,7 @@ from tomeval.play.engine import spec_key
 from tomeval.play.runner import known_models
 from tomeval.play.until import check, most_episodes
 from tomeval.runs.columns import SETTINGS
-from tomeval.runs.domain import Cell, Domain, get_domain
+from tomeval.runs.domain import Cell, get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.strategies.asking import flatten
 from tomeval.strategies.recording import Overheard
@@ -70,19 +70,19 @@ class Needs(NamedTuple):
     by_step: Sequence[int]
 
 
-def needs(domain: Domain, cell: Cell, seat: str, ahead: Ahead) -> Needs:
+def needs(cell: Cell, seat: str, ahead: Ahead) -> Needs:
     """Return what a seat needs for one episode, of which every prompt is rendered.
 
     Summaries, lessons and plans in them are `NOTE` tokens long; for the longest prompts, as long as
     they may be.
     """
-    episodes = longer = domain.questions(cell, seat, _NOTE)
+    episodes = longer = cell.questions(seat, _NOTE)
     noted = [one for episode in episodes for one in episode if one.is_text or one.notes]
     if noted:
         most = max(one.longest for one in noted)
         # A token at least each, by any count.
         note = "Plans: {step} " + "xyz " * most + "\nInsights: {step}"
-        longer = domain.questions(cell, seat, note)
+        longer = cell.questions(seat, note)
         if most < NOTE:  # a note is no longer than the model may write
             episodes = longer
     each = [_usual(episode, ahead) for episode in episodes]
@@ -158,7 +158,7 @@ def plan_rows(experiment: Experiment, context: int | None = None) -> list[dict[s
                 ahead = known[spec_key(spec)]
                 key = json.dumps([_nameless(cell.definition), seat, ahead], default=str)
                 if key not in same:
-                    same[key] = needs(domain, cell, seat, ahead)
+                    same[key] = needs(cell, seat, ahead)
                 each.append((ahead, same[key]))
             row |= _tokens(each, episodes)
             row |= {"cost": _money(each, episodes)} if priced else {}

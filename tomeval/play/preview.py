@@ -7,14 +7,13 @@ from pathlib import Path
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import write_text
 from tomeval.core.resources import read_text
-from tomeval.runs.domain import Cell, Domain
+from tomeval.runs.domain import Cell
 from tomeval.strategies.asking import flatten
 from tomeval.strategies.recording import times_asked
 from tomeval.strategies.templates import using
 
 
 def preview(
-    domain: Domain,
     cell: Cell,
     seat: str = "",
     form: str = "",
@@ -35,7 +34,7 @@ def preview(
         the last if there are fewer.
     """
     seat = model_seat(cell, seat)
-    episodes = domain.questions(cell, seat, "")
+    episodes = cell.questions(seat, "")
     answered = [one for episode in episodes for one in episode if not one.is_text]
     forms = dict.fromkeys(one.form for one in answered)
     form = form or next((one.form for one in answered if one.is_move), "")
@@ -59,7 +58,7 @@ def preview(
     return "\n\n".join(parts)
 
 
-def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[Path]:
+def copy_templates(domain: str, cell: Cell, seat: str, folder: Path) -> list[Path]:
     """Copy the templates that a language model's player uses into ``folder/DOMAIN``.
 
     Those of every question that its seat can be asked; `seat` as for `preview`. Nothing is
@@ -72,8 +71,8 @@ def copy_templates(domain: Domain, cell: Cell, seat: str, folder: Path) -> list[
     """
     seat = model_seat(cell, seat)
     with using() as used:
-        domain.questions(cell, seat, "")
-    files = {folder / domain.name / f"{name}.j2": used[name].path(name) for name in sorted(used)}
+        cell.questions(seat, "")
+    files = {folder / domain / f"{name}.j2": used[name].path(name) for name in sorted(used)}
     if there := [path for path in files if path.exists()]:
         raise TomevalError(f"{there[0]}: already exists; name another folder")
     for path, source in files.items():

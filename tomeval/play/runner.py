@@ -149,9 +149,8 @@ def wanted_of(
     wanted: list[Sequence[int]] = [range(cell.wanted(count)) for cell, count in each]
     if shard is None:
         return wanted
-    together = get_domain(experiment.domain).together
     return [
-        shard.among(number, episodes, together(cell))
+        shard.among(number, episodes, cell.together)
         for number, (cell, episodes) in enumerate(zip(experiment.cells, wanted, strict=True))
     ]
 

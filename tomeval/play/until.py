@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 FORMS = "width(MEASURE) < NUMBER or decided(A, B)"
 AT_MOST = 10
-"""How many batches a cell gets at most, unless `max_episodes` says otherwise."""
+"""How many batches a cell gets at most."""
 
 
 @dataclass(frozen=True)
@@ -207,24 +207,14 @@ def _pairs(text: str, a: str, b: str, cells: Mapping[int, RunCell]) -> list[tupl
 
 def most_episodes(experiment: Experiment) -> int:
     """Return how many episodes a cell of an experiment with a condition gets at most."""
-    return experiment.max_episodes or AT_MOST * experiment.episodes
+    return AT_MOST * experiment.episodes
 
 
 def check(experiment: Experiment) -> None:
     """Raise `TomevalError` if the experiment has a condition that it cannot stop by."""
-    if experiment.max_episodes is not None and not experiment.until:
-        raise TomevalError(
-            f"{experiment.where}: max_episodes: needs until, the condition that stops a run"
-        )
-    if not experiment.until:
-        return
-    if most_episodes(experiment) < experiment.episodes:
-        raise TomevalError(
-            f"{experiment.where}: max_episodes: {experiment.max_episodes} is less than the first "
-            f"batch, episodes = {experiment.episodes}"
-        )
-    with located(f"{experiment.where}: until"):
-        goals(experiment)
+    if experiment.until:
+        with located(f"{experiment.where}: until"):
+            goals(experiment)
 
 
 class Looks:

@@ -132,7 +132,7 @@ def interval_words(cell: RunCell, shares: bool = False) -> str:
 
     See `tomeval.statistics.bounded`.
     """
-    unit = f"{cell.domain.unit}s"
+    unit = f"{cell.domain.schema.unit}s"
     if cell.method(AUTO) == SEQUENCE:
         return f"95 % confidence sequences over {unit} (valid at every look)"
     words = f"95 % intervals over {unit} (Student's t below {FEW}, else 1.96 standard errors)"

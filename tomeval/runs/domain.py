@@ -8,7 +8,7 @@ domain for nothing but what is here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -174,6 +174,29 @@ class Cell(ABC):
     def scores(self) -> bool:
         """Whether any model scores labels."""
 
+    @abstractmethod
+    async def play(
+        self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
+    ) -> Record:
+        """Play one episode; `models` by seat; `on_step` is called after every step."""
+
+    @property
+    def together(self) -> int:
+        """How many consecutive episodes can be played at once, by `play_many`; 0: none."""
+        return 0
+
+    def play_many(self, first: int, count: int) -> list[Record]:
+        """Play consecutive episodes, which ask no model, at once."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def questions(self, seat: str, note: str) -> list[list[Overheard]]:
+        """Return what a language model in a seat is asked in made-up episodes that go to their end.
+
+        One episode, or several that differ in what they ask. `note` is what the model writes in
+        every summary, lesson or plan, see `tomeval.strategies.recording.Recording`.
+        """
+
     def wanted(self, planned: int) -> int:
         """Return how many episodes the cell has if the experiment has `planned` of each.
 
@@ -201,14 +224,10 @@ class Domain:
         In the order of tables.
     schema : Schema
         Its columns of records.
-    play : coroutine function of cell, episode, models, on_step
-        Plays one episode; `models` by seat; calls `on_step` after every step.
     by : tuple of str
         Columns that the levels of a comparison may differ in, the default first.
     task : tuple of str
         Columns in which compared cells must agree.
-    together, play_many : function of cell; of cell, first, count
-        How many consecutive episodes can be played at once (0: none), and what plays them.
     columns : function of a definition
         What tells a cell from others in tables.
     run_cell : function of store, number, definition
@@ -230,22 +249,14 @@ class Domain:
         given run and rows, these named and ordered as there, the measures, and notes. Empty: none.
     verdict : Verdict
         What the first screen of a run says.
-    unit : str
-        What the sampling unit of a paired comparison is: an episode, or the deal of several.
     shares_draws : tuple of str
         Columns of `task` in which cells must agree for episodes of one seed and number to have met
         the same chance, so that they are one sampling unit. Tasks are named by them, and by the
         first of `task`.
     task_words : function of a task
         A task, or some of its columns, in words; empty without columns.
-    questions : function of cell, seat, note
-        What a language model in a seat is asked in made-up episodes that go to their ends: one, or
-        several that differ in what they ask. `note` is what the model writes in every summary,
-        lesson or plan, see `tomeval.strategies.recording.Recording`.
     example : function of strategy, seat, settings
         A cell that shows a strategy in a seat, for ``tomeval prompt``.
-    bounds : function of cells
-        What can be attained in an experiment's cells.
     lists : mapping
         What ``tomeval list`` can list of it, by name: a function, or ``module:function``.
     """
@@ -255,7 +266,6 @@ class Domain:
     experiment: type[Experiment]
     measures: Mapping[str, Measure]
     schema: Schema
-    play: Callable[[Any, int, Mapping[str, Model], Callable[[], None]], Coroutine[Any, Any, Record]]
     by: tuple[str, ...]
     task: tuple[str, ...]
     columns: Callable[[Mapping[str, Any]], dict[str, str | int]]
@@ -266,20 +276,11 @@ class Domain:
     verdict: Verdict
     shares_draws: tuple[str, ...]
     task_words: Callable[[Mapping[str, Any]], str]
-    questions: Callable[[Any, str, str], list[list[Overheard]]]
     example: Callable[[str, str, Mapping[str, Any]], Any]
     lists: Mapping[str, str | Callable[[], Rows]]
     figures: Mapping[str, str]
-    together: Callable[[Any], int] = lambda cell: 0
-    play_many: Callable[[Any, int, int], list[Record]] | None = None
     tables: Mapping[str, Table] = field(default_factory=dict)
     published: str = ""
-    unit: str = "episode"
-    bounds: Callable[[Sequence[Any]], Rows] | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Other processes load it by its name."""
-        return get_domain, (self.name,)
 
 
 def cell_names(domain: Domain, definitions: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -28,7 +28,7 @@ from tomeval.core.resources import read_toml, shipped_path, shown_path
 from tomeval.core.text import check_text, excerpt
 from tomeval.models import model_name
 from tomeval.models.naming import PACE, drawn_with, short_file_name
-from tomeval.runs.domain import Cell, Domain, get_domain
+from tomeval.runs.domain import Cell, Domain, Rows, get_domain
 
 DEFAULT_DOMAIN = "matrix"
 _LONGEST_NAME = 200
@@ -54,9 +54,7 @@ class Experiment(BaseModel):
         episode has failed, and is played again when the run is resumed.
     until : str
         The condition that a run stops by, such as ``"width(regret) < 0.1"``; `episodes` are then
-        the first batch. Empty: every cell has `episodes`. See `tomeval.play.until`.
-    max_episodes : int, optional
-        With `until`: the most episodes of a cell. Default: ten times `episodes`.
+        the first batch, of ten at most. Empty: every cell has `episodes`. See `tomeval.play.until`.
     stop_after_voids : int
         After this many void episodes in a row a cell of language models stops for this session; 0:
         never. Not part of what the experiment is: it may change when the run is resumed.
@@ -77,7 +75,6 @@ class Experiment(BaseModel):
     seed: list[int] = [0]
     on_invalid: list[str] = ["void"]
     until: str = ""
-    max_episodes: int | None = Field(default=None, ge=1, le=10**7)
     stop_after_voids: int = Field(default=5, ge=0)
     POLICIES: ClassVar[Sequence[str]] = ON_INVALID
     """What `on_invalid` may say."""
@@ -178,6 +175,10 @@ class Experiment(BaseModel):
         Tables inside of tables, or of lists of them, have dotted names.
         """
         return {}
+
+    def bounds(self) -> Rows:
+        """Return what can be attained in its cells; empty where that is not computed."""
+        return []
 
     def cannot_tell(self) -> list[str]:
         """Return sentences on what measures cannot tell of its cells."""

@@ -47,7 +47,7 @@ def copies_notes(run: Run) -> list[str]:
 def few_notes(run: Run) -> list[str]:
     """Return in which cells there are too few episodes for an interval."""
     few = [cell for cell in run.cells if 0 < cell.units < FEWEST and not cell.each_once]
-    needed = f": at least {FEWEST} {run.domain.unit}s are needed"
+    needed = f": at least {FEWEST} {run.domain.schema.unit}s are needed"
     return _of_cells(few, "no intervals in", needed)
 
 

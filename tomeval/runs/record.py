@@ -261,6 +261,8 @@ class Schema:
         episode, as `RunCell.shown_episode` gives it.
     asked : callable
         See `Asked`. Default: all questions are among the answers.
+    unit : str
+        What the sampling unit of a paired comparison is: an episode, or the deal of several.
     own_seat : str
         The seat that is measured, whose answers rates are of; empty: all.
     turn : str
@@ -270,6 +272,7 @@ class Schema:
     episodes: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     asked: Asked = _nothing
+    unit: str = "episode"
     own_seat: str = ""
     turn: str = ""
 

@@ -189,11 +189,6 @@ class Run:
             if name not in analysis.tables or name in self.tables
         }
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of the measures."""
-        return tuple(self.measures)
-
     @cached_property
     def headline(self) -> tuple[str, ...]:
         """The domain's first measures that have a value in any cell; if none has, others."""
@@ -254,7 +249,7 @@ class Run:
             ``stopped`` (why there are no more episodes) come last.
         """
         self.check_reference(reference)
-        shown = [n for n in self.metric_names if names is None or n in names]
+        shown = [n for n in self.measures if names is None or n in names]
         answer = self.domain.verdict.answer
         more = prompted_columns(self.cells)
         result, ends, limits = [], [], []
@@ -451,7 +446,7 @@ def _episode_rows(run: Run) -> Iterator[dict[str, Any]]:
 
     Recorded ones have the name that their log gives them as ``match``.
     """
-    typed, names = list(run.domain.schema.episodes), run.metric_names
+    typed, names = run.domain.schema.episodes, list(run.measures)
     asked = prompted_columns(run.cells)
     for cell in run.cells:
         values = {name: cell.totals(name).values.tolist() for name in names}

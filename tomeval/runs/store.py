@@ -318,10 +318,8 @@ class Store:
 
     def statuses(self, cell: int) -> dict[int, str]:
         """Return how the episodes of a cell ended, by episode, in order."""
-        return {episode: place.status for episode, place in self._sorted(cell)}
-
-    def _sorted(self, cell: int) -> list[tuple[int, Place]]:
-        return sorted(self._index.get(cell, {}).items())
+        mine = self._index.get(cell, {})
+        return {episode: mine[episode].status for episode in sorted(mine)}
 
     def played_cells(self) -> list[int]:
         """Return the cells with any episode, in order."""
@@ -333,7 +331,7 @@ class Store:
 
     def episodes(self, cell: int, status: str = "") -> list[int]:
         """Return the stored episodes of a cell, in order; with a status those that have it."""
-        return [e for e, place in self._sorted(cell) if status in ("", place.status)]
+        return [e for e, how in self.statuses(cell).items() if status in ("", how)]
 
     def status(self, cell: int, episode: int) -> str | None:
         """Return how an episode ended; None if it is not stored."""
@@ -342,7 +340,7 @@ class Store:
 
     def finished(self, cell: int) -> list[int]:
         """Return the episodes of a cell that need not be played, in order; void ones included."""
-        return [e for e, place in self._sorted(cell) if place.status != FAILED]
+        return [e for e, how in self.statuses(cell).items() if how != FAILED]
 
     # What was played
 
@@ -373,7 +371,7 @@ class Store:
         """Yield the episodes of a cell as they are read; with the last its summary is known."""
         known, asked = cell in self._summaries, dict[str, Counter[Any]]()
         spent: dict[tuple[str, bool], list[Any]] = {}
-        for _, place in self._sorted(cell):
+        for _, place in sorted(self._index.get(cell, {}).items()):
             record = self._record(place)
             if not known:
                 counts = record.counts(self.domain.schema.asked)

@@ -108,7 +108,7 @@ def test_rows_do_not_depend_on_replicas(whole, tmp_path, domain, replicas) -> No
 
 
 def test_a_run_with_a_condition_stops_at_the_same_place(tmp_path) -> None:
-    more = {"episodes": 6, "until": "width(regret) < 0.5", "max_episodes": 40}
+    more = {"episodes": 6, "until": "width(regret) < 0.5"}
     play(tmp_path / "one", "matrix", noisy("matrix"), **more)
     options = {"progress": stop_at(60)}
     with pytest.raises(KeyboardInterrupt):

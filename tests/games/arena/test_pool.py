@@ -61,7 +61,7 @@ def test_the_pool_plays_as_it_did():
         [*cell.key, game.index, game.rewards, game.ending]
         for cell in experiment.cells
         for number in range(len(cell.game.rotations))
-        for game in [run_now(cell.play(number, {}, lambda: None))]
+        for game in [run_now(cell.play_game(number, {}, lambda: None))]
     ]
     text = json.dumps(rows, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest()[:24] == RECORDED["arena_pool"]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, random_partner, setup_of, shipped, step_rows
 
-from tomeval.games.matrix.domain import has_batch, simulate
+from tomeval.games.matrix.batch import has_batch, simulate
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import PartnerSet

@@ -16,7 +16,7 @@ from support import (
     setup_of,
 )
 
-from tomeval.games.matrix.domain import simulate
+from tomeval.games.matrix.batch import simulate
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.measures import METRICS, episode_metrics
 from tomeval.games.matrix.partner_specs import get_partner_set

@@ -155,8 +155,7 @@ def test_an_unreadable_answer_in_the_partner_s_seat(tmp_path, policy):
 def test_prompts_of_both_seats_can_be_shown():
     models = [{"strategy": "QA", "model": "pocket"}]
     [cell] = make_experiment(DATA | {"subjects": models, "partners": models}).cells
-    domain = get_domain("matrix")
-    mine, theirs = (preview(domain, cell, seat, "act", 2) for seat in ("subject", "partner"))
+    mine, theirs = (preview(cell, seat, "act", 2) for seat in ("subject", "partner"))
     # Battle of the sexes: both at the fight are worth 10 to the subject and 7 to the partner.
     assert mine != theirs
     assert mine.index("10 points") < mine.index("7 points")

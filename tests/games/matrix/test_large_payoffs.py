@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import ALL_GAMES, episodes_of, make_game, random_partner, setup_of
 
-from tomeval.games.matrix.domain import simulate
+from tomeval.games.matrix.batch import simulate
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.optima import best_response, dynamics, reference_rewards, worst_response
 from tomeval.games.matrix.partner_specs import get_partner

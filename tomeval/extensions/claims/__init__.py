@@ -108,7 +108,7 @@ def check(claim: Claim, runs: Sequence[Run], reference: str | None = None) -> It
     names = [measure, claim.than if claim.than and not _is_number(claim.than) else measure]
     if claim.domain != runs[0].domain.name or claim.by not in known_by(runs[0].domain):
         return
-    if not all(name in run.metric_names for name in names for run in runs):
+    if not all(name in run.measures for name in names for run in runs):
         return
     try:
         read = read_sides(runs, claim.by, names, reference)

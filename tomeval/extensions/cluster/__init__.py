@@ -95,7 +95,6 @@ class RayEngine(Engine):
             ) from None
         named = [plugin.where for plugin in loaded_plugins() if not plugin.package]
         self._setting = Setting(
-            domain=experiment.domain,
             cells=cells,
             base=None if experiment.base is None else Path(experiment.base).resolve(),
             plugins=tuple(str(Path(n).resolve()) if n.endswith(".py") else n for n in named),

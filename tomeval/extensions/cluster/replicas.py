@@ -21,7 +21,6 @@ from tomeval.models import open_model
 from tomeval.models.base import ContextExceeded
 from tomeval.play.engine import Episode, spec_key, started
 from tomeval.play.schedule import Job
-from tomeval.runs.domain import get_domain
 from tomeval.runs.folder import versions
 from tomeval.runs.record import Record
 
@@ -29,7 +28,6 @@ from tomeval.runs.record import Record
 class Setting(NamedTuple):
     """What a replica is given once, when it starts."""
 
-    domain: str
     # All cells of the experiment, by number, pickled: a replica loads what is in `plugins` first,
     # to which their classes may belong.
     cells: bytes
@@ -65,7 +63,7 @@ class Player:
         try:
             for plugin in setting.plugins:
                 use_plugin(plugin)
-            self._domain, self._cells = get_domain(setting.domain), pickle.loads(setting.cells)
+            self._cells = pickle.loads(setting.cells)
             scoring = (cell.models.values() for cell in self._cells if cell.scores)
             scored = {spec_key(spec) for specs in scoring for spec in specs}
             models = {
@@ -83,7 +81,7 @@ class Player:
         No reply is kept, as what is lost is played again.
         """
         cell = self._cells[job[0]]
-        episode = Episode(self._domain, cell, job, self._lines)
+        episode = Episode(cell, job, self._lines)
         try:
             return await episode.play(), episode.unusable
         except ContextExceeded as error:

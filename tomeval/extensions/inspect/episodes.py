@@ -63,7 +63,7 @@ async def play(experiment: Experiment, number: int, episode: int, model: Model) 
     """Play one episode of a cell, every language model in it being `model`."""
     cell = experiment.cells[number]
     lines = dict.fromkeys(cell.models, model)
-    return await get_domain(experiment.domain).play(cell, episode, lines, lambda: None)
+    return await cell.play(episode, lines, lambda: None)
 
 
 def digest(experiment: Experiment) -> str:

@@ -18,11 +18,14 @@ from tomeval.games.arena.players import PLANNER, RANDOM, SLIPS, ArenaPlayer
 from tomeval.games.cells import GameCell
 from tomeval.games.game import ArenaGame
 from tomeval.games.play import SUBJECT_SLOT
+from tomeval.games.played import PlayedGame
 from tomeval.games.players import check_options
+from tomeval.games.records import as_record
 from tomeval.games.sampled import MadeUp, made_up
 from tomeval.games.seats import Chair, PlannerSeat, ScriptedSeat
 from tomeval.games.solver import Policy, Solver
 from tomeval.runs.experiment import located
+from tomeval.runs.record import Record
 
 SUBJECT = "subject"
 
@@ -73,6 +76,10 @@ class ArenaCell(GameCell):
     def slots(self) -> tuple[str, ...]:
         """The players' places, wherever they sit."""
         return tuple(map(slot_name, range(len(self.players))))
+
+    def as_record(self, game: PlayedGame) -> Record:
+        """Return a played game as it is stored."""
+        return as_record(game, slot_name)
 
     @property
     def attempts(self) -> int:

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 
 from tomeval.games.answer import RULE, score_notes, verdict
-from tomeval.games.arena.cells import slot_name
 from tomeval.games.arena.experiment import ArenaExperiment
 from tomeval.games.arena.measures import MEASURES
 from tomeval.games.arena.players import together
 from tomeval.games.arena.results import DECIDING, SCHEMA, ArenaRunCell
-from tomeval.games.cells import play_of
 from tomeval.games.players import in_words, player_facts
-from tomeval.games.records import as_record
 from tomeval.runs.columns import unique
 from tomeval.runs.domain import Domain, Facts, later
 from tomeval.runs.notes import first_names
@@ -100,7 +97,6 @@ ARENA = Domain(
     title="games of two or more players, with talk, hidden roles and teams",
     experiment=ArenaExperiment,
     measures=MEASURES,
-    **play_of(lambda cell, game: as_record(game, slot_name)),
     schema=SCHEMA,
     columns=_columns,
     run_cell=ArenaRunCell,
@@ -112,12 +108,9 @@ ARENA = Domain(
     table_notes=lambda run, names: run_notes(run),
     by=("player", "strategy", "model", "game", "others"),
     task=("game", "others", "on_invalid", "attempts"),
-    unit="deal",
     shares_draws=("game",),
     task_words=_words,
-    questions=later("tomeval.games.sampled:episodes"),
     example=later(f"{_DESCRIBED}:example_cell"),
-    bounds=later(f"{_DESCRIBED}:bounds_rows"),
     lists={
         "arena_games": f"{_DESCRIBED}:listed_games",
         "arena_players": f"{_DESCRIBED}:listed_players",

@@ -16,6 +16,7 @@ from tomeval.games.arena.players import ArenaPlayer
 from tomeval.games.players import GameExperiment, check_name
 from tomeval.models import model_name
 from tomeval.models.naming import without_address
+from tomeval.runs.domain import Rows
 from tomeval.runs.experiment import among, axis, located
 
 MODELS = "models"
@@ -150,6 +151,12 @@ class ArenaExperiment(GameExperiment):
     def default_model(self) -> Any:
         """The only model; several are players of their own."""
         return self.model[0] if len(self.model) == 1 else ""
+
+    def bounds(self) -> Rows:
+        """Return what line-ups can attain, and what random play earns."""
+        from tomeval.games.arena.described import bounds_rows
+
+        return bounds_rows([cell for cell in self.cells if isinstance(cell, ArenaCell)])
 
     def tables_of_players(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Yield the tables of players, and one for each of the models."""

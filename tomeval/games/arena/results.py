@@ -200,7 +200,7 @@ def _read(cell: ArenaRunCell) -> Played:
     )
 
 
-SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name), own_seat=SUBJECT)
+SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name), unit="deal", own_seat=SUBJECT)
 
 _SHOWN: tuple[str, ...] = ("step", "stage", "round", "seat", "slot", "name", "role", "kind")
 _SHOWN += ("action", "verdict", "outcome", "attempts", "error", "tries", "best", "chosen", "reply")

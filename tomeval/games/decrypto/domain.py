@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from tomeval.games.answer import score_notes, verdict
-from tomeval.games.cells import play_of
 from tomeval.games.decrypto.experiment import DecryptoExperiment
 from tomeval.games.decrypto.game import UNDECIDED
 from tomeval.games.decrypto.measures import (
@@ -25,7 +24,7 @@ from tomeval.games.decrypto.results import (
 )
 from tomeval.games.decrypto.seats import NAMES, ROLES
 from tomeval.games.decrypto.tables import TABLES
-from tomeval.games.decrypto.turns import SCHEMA, as_record
+from tomeval.games.decrypto.turns import SCHEMA
 from tomeval.runs.domain import Domain, later
 from tomeval.runs.measures import Measure
 
@@ -55,7 +54,6 @@ DECRYPTO = Domain(
     title="the word game of hints and codes, with a team and an interceptor",
     experiment=DecryptoExperiment,
     measures={name: _complete(measure) for name, measure in MEASURES.items()},
-    **play_of(as_record),
     schema=SCHEMA,
     columns=_columns,
     run_cell=DecryptoRunCell,
@@ -78,10 +76,8 @@ DECRYPTO = Domain(
     table_notes=lambda run, names: score_notes(run),
     by=(*ROLES, TEAM, STRATEGY),
     task=("decoder", "interceptor", "encoder", "rules", "words", "records", "on_invalid"),
-    unit="deal",
     shares_draws=("rules", "words", "records"),
     task_words=_words,
-    questions=later("tomeval.games.sampled:episodes"),
     example=later(f"{_DESCRIBED}:example_cell"),
     lists={"players": f"{_DESCRIBED}:listed_players"},
 )

@@ -24,7 +24,9 @@ from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
 from tomeval.games.decrypto.replays import RecordedGame, RecordedSeat, Replay, read_games
 from tomeval.games.decrypto.seats import ALICE, BOB, EVE, ROLES, Probes
 from tomeval.games.decrypto.stages import Decrypto, random_hints
+from tomeval.games.decrypto.turns import as_record
 from tomeval.games.game import Stage
+from tomeval.games.played import PlayedGame
 from tomeval.games.players import RECORD, GameExperiment
 from tomeval.games.sampled import MadeUp
 from tomeval.games.seats import Chair, Door, Seat
@@ -32,6 +34,7 @@ from tomeval.games.solver import Solver
 from tomeval.lexicon.words import WordLists, read_lists
 from tomeval.models.base import Model
 from tomeval.runs.experiment import axis, located
+from tomeval.runs.record import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,10 @@ class DecryptoCell(GameCell):
             trail.append(Stage(replace(state, hints=hints), guesses))
             state = state.after(hints, guesses[BOB], guesses[EVE])
         return [MadeUp(trail, state)]
+
+    def as_record(self, game: PlayedGame) -> Record:
+        """Return a played game as it is stored."""
+        return as_record(self, game)
 
     def game_of(self, episode: int) -> Decrypto:
         """Return the game of an episode, or a record that is played again."""

@@ -60,6 +60,7 @@ SCHEMA = Schema(
     ("outcome", "keywords", *records.EPISODES, "codes", "record"),
     records.STEPS,
     records.asked_of(ROLES.__getitem__, "slot"),
+    unit="deal",
     turn="round",
 )
 """Decisions, with how the game ended, what was dealt, and the game that it replays."""

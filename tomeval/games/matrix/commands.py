@@ -40,7 +40,6 @@ def bounds(
 
 def _bounds_of_experiment(name: str, form: TableFormat) -> None:
     from tomeval.games.matrix.games import GAMES
-    from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
 
     if name in GAMES:
@@ -48,10 +47,10 @@ def _bounds_of_experiment(name: str, form: TableFormat) -> None:
     if not Path(name).exists() and name not in (known := shipped_experiments()):
         raise unknown("game or experiment", name, [*GAMES, *known], "bounds")
     experiment = load_experiment(name)
-    bounds = get_domain(experiment.domain).bounds
-    if bounds is None:
+    rows = experiment.bounds()
+    if not rows:
         raise TomevalError(f"{experiment.domain}: bounds are not computed from an experiment")
-    show_table(bounds(experiment.cells), form)
+    show_table(rows, form)
 
 
 def import_(

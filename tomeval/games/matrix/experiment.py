@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,12 +14,13 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import named, part
-from tomeval.games.matrix.bounds import blind_sentences
+from tomeval.games.matrix import batch
+from tomeval.games.matrix.bounds import experiment_bounds
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.play import Setup
+from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.subject_specs import (
     LLM,
@@ -28,9 +29,12 @@ from tomeval.games.matrix.subject_specs import (
     expand_subject,
     is_player,
 )
-from tomeval.runs.domain import Cell, Player
+from tomeval.models.base import Model
+from tomeval.runs.domain import Cell, Player, Rows
 from tomeval.runs.experiment import Experiment, among, axis, located, read_table
+from tomeval.runs.record import Record
 from tomeval.strategies import parse_strategy
+from tomeval.strategies.recording import Overheard
 
 MAX_STEPS_PER_EPISODE = 100_000
 _ENTRY = ("game", "labels", "partners")
@@ -123,6 +127,10 @@ class MatrixExperiment(Experiment):
                 cells.append(MatrixCell(subject, setup, reference))
         self._check_options(cells)
         return cells
+
+    def bounds(self) -> Rows:
+        """Return what is attainable in each task."""
+        return experiment_bounds([cell for cell in self.cells if isinstance(cell, MatrixCell)])
 
     def cannot_tell(self) -> list[str]:
         """Return what regret, predictions or their cost cannot show in its tasks."""
@@ -223,6 +231,30 @@ class MatrixCell(Cell):
     def wanted(self, planned: int) -> int:
         """Return how many episodes a run is to play; see `Setup`."""
         return self.setup.enumerated or planned
+
+    async def play(
+        self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
+    ) -> Record:
+        """Play one episode."""
+        mine, other = models.get(SEAT), models.get(PARTNER)
+        return await play_episode_async(self.setup, episode, mine, on_step, other=other)
+
+    @property
+    def together(self) -> int:
+        """How many episodes fit a batch; subjects without a batch form play one by one."""
+        if isinstance(self.setup.partners, PartnerPlayer) or not batch.has_batch(self.setup.kind):
+            return 0
+        return max(1, batch.STEPS_PER_CHUNK // self.setup.horizon)
+
+    def play_many(self, first: int, count: int) -> list[Record]:
+        """Play a batch."""
+        return batch.simulate(self.setup, first, count)
+
+    def questions(self, seat: str, note: str) -> list[list[Overheard]]:
+        """Return what a seat is asked in an episode."""
+        from tomeval.games.matrix.shown import asked
+
+        return [asked(self.setup if seat == SEAT else self.setup.other, note)]
 
     @property
     def seats(self) -> Mapping[str, Player]:

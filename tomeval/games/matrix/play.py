@@ -1,4 +1,4 @@
-"""One episode, by the loop of all games. `domain.simulate` plays many at once."""
+"""One episode, by the loop of all games. `batch.simulate` plays many at once."""
 
 from __future__ import annotations
 

@@ -93,38 +93,28 @@ def from_data(
 
     def totals(played: Played, reference: str) -> Totals:
         if not played.episodes or (data := data_of(played, name)) is None:
-            return nothing(played, share)
+            none = np.zeros(played.episodes)
+            return Totals(none, none, share=True) if share else Totals(none * np.nan)
         return of(played, data)
 
     return totals
 
 
-def step_mean(
-    name: str, of: Callable[[Played, Any], FloatArray | BoolArray]
+def from_steps(
+    name: str, of: Callable[[Played, Any], Any], share: bool = False
 ) -> Callable[[Played, str], Totals]:
-    """Return `Measure.of` for the mean over an episode's steps of what `of` gives, shape (N,)."""
-    return from_data(
-        name, lambda played, data: Totals(by_episode(played, of(played, data)) / played.lengths)
-    )
+    """Return `Measure.of` for the mean over an episode's steps of what `of` gives, shape (N,).
 
-
-def step_share(
-    name: str, of: Callable[[Played, Any], tuple[FloatArray | BoolArray, FloatArray | BoolArray]]
-) -> Callable[[Played, str], Totals]:
-    """Return `Measure.of` for a share of steps: `of` gives the hits and which steps count, (N,)."""
+    For a `share` of steps it gives the hits and which steps count, both of shape (N,).
+    """
 
     def totals(played: Played, data: Any) -> Totals:
-        hits, among = (by_episode(played, steps) for steps in of(played, data))
-        return Totals(hits, among, share=True)
+        if share:
+            hits, among = (by_episode(played, steps) for steps in of(played, data))
+            return Totals(hits, among, share=True)
+        return Totals(by_episode(played, of(played, data)) / played.lengths)
 
-    return from_data(name, totals, share=True)
-
-
-def nothing(played: Played, share: bool = False) -> Totals:
-    """Return a measure that no episode has a value of; see `from_data`."""
-    if share:
-        return Totals(np.zeros(played.episodes), np.zeros(played.episodes), share=True)
-    return Totals(np.full(played.episodes, np.nan))
+    return from_data(name, totals, share)
 
 
 def by_episode(played: Played, values: FloatArray | BoolArray) -> FloatArray:

@@ -19,7 +19,7 @@ from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT, SEAT
+from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT
 from tomeval.games.matrix.storing import steps_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.report.facts import counted
@@ -107,11 +107,6 @@ LISTS: dict[str, Callable[[], Rows]] = {
     "subjects": subjects,
 }
 """What ``tomeval list`` can list of this domain."""
-
-
-def episodes(cell: MatrixCell, seat: str, note: str = "") -> list[list[Overheard]]:
-    """Return what a seat is asked in an episode, see `Domain.episodes`."""
-    return [asked(cell.setup if seat == SEAT else cell.setup.other, note)]
 
 
 def asked(setup: Setup, note: str = "") -> list[Overheard]:

@@ -131,7 +131,7 @@ _SET = ("seed", "reference", "on_invalid")
 _FACTS = ("method", "mass", "argmax_is_label")
 _ORDERS = ("own_order", "partner_order")
 _EXPORTED = {
-    **{name: name for name in list(COLUMNS)[:13]},
+    **{name: name for name in COLUMNS[:13]},
     **{f"act_{fact}": f"act_details/{fact}" for fact in _FACTS},
     **{f"{form}_lenient": f"{form}_details/{LENIENT}" for form in (ACT, PREDICT)},
     **{f"predict_{fact}": f"predict_details/{fact}" for fact in _FACTS},
