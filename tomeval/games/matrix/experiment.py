@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -14,6 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import named, part
+from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
@@ -75,6 +76,7 @@ class MatrixExperiment(Experiment):
     labels: list[str] = Field(default=[])
     horizon: list[int] = Field(default=[100])
     reference: list[str] = Field(default=["horizon"])
+    REFERENCES: ClassVar = REFERENCES
 
     @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
     @classmethod
@@ -121,6 +123,12 @@ class MatrixExperiment(Experiment):
                 cells.append(MatrixCell(subject, setup, reference))
         self._check_options(cells)
         return cells
+
+    def cannot_tell(self) -> list[str]:
+        """Return what regret, predictions or their cost cannot show in its tasks."""
+        setups = [cell.setup for cell in self.cells if isinstance(cell, MatrixCell)]
+        known = [setup for setup in setups if isinstance(setup.partners, PartnerSet)]
+        return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in known)
 
     def _subjects(self) -> list[Player]:
         where = f"{self._where}: subjects"

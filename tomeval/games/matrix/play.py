@@ -276,7 +276,7 @@ async def play_episode_async(
         deal=mine.subject.seat.rng,
         chance=mine.subject.seat.rng,
         fallback=setup.stream("fallback").episode(episode),
-        on_invalid={"void": "ask_again"}.get(setup.on_invalid, setup.on_invalid),
+        on_invalid=setup.on_invalid,
         door=mine.subject.seat.door,
         measured=(0,) if partner else (0, 1),
         on_step=lambda decision: on_step() if decision.seat else None,

@@ -20,28 +20,15 @@ from tomeval.runs.store import Store
 
 if TYPE_CHECKING:
     from tomeval.games.matrix.play import Setup
+    from tomeval.runs.cell import RunCell
 
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
 
-COLUMNS = {
-    "partner_state": "INTEGER",
-    "own_action": "INTEGER",
-    "partner_action": "INTEGER",
-    "own_reward": "REAL",
-    "partner_reward": "REAL",
-    "predicted_action": "INTEGER",
-    "own_probs": "TEXT",
-    "predicted_probs": "TEXT",
-    "act_outcome": "TEXT",
-    "predict_outcome": "TEXT",
-    "act_attempts": "INTEGER",
-    "predict_attempts": "INTEGER",
-    "told": "INTEGER",
-    "act_details": "TEXT",
-    "predict_details": "TEXT",
-    "reactions": "TEXT",
-}
+COLUMNS: tuple[str, ...] = ("partner_state", "own_action", "partner_action")
+COLUMNS += ("own_reward", "partner_reward", "predicted_action", "own_probs", "predicted_probs")
+COLUMNS += ("act_outcome", "predict_outcome", "act_attempts", "predict_attempts")
+COLUMNS += ("told", "act_details", "predict_details", "reactions")
 """The columns of steps. `own_probs` and `predicted_probs` are null where all mass lies on what was
 chosen; `told` is 1 where the subject learned what the observation does not show; `reactions` has,
 per own action, the partner's next action as stated; -1 where it was not."""
@@ -60,19 +47,7 @@ def _questions(record: Record) -> list[tuple[Column, ...]]:
     ]
 
 
-SCHEMA = Schema(
-    episodes={"partner": "INTEGER"},
-    steps=COLUMNS,
-    asked=_questions,
-    shown={
-        "partner": "TEXT",
-        **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),
-        **dict.fromkeys(("act_argmax_is_label", "predict_argmax_is_label"), "INTEGER"),
-        **dict.fromkeys(("act_lenient", "predict_lenient"), "INTEGER"),
-        "stated_action": "INTEGER",
-        "stated_accuracy": "REAL",
-    },
-)
+SCHEMA = Schema(("partner",), COLUMNS, _questions)
 
 
 def as_record(setup: Setup, played: PlayedGame, status: str = "") -> Record:
@@ -174,25 +149,21 @@ _LABELS = {
 """The column of an action's label, which follows it, and whose labels they are."""
 
 
-def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield all of every step of some cells, by column."""
-    revisions, paths = store.revisions(), tuple(_EXPORTED.values())
-    for number, definition in store.cells():
-        if number not in cells:
-            continue
-        told = store.domain.columns(definition)
-        told |= {"revision": revisions.get(str(told["model"]), "")}
-        about: dict[str, Any] = {name: told[name] for name in _OF_CELL}
-        about |= {name: definition[name] for name in _SET}
-        about["templates_sha256"] = definition.get("templates")
-        tables = definition["partners"].get("tables") or []
-        for record in store.records(number):
-            which = record.own["partner"]
-            table = tables[which] if which < len(tables) else {}
-            here = {"cell": number, "episode": record.episode, "status": record.status}
-            here |= {"partner": table.get("name"), "partner_sha256": table.get("sha256")}
-            for step, row in enumerate(record.rows("steps", paths, SCHEMA), 1):
-                yield about | here | {"step": step} | _shown(row, definition["labels"])
+def step_rows(cell: RunCell) -> Iterator[dict[str, Any]]:
+    """Yield all of every step of a cell, by column."""
+    definition, paths = cell.definition, tuple(_EXPORTED.values())
+    told = cell.columns | {"revision": cell.store.revisions().get(cell.own_model, "")}
+    about: dict[str, Any] = {name: told[name] for name in _OF_CELL}
+    about |= {name: definition[name] for name in _SET}
+    about["templates_sha256"] = definition.get("templates")
+    tables = definition["partners"].get("tables") or []
+    for record in cell.store.records(cell.number):
+        which = record.own["partner"]
+        table = tables[which] if which < len(tables) else {}
+        here = {"cell": cell.number, "episode": record.episode, "status": record.status}
+        here |= {"partner": table.get("name"), "partner_sha256": table.get("sha256")}
+        for step, row in enumerate(record.rows("steps", paths, SCHEMA), 1):
+            yield about | here | {"step": step} | _shown(row, definition["labels"])
 
 
 def steps_of(record: Record) -> Iterator[dict[str, Any]]:
