@@ -236,10 +236,3 @@ def pick(tied: NDArray[np.bool_], u: FloatArray) -> tuple[IntArray, FloatArray]:
     rank = choose(count, u)
     chosen: IntArray = (tied.cumsum(axis=1) > rank[:, None]).argmax(axis=1)
     return chosen, tied / count[:, None]
-
-
-def check_unit(name: str, value: object) -> float:
-    """Return `value` as a probability or raise a `TomevalError` that names the option."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise TomevalError(f"{name} must be a number from 0 to 1, is {value!r}")
-    return float(value)
