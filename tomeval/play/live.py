@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.models import model_name
+from tomeval.models.naming import without_address
 from tomeval.runs.record import Spent
 
 Progress = Callable[[int, int], None]

@@ -61,7 +61,10 @@ def beside(
             "--as-model, --interval and --reference"
         )
     kinds = {
-        cell.number: cell.table.kind.name for cell in run.cells if isinstance(cell, ArenaRunCell)
+        name: cell.table.kind.name
+        for cell in run.cells
+        if isinstance(cell, ArenaRunCell)
+        for name in (cell.table.name, f"{cell.table.name}, {cell.definition['on_invalid']}")
     }
     games: dict[str, list[GameRecord]] = {}
     for record in game_records(run):
@@ -72,7 +75,7 @@ def beside(
         where, measure = f"{shown_path(path)}, line {line}", given["measure"]
         if measure not in HITS:
             raise TomevalError(f"{where}: {unknown('measure', measure, HITS)}")
-        mine = [r for r in games.values() if kinds[r[0].cell] == given["game"]]
+        mine = [r for r in games.values() if kinds[r[0].game] == given["game"]]
         rows += [_row(records, given, _number(where, given["mean"])) for records in mine]
         lacking += [] if mine else [f"{measure} of {given['game']}"]
     return rows, [f"no game in this run for: {', '.join(lacking)}"] * bool(lacking)

@@ -15,7 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import named, part
 from tomeval.games.matrix import batch
-from tomeval.games.matrix.bounds import experiment_bounds
+from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
