@@ -166,22 +166,24 @@ class GameCell(Cell):
         self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]
     ) -> Table:
         """Seat all players for one game."""
-        door = Door()
+        door, seats = Door(), self.seated(episode)[1]
         players = [
             self.seat(episode, slot, models, door if not slot else Door())
             for slot in range(len(self.players))
         ]
+        # Steps are those of models, if any play: a scripted move says nothing of how these fare.
+        stepping = {seats[slot] for slot, one in enumerate(self.players) if one and one.model}
         return Table(
             self.game_of(episode),
             players,
-            self.seated(episode)[1],
+            seats,
             **{what: self.drawn(what, episode) for what in DRAWN},
             on_invalid=self.on_invalid,
             door=door,
             solver=self.solver(episode) if self.values else None,
             measured=self.measured,
             side_by_side=bool(models),
-            on_step=lambda decision: on_step(),
+            on_step=lambda decision: on_step() if decision.seat in (stepping or seats) else None,
         )
 
     async def play_game(

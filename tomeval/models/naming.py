@@ -107,7 +107,7 @@ def short_file_name(names: Iterable[str]) -> str:
     >>> short_file_name(["openai:meta-llama/Llama-3.1-8B@http://127.0.0.1:8000/v1", "hf:org/m@v2"])
     'Llama-3.1-8B-m-v2'
     """
-    plain = (re.sub(r"^[\w-]+:", "", without_address(name)) for name in names)
+    plain = (re.sub(r"^(openai|hf|inspect):", "", without_address(name)) for name in names)
     own = [name.rstrip("/").rpartition("/")[2] for name in plain]
     return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(own)).strip("-.")[:60].rstrip("-.") or "model"
 
