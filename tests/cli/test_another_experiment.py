@@ -48,8 +48,8 @@ def test_every_reader_tells(tomeval, folders, tmp_path, caplog, command) -> None
     [
         ([], "mine"),
         (["scripted:one"], "mine"),  # the experiment's own
-        (["scripted:two"], "mine-scripted-two"),
-        (["scripted:two", "scripted:o/th ree@main"], "mine-scripted-two-th-ree-main"),
+        (["scripted:two"], "mine-two"),
+        (["scripted:two", "scripted:o/th ree@main"], "mine-two-th-ree-main"),
     ],
 )
 def test_another_model_has_a_run_folder_of_its_own(
