@@ -15,7 +15,6 @@ from tomeval.core.parts import (
     CommandPart,
     NotInstalled,
     known,
-    named,
     part,
     register,
     resolved,
