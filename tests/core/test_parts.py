@@ -15,7 +15,6 @@ from tomeval.core.parts import (
     CommandPart,
     NotInstalled,
     known,
-    named,
     part,
     register,
     resolved,
@@ -132,26 +131,6 @@ def test_a_stranger_s_player_of_decrypto_takes_its_seats(clean, tmp_path) -> Non
     ):
         with pytest.raises(TomevalError, match=words):
             run(data | {"players": {"a": table}}, tmp_path / "other")
-
-
-def test_engines_and_models_come_from_extensions(clean) -> None:
-    from tomeval.models import Backend, model_name, open_model
-    from tomeval.models.scripted import ScriptedModel
-    from tomeval.play.engines import make_engine
-
-    def opener(name, options, opening):
-        return ScriptedModel(lambda request: "J", name)
-
-    class Nowhere:
-        def __init__(self, address, replicas=1):
-            self.given = address, replicas
-
-    register("models", "parrot", Backend(opener, "parrot:WORD", about="says it"))
-    register("engines", "nowhere", Nowhere)
-    assert make_engine("nowhere:here", replicas=3).given == ("here", 3)
-    assert "nowhere" in named("engines")
-    assert model_name("parrot:J") == "parrot:J"
-    assert isinstance(open_model("parrot:J"), ScriptedModel)
 
 
 def test_names_are_taken_once(clean) -> None:

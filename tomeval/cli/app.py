@@ -20,8 +20,8 @@ from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.core.parts import (
     CommandPart,
     NotInstalled,
+    known,
     load_plugins,
-    named,
     part,
     resolved,
     use_plugin,
@@ -74,14 +74,14 @@ class Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of its own commands, then those of extensions, strangers' too."""
         _load_strangers()
-        brought = (name.partition(" ")[0] for name in named("commands"))
+        brought = (name.partition(" ")[0] for name in known("commands"))
         return list(dict.fromkeys([*_OWN, *PARTS, *brought]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, loaded."""
         if cmd_name not in _OWN:
             _load_strangers()
-        names = named("commands")
+        names = known("commands")
         parts = [n for n in names if n.partition(" ")[0] == cmd_name and n != cmd_name]
         if cmd_name in PARTS or parts:
             about = ABOUT.get(cmd_name, "")
@@ -128,7 +128,7 @@ class _Parted(TyperCommand):
     def _parts(name: str) -> tuple[list[CommandPart], NotInstalled | None]:
         """Return what the command is in each domain, and why one of them cannot be loaded."""
         found, missing = [], None
-        keys = [n.partition(" ") for n in named("commands")]
+        keys = [n.partition(" ") for n in known("commands")]
         for key in [*PARTS.get(name, {}), *(key for head, _, key in keys if head == name)]:
             try:
                 made = _made(f"{name} {key}")

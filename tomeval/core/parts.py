@@ -195,11 +195,6 @@ def origin(made: Any) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def named(kind: str) -> list[str]:
-    """Return the names of all parts of a kind; nothing is loaded for it."""
-    return list(known(kind))
-
-
 def part(kind: str, name: str) -> Any:
     """Return a part by name, loaded; None if no extension brings it.
 

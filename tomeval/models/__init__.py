@@ -20,7 +20,7 @@ from tomeval.core.errors import (
     missing,
     unknown,
 )
-from tomeval.core.parts import named, part, parts, register, resolved
+from tomeval.core.parts import known, part, parts, register, resolved
 from tomeval.models.base import LocalModel, Model, Opening
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def register_model(
 
 def is_kind(kind: str) -> bool:
     """Return whether a kind of model is known; nothing is loaded for it."""
-    return kind in BACKENDS or kind in named("models")
+    return kind in BACKENDS or kind in known("models")
 
 
 def all_backends() -> dict[str, Backend]:

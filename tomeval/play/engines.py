@@ -25,7 +25,7 @@ from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.parts import find, named
+from tomeval.core.parts import find, known
 from tomeval.models import model_name
 from tomeval.models.base import ContextExceeded, Model, Stopped
 from tomeval.play.engine import Episode, Lines, started
@@ -99,8 +99,8 @@ def make_engine(name: str | None, workers: int | None = None, **options: Any) ->
     given = {option: value for option, value in options.items() if value is not None}
     if name is None:
         for option in given:
-            known = ", ".join(named("engines"))
-            raise TomevalError(f"--{option.replace('_', '-')} needs --engine (known: {known})")
+            names = ", ".join(known("engines"))
+            raise TomevalError(f"--{option.replace('_', '-')} needs --engine (known: {names})")
         return None
     kind, colon, address = name.partition(":")
     make: Callable[..., Engine] = find("engines", kind, "engine", "--engine")

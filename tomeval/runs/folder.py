@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import check_outside
-from tomeval.core.parts import named as named_parts
+from tomeval.core.parts import known as known_parts
 from tomeval.core.parts import part
 from tomeval.core.resources import shipped_experiments
 from tomeval.runs.domain import Domain
@@ -147,7 +147,7 @@ def located(folder: Path) -> Path:
     beside = [path.parent for path in folder.parent.glob(f"*/{EXPERIMENT}")]
     beside += [path.parent for path in Path("runs").glob(f"*/{EXPERIMENT}")]
     names = {path.name: str(path) for path in beside}
-    names |= {one: f"the run {one!r}" for one in named_parts("runs") if alone}
+    names |= {one: f"the run {one!r}" for one in known_parts("runs") if alone}
     shipped = alone and name in shipped_experiments()
     then = f"`tomeval run {name if shipped else 'EXPERIMENT'}` makes one, under runs/"
     if near := difflib.get_close_matches(name, names, 1, cutoff=0.7):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import tomeval
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
-from tomeval.core.parts import named
+from tomeval.core.parts import known
 from tomeval.games.matrix.bounds import experiment_bounds
 
 PAGE = (ROOT / "docs" / "known_models.md").read_text()
@@ -46,7 +46,7 @@ def test_points_of_people_are_those_by_hand() -> None:
 
 def test_every_shipped_run_opens_by_name_and_a_path_goes_first(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in named("runs"):
+    for name in known("runs"):
         with tomeval.Run(name) as run:
             assert run.rows()
             assert run.name == name

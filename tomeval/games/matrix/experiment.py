@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
-from tomeval.core.parts import named, part
+from tomeval.core.parts import known, part
 from tomeval.games.matrix import batch
 from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
@@ -164,7 +164,7 @@ class MatrixExperiment(Experiment):
             where = f"{self._where}: games[{index}]"
             entry = spec if isinstance(spec, dict) else {"game": spec}
             kind = next((key for key in entry if key not in _ENTRY and part(_SETS, key)), "game")
-            more = named(_SETS) if kind == "game" else ()
+            more = known(_SETS) if kind == "game" else ()
             check_keys(where, entry, (kind, *_ENTRY[1:], *more), (kind,))
             with located(where):
                 made: Sequence[_WithPartners]

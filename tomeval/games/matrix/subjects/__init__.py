@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from tomeval.core.errors import unknown
-from tomeval.core.parts import named, part, parts, register
+from tomeval.core.parts import find, parts, register
 from tomeval.games.matrix.subjects.base import Subject as Subject
 from tomeval.games.matrix.subjects.learners import FictitiousPlay, RMax
 from tomeval.games.matrix.subjects.llm import LLMSubject as LLMSubject
@@ -37,12 +37,9 @@ def subject_class(kind: Any, where: str = "") -> type[Subject]:
     TomevalError
         An unknown name, with the near match, or an extension that is not installed.
     """
-    known = None
-    if isinstance(kind, str):
-        known = SUBJECTS.get(kind) or part("subjects", kind)
-    if known is None:
-        raise unknown("subject", kind, [*SUBJECTS, *named("subjects")], where)
-    return cast("type[Subject]", known)
+    if not isinstance(kind, str):
+        raise unknown("subject", kind, SUBJECTS, where)
+    return cast("type[Subject]", find("subjects", kind, "subject", where, SUBJECTS))
 
 
 def all_subjects() -> dict[str, type[Subject]]:
