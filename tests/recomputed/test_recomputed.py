@@ -110,6 +110,12 @@ def test_matrix_games(tmp_path, name) -> None:
         check(run, "matrix", written(run, tmp_path / "export"), WITHOUT, empty)
 
 
+def test_the_shipped_run_of_a_model_that_people_know(tmp_path) -> None:
+    with tomeval.Run("smollm2") as run:
+        check(run, "matrix", written(run, tmp_path / "export"), WITHOUT)
+        assert {row["episodes"] for row in run.rows()} == {6}
+
+
 def test_decrypto(tmp_path) -> None:
     with tomeval.run(DECRYPTO, tmp_path / "run") as run:
         check(run, "decrypto", written(run, tmp_path / "export"))

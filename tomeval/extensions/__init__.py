@@ -85,8 +85,9 @@ EXTENSIONS = {
         analyses={"matrix internal": _INTERNAL},
     ),
     "known": Extension(
-        "published games of GPT-4, older models and people (Akata et al. 2025) as runs",
-        runs={f"known_{name}": f"{_HERE}.known:known_{name}" for name in _KNOWN},
+        "published games of GPT-4, older models and people (Akata et al. 2025), and SmolLM2's",
+        runs={f"known_{name}": f"{_HERE}.known:known_{name}" for name in _KNOWN}
+        | {"smollm2": f"{_HERE}.known:smollm2"},
     ),
     "levels": Extension(
         "players of levels of recursion in Decrypto",

@@ -1,11 +1,13 @@
 """The shipped logs as runs: models against known policies, against each other, and people.
 
 Built by ``experiments/build_known_models.py``; see NOTICE.txt beside this file for their origin.
+Beside them a run that was played here, of a small model that people know.
 """
 
 from __future__ import annotations
 
 import logging
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -29,3 +31,8 @@ NAMES = ("known_models", "known_reactive", "known_columns", "known_pairs", "know
 known_models, known_reactive, known_columns, known_pairs, known_people = (
     partial(_make, name) for name in NAMES
 )
+
+
+def smollm2(out: Path) -> None:
+    """Unpack the run of ``experiments/smollm2.toml`` into the folder `out`."""
+    shutil.unpack_archive(Path(__file__).with_name("smollm2.zip"), out)
