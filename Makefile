@@ -104,3 +104,6 @@ versions:
 clean:
 	rm -rf $(VENV) real site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
+.PHONY: golden
+golden: $(VENV)/.installed-dev
+	$(BIN)/python tests/games/matrix/test_golden.py --write

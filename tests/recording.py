@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import itertools
 import json
 import math
 import re
@@ -31,7 +30,7 @@ import tomeval
 from tomeval.cli import main as command_line
 from tomeval.core.errors import TomevalError
 from tomeval.games.arena.scripts import play_arena
-from tomeval.games.matrix.games import GAMES, get_game
+from tomeval.games.matrix.games import get_game
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.play.runner import run_experiment
 from tomeval.runs.analyses import known_tables
@@ -63,20 +62,11 @@ def request(asked: GenerateRequest | ScoreRequest) -> list[Any]:
 # Requests: each case is a name and a function that gives its digest.
 
 
-MATRIX_STRATEGIES = (
-    *("QA", "CoT", "CoT + 3-Shot", "LM", "Social QA", "Social LM", "S2A", "QA -History"),
-    *("QA -Payoffs", "Oracle", "Oracle + Max", "Reflexion 2", "Plans + Insights"),
-    "Plans + Insights + LM",
-)
-"""Between them they show every template."""
-
-
-def matrix_case(name: str, labels: str, strategy: Any, wording: str = "") -> str:
+def matrix_case(name: str, labels: str, strategy: Any) -> str:
     game = get_game(name)
     script = Known(game, game.label_set(labels))
     partner = fixed(game, [(2 * i + 1) % game.m for i in range(4)])
-    options = {"conditional": True, "option_order": "shuffled", "prompts": wording}
-    options = {key: value for key, value in options.items() if value}
+    options = {"conditional": True, "option_order": "shuffled"}
     record = play(make_setup(game, partner, strategy, 4, labels, **options), script)
     rows = [
         [record.column("own_action")],
@@ -174,10 +164,6 @@ def request_cases() -> dict[str, Any]:
         for game in labels
         for strategy in all_strategies()
     }
-    for wording, games in (("", set(GAMES) - set(labels)), ("akata", labels)):
-        for game, strategy in itertools.product(games, MATRIX_STRATEGIES):
-            case = partial(matrix_case, game, "neutral", strategy, wording)
-            cases[f"matrix: {game}{wording and f', {wording}'}: {strategy}"] = case
     for memory in ("restated", "conversation"):
         for pair in DECRYPTO["both"] + DECRYPTO.get(memory, []):
             case = partial(decrypto_case, memory, *pair.split(" / "))

@@ -17,8 +17,8 @@ from known import drawn
 from support import ROOT, scripts
 
 import tomeval
-from tomeval.report.exporting import export_run
-from tomeval.report.tables import render
+from tomeval.report.exporting import export
+from tomeval.report.tables import data
 
 CLOSE = 1e-9
 MATRIX = {
@@ -75,8 +75,8 @@ def written(run, folder: Path) -> Path:
     """Write exports and the table of all measures as the programs read them."""
     folder.mkdir()
     for what in ("steps", "episodes", "answers"):
-        export_run(run, what, "csv", folder / f"{what}.csv")
-    (folder / "all.csv").write_text(render(run.rows(), "csv"), encoding="utf-8")
+        export(run, "csv", what, folder / f"{what}.csv")
+    (folder / "all.csv").write_text(data(run.rows(), "csv"), encoding="utf-8")
     shutil.copy(run.folder / "experiment.json", folder)
     return folder
 
@@ -134,8 +134,8 @@ def test_arena(tmp_path, few) -> None:
                     boards += [line.text for line in cell.lines(episode)]
         (folder / "boards.txt").write_text("\n".join(boards), encoding="utf-8")
         for name in ("ratings", "errors"):
-            text = render(run.table_of(name).rows(run, ()), "csv")
-            (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+            rows = run.table_of(name).rows(run, ())
+            (folder / f"{name}.csv").write_text(data(rows, "csv"), encoding="utf-8")
         check(run, "arena", folder, empty=["brier_score", "brier_above_observer"])
 
 

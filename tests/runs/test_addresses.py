@@ -6,8 +6,8 @@ from support import calls_in
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.report import ReportOptions, write_report
-from tomeval.report.exporting import export, export_run
+from tomeval.report.exporting import export
+from tomeval.report.page import ReportOptions, write_report
 from tomeval.report.transcripts import transcript_lines
 
 BASE = {"games": ["RPS"], "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
@@ -65,7 +65,7 @@ def test_addresses_stay_in_the_run_folder(tmp_path):
         said = [str(record) for *_, record in calls_in(run)]
         assert any("the server" in record for record in said)
         for what in ("steps", "episodes", "cells", "answers"):
-            export_run(run, what, "csv", out / f"{what}.csv")
+            export(run, "csv", what, out / f"{what}.csv")
         write_report(run, out / "report.html", ReportOptions())
         (out / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
         export(run, "hub", out=out)

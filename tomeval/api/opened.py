@@ -192,9 +192,9 @@ class Run(results.Run):
     def report(self, out: str | Path = "report.html", **options: Any) -> Path:
         """Write the report, one HTML file, and return its path.
 
-        Options are those of `tomeval.report.ReportOptions`.
+        Options are those of `tomeval.report.page.ReportOptions`.
         """
-        from tomeval.report import ReportOptions, write_report
+        from tomeval.report.page import ReportOptions, write_report
 
         return write_report(self, Path(out), ReportOptions(**options))
 

@@ -194,9 +194,11 @@ def plan(
     else:
         show_table(for_reading(rows), form)
     if form == "text":
+        lines = plan_totals(rows)
+        lines += [f"note: {sentence}" for sentence in loaded.cannot_tell()]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show()
-        for line in plan_totals(rows):
+        for line in lines:
             show("\n".join(wrap(line, min(room, WIDTH), "  ")))
     if loaded.until:
         tell_notes(["the most that can be played: cells stop earlier where the condition holds"])

@@ -103,7 +103,7 @@ def report(
     where: WhereOption = None,
 ) -> None:
     """Write one HTML file: tables, figures, comparisons, games."""
-    from tomeval.report import ReportOptions, write_report
+    from tomeval.report.page import ReportOptions, write_report
     from tomeval.runs.results import Run
     from tomeval.runs.selection import first_part
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -94,29 +94,6 @@ class Person(Subject):
         return Decision(action, details=details)
 
 
-def session(game: str, partners: str, name: str = "person", **settings: Any) -> Experiment:
-    """Return what is played at the terminal as an experiment of one cell.
-
-    Parameters
-    ----------
-    game, partners
-        As an experiment names them.
-    name : str
-        What the person is called in tables.
-    **settings
-        Other keys of the experiment, such as ``horizon`` and ``seed``.
-    """
-    data = {
-        "name": "play",
-        "games": [game],
-        "partners": [partners],
-        "subjects": [{"kind": "person", "name": name}],
-        "episodes": 1,
-        **settings,
-    }
-    return make_experiment(data, base=Path(), where="play")
-
-
 def play_session(experiment: Experiment, console: Console, folder: Path) -> bool:
     """Play one episode into a run folder; tell whether it went to its end.
 
@@ -168,8 +145,10 @@ def play(
 
     Played again, it adds an episode.
     """
-    more = {"labels": labels} if labels else {}
-    experiment = session(game, partner_set, name, horizon=horizon, seed=seed, **more)
+    data = {"name": "play", "games": [game], "partners": [partner_set], "episodes": 1}
+    data |= {"subjects": [{"kind": "person", "name": name}], "horizon": horizon, "seed": seed}
+    data |= {"labels": labels} if labels else {}
+    experiment = make_experiment(data, base=Path(), where="play")
     if play_session(experiment, Console(sys.stdin, sys.stdout), out):
         tell(f"{out}: next: tomeval table {out}")
 

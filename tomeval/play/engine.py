@@ -121,6 +121,11 @@ class _SeatModel(WrappedModel):
             filler.store.keep_reply(*self._episode.job, self._seat, key, text)
         return answer
 
+    def judged(self, outcome: str, call: Mapping[str, Any]) -> None:
+        """Report how a reply was read."""
+        if self._episode.filler:
+            self._episode.filler.judged(*self._episode.job, self._key, outcome, call)
+
     def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
         """Report the outcome of a question."""
         if self._episode.filler:

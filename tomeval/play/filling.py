@@ -14,7 +14,7 @@ from tomeval.core.text import both_ends
 from tomeval.models import is_served, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.served import Budget
-from tomeval.play.closing import FIRST, Unread, explained, last_unread, stopped_at_first
+from tomeval.play.closing import FIRST, Unread, explained, last_unread, stopped_at_first, unread_yet
 from tomeval.play.engine import spec_key
 from tomeval.play.engines import Engine, Task
 from tomeval.play.live import Live, Stopping
@@ -67,6 +67,7 @@ class Filler:
         self.played = 0
         self.schedules: dict[int, Schedule] = {}  # by cell, of those that play
         self._first: dict[str, list[tuple[Job, Unread]]] = {}
+        self._replies: dict[str, list[tuple[Job, Unread]]] = {}  # to questions that are not over
 
     def play(self, wanted: Sequence[Sequence[int]]) -> None:
         """Play what is missing of these episodes by cell, in cells that need more than before."""
@@ -98,6 +99,7 @@ class Filler:
         self._first = {
             key: [] for key, of in before.items() if not self._go_on and of.answers == of.unreadable
         }
+        self._replies = {key: [] for key in self._first}
         counts = tallies.episodes(self.store).values()
         self.live.ended = sum((Counter(count) for count in counts), Counter[str]())
         self.live.tell_steps()
@@ -162,6 +164,20 @@ class Filler:
     def ready(self) -> None:
         """Try again the cells that were stopped before: the models have started."""
         self.store.note_stops(dict.fromkeys(self.schedules, ""))
+
+    def judged(
+        self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
+    ) -> None:
+        """Tell once if none of the first replies to a question could be read."""
+        if (first := self._replies.get(key)) is None:
+            return
+        first.append(((number, episode), Unread(outcome, call)))
+        said = unread_yet(self.live.names[key], first, self.name)
+        if outcome == VALID or self._first.get(key):  # or the run soon stops, which tells more
+            del self._replies[key]
+        elif said:
+            del self._replies[key]
+            logger.warning("%s", said)
 
     def settled(
         self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]

@@ -11,17 +11,14 @@ from typing import Any, NamedTuple
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.result import ALPHA
-from tomeval.comparing.sides import compared_by, held_name, left_out
+from tomeval.comparing.sides import left_out
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.core.parts import Compared, named, part, parts
 from tomeval.report.rows import grid_of
-from tomeval.report.tables import Grid
+from tomeval.report.tables import DATA, Grid
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
-
-READ = ("text", "markdown", "latex")
-"""Formats for reading; the others carry every column at full precision."""
 
 LARGEST = 10
 """Effect sizes beyond ± this say only that the differences hardly vary."""
@@ -36,7 +33,7 @@ Table = tuple[list[Row], list[str], list[str]]
 def comparison_rows(found: Comparison, form: str, by_task: bool = False) -> list[Row]:
     """Return one row per metric and level over all tasks, or with `by_task` per scope."""
     rows = found.rows(None if by_task else [0])
-    if form not in READ:
+    if form in DATA:
         return rows
     measures = {measure.name: measure for measure in found.measures}
     margins = not all(math.isnan(margin) for margin in found.margin)
@@ -95,72 +92,38 @@ def shown_first(runs: Sequence[Run]) -> list[str] | None:
 
 
 class Section(NamedTuple):
-    """A comparison of a report: its tables, or the reason why there is none."""
+    """A table of a report: sentences above and below it, or the reason why there is none."""
 
     title: str
     reason: str
     caption: str = ""
     table: Grid | None = None
-    by_task: Grid | None = None
     notes: Sequence[str] = ()
 
 
-MOST_GROUPS = 8
-"""With more groups than this, such as models, all are compared together."""
-
-
-def sections(run: Run, by: str | None, metrics: Sequence[str]) -> list[Section]:
-    """Compare players in some measures as ``tomeval compare`` does, apart for each model.
-
-    A mean over models, or over whatever else compared cells must share besides the task
-    (`RunCell.fixed`), hides what differs between them. Cells without any belong to each group.
+def compared(run: Run, by: str | None, metrics: Sequence[str]) -> Section:
+    """Compare players in some measures as ``tomeval compare`` does.
 
     Raises
     ------
     TomevalError
         They cannot be compared by the column asked for.
     """
-    chosen = by or compared_by(run)
-    if chosen is None:
-        return [Section("", "There is nothing to compare: no two players share a task.")]
-    held = {cell: cell.fixed(chosen) for cell in run.cells if chosen in run.domain.by}
-    values = list(dict.fromkeys(filter(None, held.values())))
-    if not 1 < len(values) <= MOST_GROUPS:
-        return [_section("", run, chosen, metrics, asked=by is not None)]
-    named = held_name(run.domain, chosen)
-    return [
-        _section(
-            f"{named} {value}",
-            run.part([c for c in held if held[c] in (value, "")]),
-            chosen,
-            metrics,
-        )
-        for value in values
-    ]
-
-
-def _section(title: str, run: Run, by: str, metrics: Sequence[str], asked: bool = False) -> Section:
     try:
         found = compare(run, by, metrics=metrics)
     except TomevalError as error:
-        if asked:
+        if by is not None:
             raise
-        return Section(title, f"No comparison: {error}.")
+        return Section("", f"No comparison: {error}.")
     caption = ". ".join([*comparison_above(found), ""]).strip()
-    tables = [_levels_first(found, by_task) for by_task in (False, True)]
-    by_task = tables[1] if len(found.scopes) > 1 else None
-    return Section(title, "", caption, tables[0], by_task, [f"{note}." for note in found.notes])
-
-
-def _levels_first(found: Comparison, by_task: bool) -> Grid:
-    rows = comparison_rows(found, "text", by_task)
-    return grid_of([{found.by: row[found.by], **row} for row in rows])
+    rows = [{found.by: row[found.by], **row} for row in comparison_rows(found, "text")]
+    return Section("", "", caption, grid_of(rows), [f"{note}." for note in found.notes])
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
     names = ("by", "baseline", "reference", "margins", "resamples")
     metrics = options["metrics"]
-    if metrics is None and options["form"] in READ and not options["margins"]:
+    if metrics is None and options["form"] not in DATA and not options["margins"]:
         metrics = shown_first(runs)
     comparison = compare(
         runs,
@@ -190,7 +153,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
         f"{said or 0}, for normal differences with the pilot's SD; as Student's with a pair less",
         f"pairs: of {unit}, summed over the tasks of a scope; now: with the pilot's pairs",
     ]
-    shown = [_power_read(row) for row in rows] if options["form"] in READ else rows
+    shown = [_power_read(row) for row in rows] if options["form"] not in DATA else rows
     return shown, above, left_out(runs, options["by"])
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_ending, replacing
 from tomeval.core.parts import named, part
-from tomeval.core.printing import Sink, data_stream
+from tomeval.core.printing import data_stream
 from tomeval.runs.results import Run, iterate_export
 
 if TYPE_CHECKING:
@@ -23,44 +23,38 @@ if TYPE_CHECKING:
 TABLES = ("csv", "jsonl")
 """The formats of one table; those of the whole run are what extensions bring."""
 
-_ENDINGS = {form: form for form in TABLES}
-
 WHATS = ("steps", "episodes", "answers", "cells")
 """The tables that can be exported."""
 
 
-def export(
-    run: Run,
-    form: str,
-    what: str | None = None,
-    out: Path | None = None,
-) -> list[Path]:
+def export(run: Run, form: str, what: str | None = None, out: Path | None = None) -> list[Path]:
     """Export a run in any format and return the files, none for standard output.
 
     Parameters
     ----------
     run : Run
     form : str
-        One of `TABLES`, see `export_run`; or the format of an exporter, which is of the whole run,
-        in files in the folder `out`.
+        ``csv`` or ``jsonl``; NaN and missing values are empty in CSV and null in JSON. Or the
+        format of an exporter, which is of the whole run, in files in the folder `out`.
     what : {"steps", "episodes", "answers", "cells"}, optional
-        Which table; default: steps.
+        Which table; ``answers`` is what became of every question. Default: steps.
     out : Path, optional
-        A file, or a folder for the whole run.
+        A file, replaced in one step when it is complete, or a folder for the whole run.
 
     Raises
     ------
     TomevalError
-        Options that do not fit together, or a format that is not known; see also `export_run`.
+        Options that do not fit together, or a format that is not known; a file that cannot be
+        written, or whose ending is another format's, or nearly one's.
     """
     if what is not None and what not in WHATS:
         raise unknown("table", what, WHATS, "--what")
     if form in TABLES:
-        export_run(run, what or "steps", form, out)
+        _write_table(run, what or "steps", form, out)
         return [] if out is None else [out]
     exporter = part("exporters", form)
     if exporter is None:
-        raise unknown("format", form, format_names(), "--format")
+        raise unknown("format", form, [*TABLES, *named("exporters")], "--format")
     if what is not None:
         raise TomevalError(f"--format {form} exports the whole run: omit --what")
     if out is None:
@@ -69,26 +63,9 @@ def export(
     return written
 
 
-def format_names() -> list[str]:
-    """Return the names of all formats."""
-    return list(dict.fromkeys([*TABLES, *named("exporters")]))
-
-
-def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
-    """Write one table of a run.
-
-    That is ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
-
-    `form` is ``csv`` or ``jsonl``; NaN and missing values are empty in CSV and null in JSON. `out`
-    is replaced in one step when it is complete; default: standard output.
-
-    Raises
-    ------
-    TomevalError
-        A file that cannot be written, or whose ending is another format's, or nearly one's.
-    """
+def _write_table(run: Run, what: str, form: str, out: Path | None) -> None:
     if out is not None:
-        check_ending(out, form, _ENDINGS)
+        check_ending(out, form, {name: name for name in TABLES})
     columns, rows = iterate_export(run, what)
     with _target(out) as file:
         if form == "csv":
@@ -107,10 +84,11 @@ def _clean(row: tuple[Any, ...]) -> list[Any]:
 
 
 @contextmanager
-def _target(out: Path | None) -> Iterator[Sink]:
+def _target(out: Path | None) -> Iterator[TextIO]:
     """Open the output."""
     if out is None:
-        yield data_stream()
+        with data_stream() as file:
+            yield file
         return
     with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         yield file

@@ -19,17 +19,6 @@ from tomeval.runs.results import Run
 from tomeval.strategies.asking import replaced
 
 
-def find_cell(run: Run, number: int, episode: int) -> RunCell:
-    """Return a cell of a run, checked to have an episode."""
-    cell = next((cell for cell in run.cells if cell.number == number), None)
-    if cell is None:
-        last = max(cell.number for cell in run.cells)
-        raise TomevalError(f"{run.folder}: no cell {number}, there are 0 to {last}")
-    if run.store.status(number, episode) is None:
-        raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
-    return cell
-
-
 def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> Iterator[str]:
     """Yield the lines of one episode; with `calls` what models read and wrote in every step.
 
@@ -41,7 +30,12 @@ def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> I
     TomevalError
         No such cell or episode.
     """
-    which = find_cell(run, cell, episode)
+    which = next((one for one in run.cells if one.number == cell), None)
+    if which is None:
+        last = max(one.number for one in run.cells)
+        raise TomevalError(f"{run.folder}: no cell {cell}, there are 0 to {last}")
+    if run.store.status(cell, episode) is None:
+        raise TomevalError(f"{run.folder}: cell {cell} has no episode {episode}")
     asked: dict[int, list[dict[str, Any]]] = {}
     seats = len({seat for _, seat, _, _ in run.store.calls(cell, episode)})
     for step, seat, form, record in run.store.calls(cell, episode) if calls else ():

@@ -245,8 +245,8 @@ class Domain:
         Sentences that stand below a table of cells that shows these measures, and in a report.
     published : str
         The module that knows published tables: ``beside``, given run, path, model, interval and
-        reference, returns a run's rows beside theirs, and notes; ``as_published``, given run and
-        rows, these named and ordered as there, the measures, and notes. Empty: none does.
+        reference, returns a run's rows beside theirs, and notes; with tables ``as_published``,
+        given run and rows, these named and ordered as there, the measures, and notes. Empty: none.
     verdict : Verdict
         What the first screen of a run says.
     shares_draws : tuple of str

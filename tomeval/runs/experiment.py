@@ -176,6 +176,10 @@ class Experiment(BaseModel):
         """
         return {}
 
+    def cannot_tell(self) -> list[str]:
+        """Return sentences on what measures cannot tell of its cells."""
+        return []
+
     def bounds(self) -> Rows:
         """Return what can be attained in its cells; empty where that is not computed."""
         return []

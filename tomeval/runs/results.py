@@ -225,7 +225,7 @@ class Run:
             30 sampling units and the normal form from there on; both end at the measure's bounds,
             see `tomeval.statistics.bounded.score_ends`. Of a run that is `sequential` it is
             ``sequence``. Shares of items have Wilson's interval, but with ``sequence``, see
-            `tomeval.statistics.estimates.share_of_sums`.
+            `tomeval.statistics.estimates.clustered_share`.
         reference : str, optional
             What regret is measured from, if the domain knows several; overrides the cells' own.
         names : sequence of str, optional

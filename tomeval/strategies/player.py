@@ -9,7 +9,7 @@ import numpy as np
 
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.models.base import LOW_MASS, Prompt, Scores
-from tomeval.strategies.advice import Declared, Desk, make_advice
+from tomeval.strategies.advice import Advice
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import DEFAULT_ANSWER, Strategy
 from tomeval.strategies.labels import Labels
@@ -22,6 +22,7 @@ from tomeval.strategies.questions import (
     Told,
     user_prompt,
 )
+from tomeval.strategies.recording import Overheard
 
 T = TypeVar("T")
 
@@ -83,11 +84,18 @@ class LLMPlayer:
         self.scene, self.line = scene, line
         self._rng, self._decide, self._predict = rng, decide, predict
         self.context = Context(scene, strategy.summarises)
-        self.advice = make_advice(strategy)
+        self.advice: Advice = strategy.part.make(strategy)
 
-    @property
-    def _desk(self) -> Desk:
-        return Desk(self.scene, self.context, self.line, self.advice.strategy.part)
+    def render(self, template: str, **values: object) -> str:
+        """Render one of the domain's templates."""
+        return self.scene.prompts.render(template, **values)
+
+    async def write(
+        self, purpose: str, kind: str, request: str, step: int, group: str = ""
+    ) -> str | Invalid:
+        """Have a note written."""
+        prompt = user_prompt(self.scene.earlier, request)
+        return await self.line.write(purpose, kind, prompt, step, group)
 
     async def act(self, question: Question[T], foresight: Foresight) -> Asked[T]:
         """Ask for a move, after what the strategy does first."""
@@ -96,12 +104,12 @@ class LLMPlayer:
             return Asked(context)
         if self.advice.failure is not None:
             return Asked(self.advice.failure)
-        if (part := self.advice.strategy.part).make:
-            foresight = Declared(foresight, part)
-        told = await self.advice.before_act(self._desk, foresight)
+        if not (self.advice.predicts_first or self.advice.is_told):
+            foresight = Foresight()
+        told = await self.advice.before_act(self, foresight)
         if isinstance(told, Invalid):
             return Asked(told)
-        asked = await self.ask(question, told, self.advice.ask_along(self._desk))
+        asked = await self.ask(question, told, self.advice.ask_along(self))
         if isinstance(asked.answer, Said):
             self.advice.after_act(asked.text)
         return asked
@@ -129,7 +137,7 @@ class LLMPlayer:
         style = Style("cot", shots=True) if kind == "cot_3_shot" else Style(kind)
         question = replace(question, values={"given": told.given, **question.values})
         phrased = self.scene.phrase(question, style, extra)
-        parts = (context, self.advice.memory(self._desk), told.text, *phrased.parts)
+        parts = (context, self.advice.memory(self), told.text, *phrased.parts)
         prompt = user_prompt(
             self.scene.earlier, *parts, prefill=phrased.prefill, instead=phrased.instead
         )
@@ -141,7 +149,8 @@ class LLMPlayer:
             # T is int: the reader reads labels.
             return Asked(cast("Said[T]", _chosen(scores, how, self._rng)), prompt)
         notes = bool(extra)
-        answer, text = await line.answer(
+        asking = Overheard(
+            line.how,
             question.purpose,
             question.kind or style.kind,
             prompt,
@@ -151,8 +160,9 @@ class LLMPlayer:
             explained=notes or style.kind == "cot",
             notes=notes,
         )
+        answer, text = await line.answer(asking, question.reader)
         return Asked(answer, prompt, text)
 
     async def observe(self) -> None:
         """Do what the strategy does between two steps; the scene already shows the next one."""
-        await self.advice.after_step(self._desk)
+        await self.advice.after_step(self)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from tomeval.games.decrypto.domain import DECRYPTO
 from tomeval.games.decrypto.game import OUTCOMES
@@ -23,7 +24,7 @@ from tomeval.games.decrypto.tables import Together
 from tomeval.games.decrypto.turns import READ, SHOWN_AS
 from tomeval.games.played import Played
 from tomeval.runs.columns import flat
-from tomeval.statistics.estimates import Share, clustered_share, wilson
+from tomeval.statistics.estimates import Share, clustered_share
 
 CODE, OTHER, THIRD = 241, 123, 312
 KEYS = ("river", "violin", "bread", "winter")
@@ -170,10 +171,9 @@ def test_means_are_over_games_of_their_own_means() -> None:
 def test_outcomes_and_replays_that_break_off() -> None:
     twice = played(GAMES * 2, outcome=np.array(["survived", "both", "undecided"] * 2))
     found = table(twice, name="both_percent")
-    low, high = wilson(2, 6)  # of all games: the undecided one does not leave
-    assert list(found.values()) == pytest.approx(
-        [100 / 3, 50 * (high - low), 100 * low, 100 * high]
-    )
+    # Of all games: the undecided one does not leave.
+    low, high = np.multiply(100, proportion_confint(2, 6, method="wilson"))
+    assert list(found.values()) == pytest.approx([100 / 3, (high - low) / 2, low, high])
     outcomes = np.array(["survived", "both", "undecided"])
     data = played(GAMES, outcome=outcomes, ended=outcomes != "undecided")
     shares = [MEASURES[f"{name}_percent"].of(data, "") for name in (*OUTCOMES, "undecided")]

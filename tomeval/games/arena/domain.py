@@ -102,6 +102,7 @@ ARENA = Domain(
     run_cell=ArenaRunCell,
     headline=("delta_functional_per_decision", "tom_percent", "reward", "win_percent"),
     figures={"plane": "tomeval.games.plane:plane"},
+    published="tomeval.games.arena.reported",
     verdict=verdict(PUBLISHED, PUBLISHED, f"{RULE} {DECIDING}"),
     facts=run_facts,
     table_notes=lambda run, names: run_notes(run),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,12 @@ from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.played import FloatArray, Played, by_episode
 from tomeval.games.matrix.responses import (
+    ROUNDING,
     misjudgement_cost,
     stationary_reward,
     stepwise_regret,
 )
+from tomeval.runs.notes import first_names
 from tomeval.statistics.bounded import Bounds as Ends
 
 if TYPE_CHECKING:
@@ -69,14 +71,20 @@ def bounds(
         raise unknown("reference", reference, REFERENCES)
     rows = []
     for partner, weight in zip(partners.partners, partners.weights, strict=True):
-        worst = worst_response(game, partner, horizon).value / horizon
-        best = best_response(game, partner, horizon).value / horizon
+        worst, best = ends(game, partner, horizon)
         stationary = stationary_reward(*dynamics(game, partner), partner.start)
         start = best if reference == "horizon" else stationary
         row = {"partner": partner.name, "weight": weight, "best": best, "worst": worst}
         row |= {"stationary": stationary, "regret_min": start - best, "regret_max": start - worst}
         rows.append(row)
     return rows
+
+
+@lru_cache(maxsize=4096)
+def ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
+    """Return the mean reward per step of the worst and of the best T-step policy."""
+    worst = worst_response(game, partner, horizon).value / horizon
+    return worst, best_response(game, partner, horizon).value / horizon
 
 
 def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:
@@ -164,8 +172,57 @@ def regret_limits(
     return {REGRETS[0]: (0.0 if abs(low) < rounding else low, high), REGRETS[1]: (0.0, belief)}
 
 
-def bounds_rows(game: str, partner_set: str, horizon: int) -> tuple[Rows, str]:
-    """Return the bounds of a cell, per partner and for the whole set, and a line: its relevance."""
+_BLIND = {
+    "functional": "ΔFunctional/T cannot tell subjects apart in {tasks}: every policy has the same "
+    "expected reward there",
+    "literal": "ToM % cannot tell a model of the partner from a habit in {tasks}: the same "
+    "prediction in every step is as good as any",
+    "belief": "ΔToM/T (best response) cannot tell subjects apart in {tasks}: no prediction changes "
+    "which action is best, so it is 0 whatever is predicted",
+}
+
+
+@lru_cache(maxsize=1024)
+def blind_spots(game: MatrixGame, partners: tuple[Partner, ...], horizon: int) -> tuple[str, ...]:
+    """Return which of ``functional``, ``literal`` and ``belief`` a task's measures cannot tell.
+
+    Examples
+    --------
+    >>> from tomeval.games.matrix.games import get_game
+    >>> from tomeval.games.matrix.partner_specs import get_partner_set
+    >>> rps = get_game("RPS")
+    >>> [blind_spots(rps, get_partner_set(name, rps).partners, 100)
+    ...     for name in ("single_action", "uniform_random")]
+    [(), ('functional', 'literal')]
+    """
+    rows = np.concatenate([partner.emissions for partner in partners])
+    likeliest = rows >= rows.max(axis=1, keepdims=True) - 1e-12
+    costs = misjudgement_cost(game, "best_response")[:, (rows > 0).any(axis=0)]
+    blind = {
+        "functional": all(
+            best - worst <= ROUNDING * max(abs(best), abs(worst))  # but for rounding
+            for worst, best in (ends(game, partner, horizon) for partner in partners)
+        ),
+        "literal": bool(likeliest.all(axis=0).any()),
+        "belief": not costs.any(),
+    }
+    return tuple(kind for kind, holds in blind.items() if holds)
+
+
+def blind_sentences(tasks: Iterable[tuple[MatrixGame, PartnerSet, int]]) -> list[str]:
+    """Return one sentence per kind of `blind_spots` that any task has, naming the first of them."""
+    where: dict[str, list[str]] = {kind: [] for kind in _BLIND}
+    for game, partners, horizon in tasks:
+        for kind in blind_spots(game, partners.partners, horizon):
+            where[kind].append(f"{game.name}, {partners.name}")
+    return [_BLIND[kind].format(tasks=first_names(names)) for kind, names in where.items() if names]
+
+
+def bounds_rows(game: str, partner_set: str, horizon: int) -> tuple[Rows, list[str]]:
+    """Return the bounds of a cell, per partner and for the whole set, and lines on what it tells.
+
+    The first line is its relevance; the others say what its measures cannot tell.
+    """
     found = get_game(game)
     partners = get_partner_set(partner_set, found)
     rows = _of_set(found, partners, horizon, REFERENCES[0])
@@ -173,7 +230,7 @@ def bounds_rows(game: str, partner_set: str, horizon: int) -> tuple[Rows, str]:
     said = f"{relevance(found, partners, horizon):.6g}"
     if len(partners.partners) == 1:
         said += " (only one partner, nothing to tell apart)"
-    return rows, f"{what}: {said}"
+    return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon)])]
 
 
 def _of_set(game: MatrixGame, partners: PartnerSet, horizon: int, reference: str) -> Rows:

@@ -35,7 +35,7 @@ def bounds(
     rows, told = bounds_rows(game, partner_set, horizon)
     show_table(rows, form)
     if form == "text":
-        show(f"\n{told}")
+        show("\n" + "\n".join(told))
 
 
 def _bounds_of_experiment(name: str, form: TableFormat) -> None:

@@ -15,7 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import named, part
 from tomeval.games.matrix import batch
-from tomeval.games.matrix.bounds import experiment_bounds
+from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
@@ -127,6 +127,12 @@ class MatrixExperiment(Experiment):
                 cells.append(MatrixCell(subject, setup, reference))
         self._check_options(cells)
         return cells
+
+    def cannot_tell(self) -> list[str]:
+        """Return what regret, predictions or their cost cannot show in its tasks."""
+        setups = [cell.setup for cell in self.cells if isinstance(cell, MatrixCell)]
+        known = [setup for setup in setups if isinstance(setup.partners, PartnerSet)]
+        return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in known)
 
     def bounds(self) -> Rows:
         """Return what is attainable in each task."""

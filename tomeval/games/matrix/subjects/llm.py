@@ -152,8 +152,7 @@ class LLMSubject(Subject, Foresight):
         time on a served one. After a prediction that cannot be read, Social does not ask: `predict`
         returns what was invalid.
         """
-        self._expected = self._beside = None
-        self._stated = {}
+        self._expected, self._beside, self._stated = None, None, {}
         question = Question("act", "functional", "act", self._own, observation.round)
         acting, can = self.player.act(question, self), self.player.line.model.capabilities
         if self._probed and can.concurrent and not self.strategy.scored:
