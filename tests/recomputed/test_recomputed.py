@@ -119,12 +119,12 @@ def test_decrypto(tmp_path) -> None:
     "few", [FEW, pytest.param({}, marks=pytest.mark.slow)], ids=["few games", "all games"]
 )
 def test_arena(tmp_path, few) -> None:
-    data = tomllib.loads((ROOT / "experiments" / "arena_quickstart.toml").read_text("utf-8"))
-    data["players"]["model"] = {"model": "scripted:guesses"}
-    for place, lineup in enumerate(data["lineups"]):
+    experiment = tomllib.loads((ROOT / "experiments" / "arena_quickstart.toml").read_text("utf-8"))
+    experiment["players"]["model"] = {"model": "scripted:guesses"}
+    for place, lineup in enumerate(experiment["lineups"]):
         lineup["episodes"] = few.get(place, lineup.get("episodes", 60))
         lineup["subject"] += ["model"] * (lineup["game"] in ("dilemma", "blotto"))
-    with scripts(guesses=guesses), tomeval.run(data, tmp_path / "run") as run:
+    with scripts(guesses=guesses), tomeval.run(experiment, tmp_path / "run") as run:
         folder = written(run, tmp_path / "export")
         boards = []
         for cell in run.cells:
