@@ -166,7 +166,7 @@ def test_sets() -> None:
         ("tit_for_tata", "unknown partner 'tit_for_tata' (did you mean 'tit_for_tat'?)"),
         ("always(2)", "2 is not an action index 0..1"),
         ("always(", "cannot be read"),
-        ("generous_tit_for_tat(1.5)", "not a probability"),
+        ("generous_tit_for_tat(1.5)", "must be a number from 0 to 1, is 1.5"),
         ("mixture(0.5, 0.4)", "not stochastic"),
         ("always(0) + always(0)", "appears twice"),
         ({"partners": ["always(0)", "always(1)"], "weights": [1.5, -0.5]}, "must be positive"),
@@ -243,7 +243,7 @@ def test_own_partner_file(tmp_path: Path) -> None:
         ('source = "me"', "actions = [3, 3]", "fits games with 3 x 3"),
         ('source = "me"', 'rule = { kind = "sequence" }', "needs either 'states'"),
         ("play = 0", "", "missing key 'play'"),
-        ("play = 0", "play = [nan, 1.0]", "not a probability"),
+        ("play = 0", "play = [nan, 1.0]", "must be a number from 0 to 1, is nan"),
         ('next = ["calm", "angry"]', 'next = ["calm"]', "next needs a state, one for each"),
         ('"$p"', '"$q"', "unknown parameter 'q'"),
         (FILE, 'rule = { kind = "react2" }', "unknown rule 'react2' (did you mean 'react'?)"),
@@ -301,7 +301,7 @@ def test_the_rest_of_a_list_of_probabilities_can_be_left_open(tmp_path) -> None:
     for others in ((0.7, 0.2, 0.1), (0.1, 0.2, 0.7), (0.6, 0.3, 0.1)):  # whose sums round
         file.write_text(f'{head}play = [{", ".join(map(str, others))}, "rest"]\n')
         assert get_partner(str(file), four).emissions[0].tolist() == [*others, 0.0]
-    for play, said in ((["rest", "rest"], "'rest' is not a probability"), ([1.5, "rest"], "1.5")):
+    for play, said in ((["rest", "rest"], "is 'rest'"), ([1.5, "rest"], "1.5")):
         file.write_text(
             f'title = "t"\nsource = "s"\nstart = "a"\n[states.a]\nplay = {play}\nnext = "a"\n'
         )

@@ -22,5 +22,5 @@ def test_is_what_a_run_asks():
             # In the first step nothing was written before, and the script's own moves are not seen.
             mine = [one for one in shown if one[:2] == (form, 1)]
             wanted = [one for one in script.log if one[:2] == (form, 1)]
-            if strategy.context != "s2a" and not strategy.memory:
+            if strategy.context != "s2a" and not strategy.part.memory:
                 assert mine == wanted

@@ -153,12 +153,12 @@ def test_calls(strategy):
         supposed = [own for purpose, _, own in map(question, script.requests) if purpose == "react"]
         assert supposed == list(script.labels.own) * (T - 1) * conditional
         reflexion = strategy.advice.startswith("reflexion")
-        each = strategy.calls_per_step + strategy.probes_per_step
+        plans = strategy.advice == "plans_insights" and strategy.answer == "lm"
+        each = 2 + 2 * (strategy.context == "s2a") + plans + reflexion
         assert len(log) == T * each - reflexion + conditional * (T - 1) * ODD.n
         for step in range(1, T + 1):
             both = ("summarise", "summarise for predict")
             counts = {p: len(of(log, p, step)) for p in ("act", "predict", "plan", *both)}
-            plans = strategy.advice == "plans_insights" and strategy.answer == "lm"
             assert counts == {
                 "act": 1,
                 "predict": 1,
@@ -180,7 +180,7 @@ def test_memory(strategy):
         plans = re.findall(r"^Plans: said-(?:act|plan)-(\d+)$", text, re.M)
         if strategy.advice.startswith("reflexion") and not summarises(purpose):
             written = list(range(1, step))
-            assert lessons == [str(r) for r in written[-strategy.memory :]]
+            assert lessons == [str(r) for r in written[-strategy.part.memory :]]
         else:
             assert lessons == []
         if strategy.advice == "plans_insights" and not summarises(purpose):

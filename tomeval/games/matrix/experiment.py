@@ -174,10 +174,13 @@ class MatrixExperiment(Experiment):
                 else:
                     made = self._of_set(kind, entry)
                 labels = entry.get("labels", self.labels if kind == "game" else [])
+                labels = labels if isinstance(labels, list) else [labels]
+                if "labels" in entry and not labels:
+                    raise TomevalError("labels is an empty list")
                 tasks += [
-                    (game, name, one)
+                    (game, game.label_set(name).name, one)
                     for game, partners in made
-                    for name in _label_sets(game, labels, "labels" in entry)
+                    for name in labels or [None]
                     for one in partners
                 ]
         return tasks
@@ -367,12 +370,3 @@ def _table_data(partner: Partner) -> dict[str, Any]:
         parts = {"first": _table_data(change.first), "second": _table_data(change.second)}
         told |= {"change": {"step": change.step, **parts}}
     return told
-
-
-def _label_sets(game: MatrixGame, names: Any, own: bool) -> list[str]:
-    """Return the label sets that a game is played with; `own`: they are said of this game."""
-    names = names if isinstance(names, list) else [names]
-    if own and not names:
-        raise TomevalError("labels is an empty list")
-    labels = [game.label_set(name).name for name in names]
-    return labels or [game.label_set().name]

@@ -57,12 +57,6 @@ class Disguise:
     scale: tuple[float, float] = (1.0, 1.0)
     shift: tuple[float, float] = (0.0, 0.0)
 
-    @classmethod
-    def read(cls, told: Mapping[str, Any]) -> Disguise:
-        """Return one that went through JSON as a dictionary."""
-        rest = {name: tuple(value) for name, value in told.items() if name != "of"}
-        return cls(of=told["of"], **rest)
-
 
 @dataclass(frozen=True, eq=False)
 class MatrixGame:
@@ -241,6 +235,13 @@ def check_keys(
     for key in required:
         if key not in given:
             raise TomevalError(f"{where}: missing key {key!r}")
+
+
+def check_unit(name: str, value: object) -> float:
+    """Return `value` as a probability or raise a `TomevalError` that names it."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise TomevalError(f"{name} must be a number from 0 to 1, is {value!r}")
+    return float(value)
 
 
 def load_game(path: str | Path) -> MatrixGame:

@@ -136,7 +136,6 @@ def reference_rewards(
     ``stationary`` the best mean reward per step in the long run, the same for every step. Solved
     once while several cells of a game and a partner set are read one after the other.
     """
-    _check_horizon(horizon)
     if reference == "horizon":
         rewards = best_response(game, partner, horizon).rewards
     elif reference == "stationary":

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import read_toml, shipped
-from tomeval.games.matrix.games import MatrixGame, check_ending, check_keys, mirrored
+from tomeval.games.matrix.games import MatrixGame, check_ending, check_keys, check_unit, mirrored
 from tomeval.games.matrix.partners import Partner, reachable
 from tomeval.games.matrix.responses import MOST_ORDER, order_replies
 
@@ -142,13 +142,6 @@ def _action(where: str, value: Any, count: int) -> int:
     return value
 
 
-def _probability(where: str, value: Any) -> float:
-    """Check a probability."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise TomevalError(f"{where}: {value!r} is not a probability between 0 and 1")
-    return float(value)
-
-
 def _emission(where: str, play: Any, m: int) -> NDArray[np.float64]:
     """Read ``play``: an action index, or m probabilities; one may be "rest": 1 minus the others."""
     if not isinstance(play, list):
@@ -156,11 +149,11 @@ def _emission(where: str, play: Any, m: int) -> NDArray[np.float64]:
         return point
     if len(play) != m:
         raise TomevalError(f"{where}: play has {len(play)} probabilities, the game {m} actions")
-    given = [_probability(f"{where}: play", p) for p in play if p != "rest"]
+    given = [check_unit(f"{where}: play", p) for p in play if p != "rest"]
     if len(given) == m - 1:
-        rest = _probability(f"{where}: play: the rest", 1 - math.fsum(given))
+        rest = check_unit(f"{where}: play: the rest", 1 - math.fsum(given))
         play = [rest if p == "rest" else p for p in play]
-    return np.array([_probability(f"{where}: play", p) for p in play])
+    return np.array([check_unit(f"{where}: play", p) for p in play])
 
 
 def _explicit(where: str, table: Any, game: MatrixGame) -> _Table:
@@ -280,9 +273,9 @@ def _react(where: str, rule: dict[str, Any], game: MatrixGame) -> _Table:
     for a in range(game.n):
         meant.append(a if response == "copy" else int(np.argmax(game.partner[a])))
     emissions = np.eye(game.m)[meant]
-    forgive = _probability(f"{where}: forgive", rule.get("forgive", 0))
+    forgive = check_unit(f"{where}: forgive", rule.get("forgive", 0))
     emissions[1:] = (1 - forgive) * emissions[1:] + forgive * np.eye(game.m)[0]
-    noise = _probability(f"{where}: noise", rule.get("noise", 0))
+    noise = check_unit(f"{where}: noise", rule.get("noise", 0))
     emissions = (1 - noise) * emissions + noise * (1 - emissions) / (game.m - 1)
     target = np.arange(1, game.n + 1)[None, :, None]
     next_state = np.broadcast_to(target, (game.n + 1, game.n, game.m)).copy()

@@ -271,7 +271,9 @@ class MatrixRunCell(ScoredCell):
 def _game(text: str, labels: Labels) -> MatrixGame:
     """Return the game of a cell's definition, given as JSON."""
     told = json.loads(text)
-    told["disguise"] = Disguise.read(told["disguise"]) if "disguise" in told else None
+    if disguise := told.get("disguise"):
+        lists = {name: tuple(value) for name, value in disguise.items() if name != "of"}
+        told["disguise"] = Disguise(disguise["of"], **lists)
     return MatrixGame(labels={labels.name: labels}, **told)
 
 

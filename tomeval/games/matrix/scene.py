@@ -116,7 +116,10 @@ def option_order(kind: str, n: int, m: int, rng: np.random.Generator) -> Order:
 
 
 class Words:
-    """The values that templates fill in, for one game, label set and order of options."""
+    """The values that templates fill in, for one game, label set and order of options.
+
+    A `strategy` may leave payoffs or rewards out.
+    """
 
     def __init__(
         self,
@@ -124,9 +127,7 @@ class Words:
         labels: Labels,
         horizon: int,
         order: Order,
-        *,
-        show_table: bool = True,
-        show_rewards: bool = True,
+        strategy: Strategy | None = None,
         goal: str = "win",
     ) -> None:
         self.game, self.labels, self.order = game, labels, order
@@ -138,8 +139,8 @@ class Words:
             "partner_labels": partner,
             "own_options": _either(own),
             "partner_options": _either(partner),
-            "show_table": show_table,
-            "show_rewards": show_rewards,
+            "show_table": strategy is None or strategy.shows_table,
+            "show_rewards": strategy is None or strategy.shows_rewards,
             "goal": goal,
             "verb": _VERBS[game.wording],
         }

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.core.parts import load_plugins
 from tomeval.games.matrix.scene import FRAME, PERSONAS
 from tomeval.games.matrix.subjects import LLMSubject, subject_class
 from tomeval.games.matrix.subjects.llm import SubjectOptions
@@ -71,9 +70,6 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
             raise TomevalError(f'{where}: {asked!r} {NO_MODEL}; "pocket" is the embedded one')
         entry["model"] = models
     options = subject.options()
-    if not set(entry) <= set(options):
-        load_plugins()  # one of them may bring it
-        options = subject.options()
     for key in entry:
         if key not in options:
             from tomeval.games.matrix.experiment import MatrixExperiment

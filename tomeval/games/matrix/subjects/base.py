@@ -182,6 +182,8 @@ class Batched(Subject):
     def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
         self.count = max(1, seat.episodes)
+        draws = (vars(kind).get("draws_per_step") for kind in type(self).__mro__)
+        self._draws = next(count for count in draws if count is not None)  # those of `answer`
         self._prediction: tuple[IntArray, FloatArray | None] | None = None
 
     @abstractmethod
@@ -199,7 +201,7 @@ class Batched(Subject):
         door, unknown = self.seat.door, np.array([-1])
         state = np.array([door.partner()[1]]) if self.needs_table else unknown
         truth = np.array([door.next_action()]) if self.looks_ahead else unknown
-        u = self.seat.rng.random((self.draws_per_step or 0, 1))
+        u = self.seat.rng.random((self._draws, 1))
         own, predicted, *probs = self.answer(observation.round - 1, state, truth, u)
         self._prediction = predicted, probs[1]
         return _decision(own, probs[0])
@@ -234,10 +236,3 @@ def pick(tied: NDArray[np.bool_], u: FloatArray) -> tuple[IntArray, FloatArray]:
     rank = choose(count, u)
     chosen: IntArray = (tied.cumsum(axis=1) > rank[:, None]).argmax(axis=1)
     return chosen, tied / count[:, None]
-
-
-def check_unit(name: str, value: object) -> float:
-    """Return `value` as a probability or raise a `TomevalError` that names the option."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise TomevalError(f"{name} must be a number from 0 to 1, is {value!r}")
-    return float(value)

@@ -117,15 +117,8 @@ class LLMSubject(Subject, Foresight):
         self.asides = tuple(f"{DRAW} {number}" for number in range(self.settings.draws))
         game = seat.game
         self.order = option_order_of(self.settings.option_order, game.n, game.m, seat.rng)
-        words = Words(
-            game,
-            seat.labels,
-            seat.horizon,
-            self.order,
-            show_table=strategy.shows_table,
-            show_rewards=strategy.shows_rewards,
-            goal=self.settings.goal,
-        )
+        told = self.order, strategy, self.settings.goal
+        words = Words(game, seat.labels, seat.horizon, *told)
         prompts = prompts_of(options, seat.base)
         before = framed(prompts, vars(self.settings), words.common, game.story)
         self.scene = MatrixScene(prompts, words, strategy, self.settings.opening, before)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
-from tomeval.games.matrix.games import MatrixGame
+from tomeval.games.matrix.games import MatrixGame, check_unit
 from tomeval.games.matrix.optima import known_best_response, reference_rewards
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.responses import (
@@ -28,7 +28,6 @@ from tomeval.games.matrix.subjects.base import (
     IntArray,
     Seat,
     Subject,
-    check_unit,
     choose,
     pick,
     stated,
