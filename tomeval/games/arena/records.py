@@ -49,7 +49,8 @@ class GameRecord:
 
     Attributes
     ----------
-    episode : int
+    cell, episode : int
+        Where it is stored.
     deal : str
         Games with equal texts share a deal: they are one sampling unit.
     game : str
@@ -67,6 +68,7 @@ class GameRecord:
     errors : tuple of ErrorRecord
     """
 
+    cell: int
     episode: int
     deal: str
     game: str
@@ -153,6 +155,7 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
         for slot, seat in enumerate(seats):
             players[seat] = names[slot]
         yield GameRecord(
+            cell=cell.number,
             episode=episode,
             deal=f"{cell.seed} {deal} {table.stream}",
             game=f"{table.name}, {policy}" if several else table.name,
