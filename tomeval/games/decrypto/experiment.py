@@ -41,6 +41,8 @@ from tomeval.runs.record import Record
 class DecryptoCell(GameCell):
     """One pairing at one seed; the players are by role, as their seats are."""
 
+    step_ends = EVE
+
     @property
     def slots(self) -> tuple[str, ...]:
         """The roles."""
