@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ DRAWN = ("deal", "chance", "fallback", "statements")
 @dataclass(frozen=True, eq=False)
 class GameCell(Cell):
     """Players by slot, at one seed; a slot without a player (None) answers as recorded."""
+
+    step_ends: ClassVar[int | None] = None
+    """The seat whose decision ends a step, as `length` counts steps; None: every decision does."""
 
     experiment: Any
     players: tuple[Any, ...]
@@ -171,8 +174,6 @@ class GameCell(Cell):
             self.seat(episode, slot, models, door if not slot else Door())
             for slot in range(len(self.players))
         ]
-        # Steps are those of models, if any play: a scripted move says nothing of how these fare.
-        stepping = {seats[slot] for slot, one in enumerate(self.players) if one and one.model}
         return Table(
             self.game_of(episode),
             players,
@@ -183,7 +184,7 @@ class GameCell(Cell):
             solver=self.solver(episode) if self.values else None,
             measured=self.measured,
             side_by_side=bool(models),
-            on_step=lambda decision: on_step() if decision.seat in (stepping or seats) else None,
+            on_step=lambda one: on_step() if self.step_ends in (None, one.seat) else None,
         )
 
     async def play_game(

@@ -176,12 +176,12 @@ class Experiment(BaseModel):
         """
         return {}
 
-    def bounds(self) -> Rows:
-        """Return what can be attained in its cells; empty where that is not computed."""
-        return []
-
     def cannot_tell(self) -> list[str]:
         """Return sentences on what measures cannot tell of its cells."""
+        return []
+
+    def bounds(self) -> Rows:
+        """Return what can be attained in its cells; empty where that is not computed."""
         return []
 
     def identity(self) -> dict[str, Any]:

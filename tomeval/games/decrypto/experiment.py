@@ -41,6 +41,8 @@ from tomeval.runs.record import Record
 class DecryptoCell(GameCell):
     """One pairing at one seed; the players are by role, as their seats are."""
 
+    step_ends = EVE
+
     @property
     def slots(self) -> tuple[str, ...]:
         """The roles."""
@@ -48,9 +50,9 @@ class DecryptoCell(GameCell):
 
     @property
     def length(self) -> int:
-        """The most decisions of a game."""
-        recorded = (3 * len(game.turns) for game in self.experiment.recorded)
-        return max(recorded, default=self.game.length)
+        """The most turns of a game."""
+        recorded = (len(game.turns) for game in self.experiment.recorded)
+        return max(recorded, default=self.experiment.rules.turns)
 
     @property
     def game(self) -> Decrypto:

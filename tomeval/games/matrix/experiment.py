@@ -128,15 +128,15 @@ class MatrixExperiment(Experiment):
         self._check_options(cells)
         return cells
 
-    def bounds(self) -> Rows:
-        """Return what is attainable in each task."""
-        return experiment_bounds([cell for cell in self.cells if isinstance(cell, MatrixCell)])
-
     def cannot_tell(self) -> list[str]:
         """Return what regret, predictions or their cost cannot show in its tasks."""
         setups = [cell.setup for cell in self.cells if isinstance(cell, MatrixCell)]
         known = [setup for setup in setups if isinstance(setup.partners, PartnerSet)]
         return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in known)
+
+    def bounds(self) -> Rows:
+        """Return what is attainable in each task."""
+        return experiment_bounds([cell for cell in self.cells if isinstance(cell, MatrixCell)])
 
     def _subjects(self) -> list[Player]:
         where = f"{self._where}: subjects"
