@@ -154,10 +154,7 @@ def test_nothing_is_overwritten(tomeval, here, kind) -> None:
     [
         (["experimnt"], "unknown kind 'experimnt' (did you mean 'experiment'?)"),
         (["experiment", "--domain", "matrx"], "did you mean 'matrix'"),
-        (
-            ["game", "--domain", "decrypto"],
-            "init: there is no game of the domain decrypto;",
-        ),
+        (["game", "--domain", "decrypto"], "unknown domain 'decrypto'; known: matrix, arena"),
         (["game", "../x"], "must be letters, digits and single _"),
     ],
 )

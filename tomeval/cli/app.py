@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import io
 import logging
@@ -166,8 +167,8 @@ def _in_a_line(group: Group) -> Iterator[None]:
             raise
         said = error.format_message().removesuffix(".").replace("Value error, ", "")
         said = re.sub(r"\(Possible options: ([^)]*)\)", r"(did you mean \1?)", said)
-        if said.startswith("No such option") and (key := _key_of_experiments(error)):
-            said = f"No such option: --{key}; write --set {key}=VALUE"
+        if said.startswith("No such option") and (instead := _as_key(error)):
+            said = f"{said.partition(' (did')[0]}; {instead}"
         elif said.startswith("No such command"):
             said += did_you_mean(said.split("'")[1], group.list_commands(error.ctx))
         elif " is not one of " in said:
@@ -178,14 +179,19 @@ def _in_a_line(group: Group) -> Iterator[None]:
         raise TomevalError(f"{said[0].lower()}{said[1:]}; see `tomeval{name} --help`") from None
 
 
-def _key_of_experiments(error: Any) -> str:
-    """Return the key of experiments that was typed as an option of a command that takes --set."""
+def _as_key(error: Any) -> str:
+    """Return what to write for a key that was typed as an option of a command with --set."""
     from tomeval.runs.experiment import Experiment
+    from tomeval.runs.faults import misplaced
 
     key = str(error.option_name).lstrip("-").replace("-", "_")
-    takes = error.ctx is not None and any("--set" in p.opts for p in error.ctx.command.params)
+    own = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
+    if "--set" not in own:
+        return ""
     usual = ("horizon", "games", "partners", "labels", "subjects", "players")
-    return key if takes and key in (*Experiment.model_fields, *usual) else ""
+    keys = {f"--{name}": name for name in (*Experiment.model_fields, *usual)}
+    near = difflib.get_close_matches(f"--{key}", [*own, *keys], n=1, cutoff=0.8)
+    return f"write --set {keys[near[0]]}=VALUE" if near and near[0] in keys else misplaced(key)
 
 
 def _made(whole: str) -> Any:

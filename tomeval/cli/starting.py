@@ -57,11 +57,9 @@ def init(
     ] = "matrix",
 ) -> None:
     """Write a commented example that runs as it is."""
-    if domain != "matrix" and kind not in OF_DOMAINS and (kind, domain) not in FOLDERS:
-        raise TomevalError(
-            f"init: there is no {kind} of the domain {domain}; --domain is for experiment and "
-            "template, or arena for a game"
-        )
+    known = ["matrix", *(name for one, name in FOLDERS if one == kind)]
+    if kind in KINDS and kind not in OF_DOMAINS and domain not in known:
+        raise unknown("domain", domain, known, f"init {kind}: --domain")
     written = write_example(kind, name, domain, Path())
     for path in written:
         show(path)

@@ -34,16 +34,16 @@ def experiment_path(experiment: str | Path) -> Path:
         There is neither; names the nearest shipped experiment.
     """
     path = Path(experiment)
-    if (path.exists() and not path.is_dir()) or path.name != str(experiment):
+    if path.exists() and (not path.is_dir() or path.name != str(experiment)):
         return path
-    name = path.name.removesuffix(".toml")
-    file = shipped("experiments") / f"{name}.toml"
-    if not file.is_file():
-        here = sorted(file.name for file in Path().glob("*.toml"))
-        near = did_you_mean(f"{name}.toml", here) or did_you_mean(name, shipped_experiments())
-        near = near or "; `tomeval list experiments` names them"
-        raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
-    return file
+    file = shipped("experiments") / f"{path.name.removesuffix('.toml')}.toml"
+    if path.name == str(experiment) and file.is_file():
+        return file
+    here = sorted(str(file) for file in path.parent.glob("*.toml"))
+    near = did_you_mean(str(path.with_suffix(".toml")), here)
+    near = near or did_you_mean(path.stem, shipped_experiments())
+    near = near or "; `tomeval list experiments` names them"
+    raise TomevalError(f"{path}: no such file, and no shipped experiment{near}")
 
 
 def shipped_experiments() -> list[str]:

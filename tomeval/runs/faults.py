@@ -13,11 +13,26 @@ from pydantic import BaseModel, ValidationError
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import shown_path
 from tomeval.core.text import excerpt
+from tomeval.models.local.load import LocalOptions
+from tomeval.models.served import OpenAIOptions
 from tomeval.runs.domain import domain_names, get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.strategies.options import ModelOptions
 
-_OF_PLAYERS = [option.name for option in fields(ModelOptions)]
+_OF_PLAYERS = {option.name for option in fields(ModelOptions)}
+_OF_MODELS = {*LocalOptions.model_fields, *OpenAIOptions.model_fields}
+
+
+def misplaced(key: str) -> str:
+    """Return where an option belongs that is no key of experiments; empty: it is none."""
+    if key in _OF_PLAYERS:
+        return (
+            f"{key!r} is an option of a player: write it into the player's own table, beside its "
+            "strategy"
+        )
+    if key in _OF_MODELS:
+        return f'{key!r} is an option of a model: write model = {{ name = "NAME", {key} = ... }}'
+    return ""
 
 
 def not_read(given: str | Path, error: TomevalError) -> TomevalError:
@@ -43,12 +58,9 @@ def explained(
     """
     problems = sorted(error.errors(), key=lambda problem: problem["type"] == "missing")
     for problem in problems:
-        key, alone = problem["loc"][0], len(problem["loc"]) == 1
-        if problem["type"] == "extra_forbidden" and alone and key in _OF_PLAYERS:
-            return (
-                f"{where}: {key!r} is an option of a player: write it into the player's own table, "
-                "beside its strategy"
-            )
+        top = problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1
+        if top and (said := misplaced(str(problem["loc"][0]))):
+            return f"{where}: {said}"
         if home := _home(problem, keys):
             return (
                 f"{where}: {problem['loc'][0]!r} is a key of the domain {home!r}, but the "
