@@ -20,7 +20,7 @@ from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
 from tomeval.report import ReportOptions, write_report
-from tomeval.report.comparisons import sections
+from tomeval.report.comparisons import report_rows
 from tomeval.report.facts import headline
 from tomeval.report.transcripts import MOST, games, transcript_lines
 from tomeval.runs.results import Run
@@ -219,34 +219,44 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
 # --- comparisons ----------------------------------------------------------------------------------
 
 
-def test_the_comparison_is_that_of_the_command(two, tomeval) -> None:
+def test_the_comparison_is_that_of_the_command(two) -> None:
     metrics = ["delta_functional_per_step", "tom_percent"]
-    [shown] = sections(two, None, metrics)
-    whole, apart = (grid.body for grid in (shown.table, shown.by_task))
+    rows, (about, test), notes = report_rows(two, None, metrics)
     found = compare(two, "subject", metrics=metrics)
-    assert [row[0] for row in whole] == [*found.levels] * 2
-    assert len(apart) == len(found.levels) * len(metrics) * len(found.scopes)
-    at = shown.table.heads.index("difference")
-    for row, level in zip(whole[:2], found.levels, strict=True):
-        told = f"{found.at(level, metrics[0])['difference']:.2f}"
-        assert row[at].startswith(told.rstrip("0"))
-    assert any("payoff ranges differ" in note for note in shown.notes)
-    assert "p (Holm) is corrected" in shown.caption
-    assert "no two players" in sections(two.part(two.cells[:1]), None, metrics)[0].reason
+    assert [row["scope"] == "all tasks" for row in rows] == [True, True, False, False, False]
+    for row in rows:
+        at = found.scopes.index(row["scope"])
+        for name, heading in zip(metrics, list(row)[3:], strict=True):
+            one = found.at(row["subject"], name, at)
+            value, _, mark = row[heading].partition(" ±")
+            assert float(value) == pytest.approx(one["difference"], abs=0.51)
+            assert mark.endswith("*") == (one["verdict"] in ("higher", "lower"))
+    effects = [
+        max(abs(found.at(row["subject"], m)["effect_size"]) for m in metrics) for row in rows[:2]
+    ]
+    assert effects == sorted(effects, reverse=True)
+    assert any(note.startswith("untested") and "random in IPD" in note for note in notes)
+    assert any("payoff ranges differ" in note for note in notes)
+    assert "against 'sharp'" in about
+    assert "Holm's correction" in test
+    assert "no two players" in report_rows(two.part(two.cells[:1]), None, metrics)[1][0]
     with pytest.raises(TomevalError, match="no player has a model"):
-        sections(two, "model", metrics)
+        report_rows(two, "model", metrics)
 
 
-def test_strategies_are_compared_within_each_model(tmp_path) -> None:
-    subjects = [{"strategy": ["QA", "LM"]}, "random"]
-    spec = {"model": ["scripted:first", "scripted:second"], "subjects": subjects}
-    with scripts(first=says, second=says):
-        folder = model_run(tmp_path / "run", **spec)
-    with Run(folder) as models:
-        found = sections(models, None, models.headline)
-        count = len(models.headline)
-    assert [one.title for one in found] == ["model scripted:first", "model scripted:second"]
-    for one in found:
-        assert {row[0] for row in one.table.body} == {"LM", "random"}  # against QA
-        assert len(one.table.body) == 2 * count
-        assert len(one.by_task.body) == 2 * 3 * count
+def test_parts_of_strategies_have_effects_of_their_own(tmp_path) -> None:
+    strategies = ["QA", "S2A + QA", "CoT", "S2A + CoT"]
+    with scripts(one=says):
+        folder = model_run(
+            tmp_path / "run", subjects=[{"strategy": strategies}], model="scripted:one"
+        )
+    with Run(folder) as run:
+        rows, *_ = report_rows(run, "strategy", run.scores)
+        alone = {row["scope"]: row for row in rows if "alone" in row["scope"]}
+        found = compare(run, "context", metrics=run.scores).at("s2a", "plays_percent")
+    assert {scope: row["strategy"] for scope, row in alone.items()} == {
+        "context alone": "s2a - full",
+        "answer alone": "cot - qa",
+    }
+    told = float(alone["context alone"]["plays"].partition(" ±")[0])
+    assert told == pytest.approx(found["difference"], abs=0.51)

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.result import ALPHA
-from tomeval.comparing.sides import compared_by, held_name, left_out
+from tomeval.comparing.sides import Incomparable, compared_by, left_out
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.core.parts import Compared, named, part, parts
-from tomeval.report.rows import grid_of
-from tomeval.report.tables import Grid
 from tomeval.runs.measures import Measure
+from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
+from tomeval.strategies.parts import KINDS
 
 READ = ("text", "markdown", "latex")
 """Formats for reading; the others carry every column at full precision."""
@@ -57,10 +57,78 @@ def comparison_above(found: Comparison) -> list[str]:
     ]
 
 
+MOST = 24
+"""Rows of an overview on a screen; of tasks the smallest effects are left out."""
+
+
+def overview(found: Comparison, effects: Sequence[Row] = (), most: int | None = None) -> Table:
+    """Return a row per scope and level with its difference in every metric.
+
+    All tasks come first, then the main `effects`, then tasks, the largest effects first, as many as
+    fit in `most` rows. What is untested is named in a note.
+    """
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in found.rows():
+        groups.setdefault((row["scope"], row[found.by]), []).append(row)
+    ranked, untested = list[tuple[float, Row]](), list[str]()
+    for (scope, level), rows in groups.items():
+        if all(row["verdict"] == "untested" for row in rows):
+            untested.append(f"{level} in {scope}")
+            continue
+        shown = {"scope": scope, found.by: level, "pairs": rows[0]["pairs"]}
+        for row, measure in zip(rows, found.measures, strict=True):
+            mark = " *" if row["verdict"] in ("higher", "lower") else ""
+            shown[measure.heading] = _difference(row, measure) + mark
+        ranked.append((max(map(_strength, rows)), shown))
+    ranked.sort(key=lambda one: one[0], reverse=True)
+    first = [row for _, row in ranked if row["scope"] == found.scopes[0]] + [*effects]
+    tasks = [row for _, row in ranked if row["scope"] != found.scopes[0]]
+    shown_tasks = tasks[: None if most is None else max(0, most - len(first))]
+    over, *_ = comparison_above(found)
+    test = (
+        "* p < 0.05, sign-flip permutation test with Holm's correction over the levels of a metric "
+        "and scope; --metric shows p, effect size and verdict"
+    )
+    cut = len(tasks) - len(shown_tasks)
+    notes = [f"{cut} rows of tasks with smaller effects: --by-task"] * bool(cut)
+    if untested:
+        notes.append(f"untested, with fewer than two pairs or no value: {first_names(untested)}")
+    return first + shown_tasks, [over, test], [*notes, *found.notes]
+
+
+def _difference(row: Row, measure: Measure) -> str:
+    mean, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
+    return interval(mean, low, high, measure.digits, symmetric=True)
+
+
+def _strength(row: Row) -> float:
+    """Return how large an effect is; equal differences have no finite one."""
+    size = abs(row["effect_size"])
+    return (math.inf if row["difference"] else 0.0) if math.isnan(size) else size
+
+
+def _main_effects(runs: Sequence[Run], how: Row) -> list[Row]:
+    """Return a row for each level of each part of strategies, all else being equal."""
+    rows: list[Row] = []
+    for kind in KINDS:
+        if len({cell.prompted[kind] for run in runs for cell in run.cells} - {""}) < 2:
+            continue
+        try:
+            found = compare(runs, **how | {"by": kind, "baseline": None})
+        except Incomparable:  # strategies differ in other parts too
+            continue
+        rows += [
+            {name: row[name] for name in row if name != kind}
+            | {"scope": f"{kind} alone", "strategy": f"{row[kind]} - {found.baseline}"}
+            for row in overview(found)[0]
+            if row["scope"] == found.scopes[0]
+        ]
+    return rows
+
+
 def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
     """Return the columns of one comparison for reading."""
     digits = measure.digits
-    mean, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
     shown = {
         "scope": row["scope"],
         "metric": measure.heading,
@@ -68,7 +136,7 @@ def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
         "pairs": row["pairs"],
         "level": fixed(row["level_mean"], digits),
         "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval(mean, low, high, digits, symmetric=True),
+        "difference": _difference(row, measure),
         "p": p_text(row["p_permutation"]),
         "p (Holm)": p_text(row["p_holm"]),
         "effect (g)": _effect(row["effect_size"]),
@@ -94,26 +162,8 @@ def shown_first(runs: Sequence[Run]) -> list[str] | None:
     return [name for name in runs[0].scores if all(name in run.scores for run in runs)] or None
 
 
-class Section(NamedTuple):
-    """A comparison of a report: its tables, or the reason why there is none."""
-
-    title: str
-    reason: str
-    caption: str = ""
-    table: Grid | None = None
-    by_task: Grid | None = None
-    notes: Sequence[str] = ()
-
-
-MOST_GROUPS = 8
-"""With more groups than this, such as models, all are compared together."""
-
-
-def sections(run: Run, by: str | None, metrics: Sequence[str]) -> list[Section]:
-    """Compare players in some measures as ``tomeval compare`` does, apart for each model.
-
-    A mean over models, or over whatever else compared cells must share besides the task
-    (`RunCell.fixed`), hides what differs between them. Cells without any belong to each group.
+def report_rows(run: Run, by: str | None, metrics: Sequence[str]) -> Table:
+    """Compare the players of a run for its report, as ``tomeval compare`` does.
 
     Raises
     ------
@@ -122,53 +172,32 @@ def sections(run: Run, by: str | None, metrics: Sequence[str]) -> list[Section]:
     """
     chosen = by or compared_by(run)
     if chosen is None:
-        return [Section("", "There is nothing to compare: no two players share a task.")]
-    held = {cell: cell.fixed(chosen) for cell in run.cells if chosen in run.domain.by}
-    values = list(dict.fromkeys(filter(None, held.values())))
-    if not 1 < len(values) <= MOST_GROUPS:
-        return [_section("", run, chosen, metrics, asked=by is not None)]
-    named = held_name(run.domain, chosen)
-    return [
-        _section(
-            f"{named} {value}",
-            run.part([c for c in held if held[c] in (value, "")]),
-            chosen,
-            metrics,
-        )
-        for value in values
-    ]
-
-
-def _section(title: str, run: Run, by: str, metrics: Sequence[str], asked: bool = False) -> Section:
+        return [], ["There is nothing to compare: no two players share a task"], []
     try:
-        found = compare(run, by, metrics=metrics)
+        return _overview([run], {"by": chosen, "metrics": metrics})
     except TomevalError as error:
-        if asked:
+        if by:
             raise
-        return Section(title, f"No comparison: {error}.")
-    caption = ". ".join([*comparison_above(found), ""]).strip()
-    tables = [_levels_first(found, by_task) for by_task in (False, True)]
-    by_task = tables[1] if len(found.scopes) > 1 else None
-    return Section(title, "", caption, tables[0], by_task, [f"{note}." for note in found.notes])
-
-
-def _levels_first(found: Comparison, by_task: bool) -> Grid:
-    rows = comparison_rows(found, "text", by_task)
-    return grid_of([{found.by: row[found.by], **row} for row in rows])
+        return [], [f"No comparison: {error}"], []
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
     names = ("by", "baseline", "reference", "margins", "resamples")
-    metrics = options["metrics"]
+    metrics, how = options["metrics"], {name: options[name] for name in names}
     if metrics is None and options["form"] in READ and not options["margins"]:
         metrics = shown_first(runs)
-    comparison = compare(
-        runs,
-        metrics=metrics,
-        **{name: options[name] for name in names},
-    )
+        if metrics and not options["by_task"]:
+            return _overview(runs, how | {"metrics": metrics}, MOST)
+    comparison = compare(runs, metrics=metrics, **how)
     rows = comparison_rows(comparison, options["form"], options["by_task"])
     return rows, comparison_above(comparison), list(comparison.notes)
+
+
+def _overview(runs: Sequence[Run], how: Row, most: int | None = None) -> Table:
+    """Return an overview, of strategies with the effects of their parts."""
+    found = compare(runs, **how)
+    effects = _main_effects(runs, how) if how["by"] == "strategy" else []
+    return overview(found, effects, most)
 
 
 def _power(runs: Sequence[Run], options: Row) -> Table:

@@ -21,7 +21,7 @@ from tomeval.core.files import replacing
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.core.text import visible
 from tomeval.report import facts
-from tomeval.report.comparisons import sections
+from tomeval.report.comparisons import report_rows
 from tomeval.report.facts import counted
 from tomeval.report.markup import grid_html
 from tomeval.report.rows import Rows, grid_of, is_number
@@ -127,7 +127,7 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "table": _cells(rows, whole.measures, names),
         "further": [*more, *_further(whole)],
         "interval": facts.interval_words(whole),
-        "comparisons": sections(whole, options.by, whole.scores or whole.headline),
+        "compared": _compared(whole, options.by),
         "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
         "games": games(whole, judged) if options.games else [],
         "settings": facts.settings(whole),
@@ -137,11 +137,17 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
 
 
 class Further(NamedTuple):
-    """A table besides the first one: what it shows, the table, sentences below it."""
+    """A table besides the first one: what it shows, or why there is none; sentences below it."""
 
     about: str
-    table: Grid
+    table: Grid | None
     notes: list[str]
+
+
+def _compared(run: Run, by: str | None) -> Further:
+    """Return the differences between players."""
+    rows, above, notes = report_rows(run, by, run.scores or run.headline)
+    return Further(". ".join([*above, ""]).strip(), grid_of(rows) if rows else None, notes)
 
 
 def _further(run: Run) -> list[Further]:
