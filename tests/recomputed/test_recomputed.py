@@ -20,7 +20,7 @@ import tomeval
 from tomeval.games.arena.domain import result_rows
 from tomeval.games.arena.replaying import game_lines
 from tomeval.report.exporting import export_run
-from tomeval.report.tables import render
+from tomeval.report.tables import data
 
 CLOSE = 1e-9
 MATRIX = {
@@ -78,7 +78,7 @@ def written(run, folder: Path) -> Path:
     folder.mkdir()
     for what in ("steps", "episodes", "answers"):
         export_run(run, what, "csv", folder / f"{what}.csv")
-    (folder / "all.csv").write_text(render(run.rows(), "csv"), encoding="utf-8")
+    (folder / "all.csv").write_text(data(run.rows(), "csv"), encoding="utf-8")
     shutil.copy(run.folder / "experiment.json", folder)
     return folder
 
@@ -138,7 +138,7 @@ def test_arena(tmp_path, few) -> None:
         tables = {"results": result_rows(run, ())}
         tables |= {name: run.table_of(name).rows(run, ()) for name in ("ratings", "errors")}
         for name, rows in tables.items():
-            (folder / f"{name}.csv").write_text(render(rows, "csv"), encoding="utf-8")
+            (folder / f"{name}.csv").write_text(data(rows, "csv"), encoding="utf-8")
         check(run, "arena", folder, empty=["brier_score", "brier_above_observer"])
 
 

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from tomeval.games.matrix.domain import MATRIX
 from tomeval.report import tables
 from tomeval.report.markup import escape, latex_table
-from tomeval.report.rows import columns_of
+from tomeval.report.rows import columns_of, grid_of
 from tomeval.report.tables import Grid, text_of
 
 NAN = float("nan")
@@ -28,7 +28,10 @@ ROWS = [
 
 def render(rows, form="text", width=None):
     """Render as the table of a matrix run."""
-    return tables.render(rows, form, MATRIX.measures, width)
+    if form in tables.DATA:
+        return tables.data(rows, form)
+    grid = grid_of(rows, MATRIX.measures, words=tables.WORDS[form])
+    return tables.set_grid(grid, form, width)
 
 
 def test_json_round_trips_at_full_precision_and_is_strict() -> None:

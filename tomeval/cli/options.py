@@ -133,7 +133,7 @@ def show_table(
     above: Sequence[str] = (),
     spare: Sequence[str] = (),
 ) -> None:
-    """Print a table, see `tomeval.report.tables.render`; formats for programs as they are.
+    """Print a table; formats for programs as they are.
 
     On a terminal it is made to fit; whole rows where a program may read them. `keep` are columns
     that stay, even where all rows agree in them; `above` are lines of a table for reading; `spare`

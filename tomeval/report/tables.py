@@ -14,11 +14,9 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from tomeval.core.errors import unknown
 from tomeval.core.numbers import MISSING
 from tomeval.core.printing import longest_part, wrap
 from tomeval.core.text import in_line, markdown, visible
-from tomeval.runs.measures import Measure
 
 
 @dataclass(frozen=True)
@@ -91,51 +89,11 @@ class Grid:
         )
 
 
-FORMATS = ("text", "csv", "json", "markdown", "latex")
 DATA = ("csv", "json")
 """The formats for programs, which carry every column at full precision."""
 
 WORDS: dict[str, Callable[[str], str]] = {"text": in_line, "markdown": markdown, "latex": visible}
 """Makes a text safe for each format for reading."""
-
-
-def render(
-    rows: Sequence[Mapping[str, Any]],
-    form: str = "text",
-    measures: Mapping[str, Measure] | None = None,
-    width: int | None = None,
-) -> str:
-    """Render rows of equal keys as a table.
-
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Numbers may be NaN: shown as a dash, an empty CSV field, JSON null.
-    form : {"text", "csv", "json", "markdown", "latex"}
-        CSV and JSON carry every column at full precision, and texts as they are. The others are
-        for reading: a measure and its interval share a column, and columns in which all rows
-        agree are shown once, above the table (text and Markdown) or in the caption (LaTeX).
-    measures : mapping of str to Measure, optional
-        Headings, decimals and better sides of the columns that are measures: `Run.measures`.
-    width : int, optional
-        Text only: the width to fit, see `text_of`. Default: as wide as it
-        is.
-
-    Examples
-    --------
-    >>> print(render([{"game": "RPS", "tom_percent": 97.41, "tom_percent_ci95": 0.4}]))
-    game  tom %
-    RPS   97.41 ± 0.40
-    """
-    from tomeval.report.rows import grid_of
-
-    if form not in FORMATS:
-        raise unknown("format", form, FORMATS)
-    if form in DATA:
-        return data(rows, form)
-    if not rows:
-        return "nothing to show"
-    return set_grid(grid_of(rows, measures, words=WORDS[form]), form, width)
 
 
 def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
