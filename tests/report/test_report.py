@@ -19,17 +19,15 @@ import tomeval
 from tomeval.comparing.comparison import compare
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
-from tomeval.report import ReportOptions, write_report
 from tomeval.report.comparisons import report_rows
 from tomeval.report.facts import headline
+from tomeval.report.page import write_report
 from tomeval.report.transcripts import MOST, games, transcript_lines
 from tomeval.runs.results import Run
 
-PLAIN = ReportOptions(figures=False)
 
-
-def written(run, place, options=PLAIN):
-    return write_report(run, place / "r.html", options).read_text(encoding="utf-8")
+def written(run, place, figures=False):
+    return write_report(run, place / "r.html", figures=figures).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +43,7 @@ def run(folder):
 
 @pytest.fixture(scope="module")
 def page(run, tmp_path_factory):
-    return written(run, tmp_path_factory.mktemp("page"), ReportOptions())
+    return written(run, tmp_path_factory.mktemp("page"), figures=True)
 
 
 @pytest.fixture(scope="module")
@@ -126,9 +124,9 @@ def test_what_people_and_models_wrote_is_escaped(page) -> None:
 
 
 def test_the_same_run_gives_the_same_file(run, tmp_path) -> None:
-    first = write_report(run, tmp_path / "a.html", PLAIN).read_bytes()
+    first = write_report(run, tmp_path / "a.html", figures=False).read_bytes()
     with Run(run.folder) as again:
-        assert write_report(again, tmp_path / "b.html", PLAIN).read_bytes() == first
+        assert write_report(again, tmp_path / "b.html", figures=False).read_bytes() == first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
 
 
@@ -210,7 +208,7 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
         subjects=[{"strategy": "QA", "max_attempts": 1}],
     )
     with Run(folder) as opened:
-        text = written(opened, tmp_path, ReportOptions())
+        text = written(opened, tmp_path, figures=True)
         assert headline(opened)[0].endswith("0 complete episodes, 8 void, 0 failed.")
     assert "without a complete episode" in text
     assert "nothing to compare" in text or "No comparison" in text

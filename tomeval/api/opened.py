@@ -192,11 +192,11 @@ class Run(results.Run):
     def report(self, out: str | Path = "report.html", **options: Any) -> Path:
         """Write the report, one HTML file, and return its path.
 
-        Options are those of `tomeval.report.ReportOptions`.
+        Options are those of `tomeval.report.page.write_report`.
         """
-        from tomeval.report import ReportOptions, write_report
+        from tomeval.report.page import write_report
 
-        return write_report(self, Path(out), ReportOptions(**options))
+        return write_report(self, Path(out), **options)
 
     def transcript(self, cell: int | None = None, episode: int = 0, *, calls: bool = True) -> Text:
         """Return an episode as a reader wants it: moves, and what was asked and said.

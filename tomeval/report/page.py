@@ -8,7 +8,6 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from tomeval.report.facts import counted
 from tomeval.report.markup import grid_html
 from tomeval.report.rows import Rows, grid_of, is_number
 from tomeval.report.tables import Grid
-from tomeval.report.transcripts import games
+from tomeval.report.transcripts import games as shown_games
 from tomeval.report.views import cells_notes
 from tomeval.runs import tallies
 from tomeval.runs.columns import ATTAINABLE, RATES
@@ -38,33 +37,22 @@ from tomeval.runs.selection import first_part
 _HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class ReportOptions:
-    """What a report holds.
-
-    Attributes
-    ----------
-    by : str, optional
-        What is compared, see `tomeval.comparing.compare`. Default: see
-        `tomeval.comparing.sides.compared_by`.
-    games : bool
-        Whether a few games are shown with their prompts and replies, see
-        `tomeval.report.transcripts.games`.
-    figures : bool
-        Whether the first figures are drawn; ``tomeval plot`` draws others.
-    """
-
-    by: str | None = None
-    games: bool = True
-    figures: bool = True
-
-
-def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> Path:
+def write_report(
+    run: Run, out: Path, *, by: str | None = None, games: bool = True, figures: bool = True
+) -> Path:
     """Write the report of a run as one HTML file.
 
     The file loads nothing from elsewhere and runs no script: its content security policy allows
     none. It is replaced in one step when it is complete. The same run and options
     give the same file.
+
+    Parameters
+    ----------
+    run, out
+    by : str, optional
+        What is compared. Default: see `tomeval.comparing.sides.compared_by`.
+    games, figures : bool
+        Whether it shows a few games with their prompts and replies, and the first figures.
 
     Raises
     ------
@@ -73,7 +61,7 @@ def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> P
     """
     if not run.cells:
         raise TomevalError(f"{run.folder}: has no cells to report")
-    context = _context(run, options or ReportOptions())
+    context = _context(run, by, games, figures)
     page = _environment().get_template("page.html.j2")
     with replacing(out) as draft:
         draft.write_text(page.render(context), encoding="utf-8", newline="\n")
@@ -104,7 +92,7 @@ def _plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
     return Grid([], list(rows[0]), [list(map(str, row.values())) for row in rows])
 
 
-def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
+def _context(run: Run, by: str | None, games: bool, figures: bool) -> dict[str, Any]:
     """Return what the template reads."""
     whole, left_out = first_part(run)
     names = whole.shown
@@ -127,9 +115,9 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "table": _cells(rows, whole.measures, names),
         "further": [*more, *_further(whole)],
         "interval": facts.interval_words(whole),
-        "compared": _compared(whole, options.by),
-        "drawings": _figures(whole, options) if any(row["episodes"] for row in rows) else [],
-        "games": games(whole, judged) if options.games else [],
+        "compared": _compared(whole, by),
+        "drawings": _figures(whole) if figures and any(row["episodes"] for row in rows) else [],
+        "games": shown_games(whole, judged) if games else [],
         "settings": facts.settings(whole),
         "facts": whole.domain.facts(whole),
         "meanings": facts.meanings(measures),
@@ -181,15 +169,13 @@ _DARK = (
 )
 
 
-def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
+def _figures(run: Run) -> list[dict[str, Any]]:
     """Return the figures of a run for the template, each with the address that holds its SVG.
 
     They are drawn as for one of two columns: a narrow screen shows these without scaling down.
     """
     from tomeval.plots import Options, chosen, draw_one, picture
 
-    if not options.figures:
-        return []
     figures: list[dict[str, Any]] = []
     how = Options("single")
     with warnings.catch_warnings():
