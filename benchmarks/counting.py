@@ -7,7 +7,6 @@ of a table; its docstring is the table's heading. It ends with ``count({"name": 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +19,8 @@ from tomeval.games.matrix.games import get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.play import Setup, play_episode
 from tomeval.games.matrix.played import Played
-from tomeval.report.tables import render
+from tomeval.report.rows import grid_of
+from tomeval.report.tables import set_grid
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
@@ -41,10 +41,8 @@ def count(parts: Mapping[str, Part], repetitions: int) -> None:
     error = 100 * np.sqrt(0.05 * 0.95 / given.repetitions)
     print(f"{given.repetitions} repetitions: a share of 5 or 95 % is known to ± {error:.1f} %")
     for name in given.only.split(","):
-        start = time.process_time()
-        table = render(list(parts[name](given.repetitions)), "markdown")
-        seconds = time.process_time() - start
-        print(f"\n{parts[name].__doc__}\n\n{table}\n({seconds:.0f} s)", flush=True)
+        table = set_grid(grid_of(list(parts[name](given.repetitions))), "markdown")
+        print(f"\n{parts[name].__doc__}\n\n{table}", flush=True)
 
 
 def held(low: ArrayLike, high: ArrayLike, truth: ArrayLike) -> NDArray[np.bool_]:

@@ -22,7 +22,8 @@ from typing import Any
 from one_thread import use_one_thread
 
 import tomeval
-from tomeval.report.tables import render
+from tomeval.report.rows import grid_of
+from tomeval.report.tables import set_grid
 
 GAMES = ["RPS", "IBS", "IPD", "stag_hunt", "chicken", "matching_pennies", "harmony", "deadlock"]
 PARTNERS = ["single_action", "tit_for_tat", "uniform_random", "noisy_tit_for_tat"]
@@ -103,7 +104,7 @@ def main() -> None:
             folder = Path(place).resolve() / size
             make(folder, SIZES[size], options.share)
             rows += [timed(folder, *command) for command in COMMANDS]
-    print(render(rows))
+    print(set_grid(grid_of(rows), "text"))
 
 
 if __name__ == "__main__":

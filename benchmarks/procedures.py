@@ -20,7 +20,7 @@ from scipy.special import expit, stdtrit
 from scipy.stats import norm
 
 from tomeval.comparing.comparison import Comparison, compare_pairs
-from tomeval.comparing.pairing import Meeting, Pairing
+from tomeval.comparing.layout import Meeting, Pairing
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.ratings.bradley_terry import ELO, Pairs, Ratings, rate
 from tomeval.extensions.regression import fit_steps
@@ -52,7 +52,7 @@ def compared(level: Floats, base: Floats) -> Comparison:
         tuple(MEASURES[name] for name in METRICS),
         ("0",),
         ({"game": "0"},),
-        [Meeting(units, [0], level[:, None], base[:, None], paired)],
+        [Meeting(units, [0], level[:, None], base[:, None], paired, paired * 0)],
         np.zeros((1, level.shape[1]), dtype=np.int64),
         np.array([[100.0 if name.endswith("_percent") else 10.0 for name in METRICS]]),
     )

@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import tempfile
-import time
 from pathlib import Path
 
 from attacks.base import Row
 
-from tomeval.report.tables import render
+from tomeval.report.rows import grid_of
+from tomeval.report.tables import set_grid
 
 ATTACKS = ("caps", "damage", "disks", "faults", "kills")
 
@@ -40,15 +40,13 @@ def main() -> int:
     options = parser.parse_args()
     lost = 0
     for name in options.attacks:
-        start = time.monotonic()
         with tempfile.TemporaryDirectory(prefix=f"{name}-") as work:
             attack = importlib.import_module(f"attacks.{name}")
             full = getattr(attack, "FULL", None)
             size = options.count / full if options.count and full else options.size
             rows = attack.play(size, options.seed, Path(work))
-        table = render([row.shown() for row in rows], "markdown")
-        minutes = (time.monotonic() - start) / 60
-        print(f"{name}: {summary(rows)}, {minutes:.0f} min\n\n{table}\n", flush=True)
+        table = set_grid(grid_of([row.shown() for row in rows]), "markdown")
+        print(f"{name}: {summary(rows)}\n\n{table}\n", flush=True)
         lost += sum(row.lost for row in rows)
     return 1 if lost else 0
 

@@ -19,9 +19,10 @@ from tomeval.core.outcomes import run_now
 from tomeval.games.decrypto.embedding_players import MATCHINGS
 from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.lexicon.embeddings import SHIPPED
-from tomeval.report.tables import render
+from tomeval.report.rows import grid_of
+from tomeval.report.tables import set_grid
 from tomeval.runs.experiment import make_experiment
-from tomeval.statistics.estimates import wilson
+from tomeval.statistics.estimates import clustered_share
 
 SEED = 1
 
@@ -34,7 +35,7 @@ def main(games: int) -> None:
         for alice, bob in itertools.product(SHIPPED, repeat=2)
     ]
     print(f"K = 16, {games:,} games each")
-    print(render(rows))
+    print(set_grid(grid_of(rows), "text"))
 
 
 def row(matching: str, eve: str, alice: str, bob: str, games: int) -> dict[str, Any]:
@@ -50,16 +51,16 @@ def row(matching: str, eve: str, alice: str, bob: str, games: int) -> dict[str, 
     assert isinstance(cell, DecryptoCell)
     played = [run_now(cell.play(game, {}, lambda: None)) for game in range(games)]
     turns = np.array([game.decisions[-1].round for game in played])
-    lost = sum(game.ending in ("miscommunication", "both") for game in played)
+    lost = [game.ending in ("miscommunication", "both") for game in played]
     survived = sum(game.ending == "survived" for game in played)
-    low, high = (100 * bound for bound in wilson(lost, games))
+    share, low, high = (100 * part for part in clustered_share(lost, range(games))[:3])
     half = 1.96 * turns.std(ddof=1) / np.sqrt(games)
     return {
         "matching": matching,
         "Eve": eve,
         "Alice": alice,
         "Bob": bob,
-        "lost, %": f"{100 * lost / games:.1f} [{low:.1f}, {high:.1f}]",
+        "lost, %": f"{share:.1f} [{low:.1f}, {high:.1f}]",
         "survived, %": f"{100 * survived / games:.1f}",
         "turns": f"{turns.mean():.2f} ± {half:.2f}",
     }

@@ -20,7 +20,7 @@ from tomeval.games.played import PlayedGame
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.plots.style import COLOURS, WIDTHS, in_style, new_figure
 from tomeval.runs.experiment import make_experiment
-from tomeval.statistics.estimates import wilson
+from tomeval.statistics.estimates import clustered_share
 
 KS = (4, 8, 16, 32, 64, 128, 256)
 SEED = 1
@@ -76,8 +76,7 @@ def summary(played: list[PlayedGame]) -> dict[str, tuple[float, float, float]]:
     turns = np.array([game.decisions[-1].round for game in played])
     found = {}
     for name, counted in SHARES.items():
-        hits = sum(game.ending in counted for game in played)
-        found[name] = (hits / games, *wilson(hits, games))
+        found[name] = clustered_share([g.ending in counted for g in played], range(games))[:3]
     mean = float(turns.mean())
     half = 1.96 * float(turns.std(ddof=1)) / games**0.5
     found["turns"] = (mean, mean - half, mean + half)

@@ -12,7 +12,7 @@ from tomeval.core.resources import shipped
 @contextmanager
 def contest():
     """Have the example as an extension; yield its module."""
-    path = shipped("examples") / "arena_game" / "example_name" / "__init__.py"
+    path = shipped("examples") / "game/arena/example_name/example_name/__init__.py"
     spec = importlib.util.spec_from_file_location("example_name", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["example_name"] = module

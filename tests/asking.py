@@ -48,7 +48,8 @@ def _tables(store) -> dict[str, tuple[list[str], list[tuple]]]:
     names = list(own[0])
     cells = [(n, told, *(own[n][name] for name in names)) for n, told in store.cells()]
     tables["cells"] = ["cell", "definition", *names], cells
-    records = list(store.domain.step_records(store, played))
+    read = (store.domain.run_cell(store, *cell) for cell in store.cells())
+    records = [row for cell in read for row in cell.step_rows()]
     names = list(records[0]) if records else ["cell"]
     tables["step_records"] = names, [tuple(map(row.get, names)) for row in records]
     return tables

@@ -104,7 +104,8 @@ def play(where: Table, deal: Deal = DEAL) -> SimpleNamespace:
     """Play a game; return its status, outcome, turns and calls."""
     first = Game(deal, where.game.rules)
     where.game.deal = lambda rng: first
-    record = as_record(asyncio.run(play_game(where, 0, 0)), where.game, first)
+    cell = SimpleNamespace(first=lambda _: first, game_of=lambda _: where.game)
+    record = as_record(cell, asyncio.run(play_game(where, 0, 0)))
     calls = [(turn, role, call) for turn, role, _, call in record.calls]
     probes: dict[int, list[SimpleNamespace]] = {}
     for step, _, question, outcome, attempts, value, _ in record.answers:

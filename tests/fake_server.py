@@ -347,8 +347,6 @@ def held(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the fields that hold a reply to a form, each with the first reply that fits."""
     if "structured_outputs" in body:
         yield "structured_outputs", body["structured_outputs"]["choice"][0]
-    for name in {"ebnf", "grammar"} & body.keys():
-        yield name, json.loads(body[name].removeprefix("root ::= ").split(" | ")[0])
     if "response_format" in body:
         fields = body["response_format"]["json_schema"]["schema"]["properties"]
         yield "response_format", json.dumps({name: fitting(kind) for name, kind in fields.items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tomeval.comparing.pairing import Meeting, Pairing
+from tomeval.comparing.layout import Meeting, Pairing
 from tomeval.games.matrix.measures import MEASURES, METRICS
 
 LEVELS = ("a", "b", "c", "d", "e")
@@ -25,6 +25,7 @@ def pairing_of(*tasks, metrics=METRICS[:1], size=1.0) -> Pairing:
             level[:, None],
             baseline[:, None],
             np.ones((len(level), 1, level.shape[1]), dtype=bool),
+            np.zeros((len(level), 1, level.shape[1]), dtype=np.int64),
         )
         for number, (level, baseline) in enumerate(tasks)
     ]

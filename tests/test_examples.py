@@ -15,7 +15,7 @@ from tomeval.runs.results import Run
 
 SHORT = (
     *("experiments/ablation.py", "examples/slurm/shards.sbatch", "docs/examples/people.csv"),
-    "examples/game.toml",
+    "examples/game/matrix/example_name.toml",
 )
 
 

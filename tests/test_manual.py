@@ -16,7 +16,7 @@ from support import ROOT
 
 import tomeval
 from tomeval.cli.app import app
-from tomeval.cli.starting import KINDS, write_example
+from tomeval.cli.starting import kinds, write_example
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 def written(tmp_path_factory) -> str:
     """Return all that ``tomeval init`` writes under default names, as one text."""
     into = tmp_path_factory.mktemp("init")
-    paths = [path for kind in KINDS for path in write_example(kind, "", "matrix", into)]
+    paths = [path for kind in kinds() for path in write_example(kind, "", "matrix", into)]
     paths += write_example("game", "my_contest", "arena", into)
     return "\n".join(Path(path).read_text(encoding="utf-8") for path in paths)
 
@@ -122,7 +122,7 @@ def test_code_on_the_page_is_that_of_the_examples(written, block) -> None:
 
 
 def test_every_kind_has_its_place_on_the_page() -> None:
-    for kind in KINDS:
+    for kind in kinds():
         assert re.search(rf"tomeval init [^|]*`?{kind}", PAGE), kind
     decorators = {name for name in tomeval.__all__ if name.startswith("register_")}
     assert len(decorators) == 4

@@ -19,7 +19,7 @@ from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.domain import get_domain
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
 from tomeval.strategies.advice import Advice
-from tomeval.strategies.parts import PARTS
+from tomeval.strategies.parts import ADVICE, PARTS
 from tomeval.strategies.questions import Told
 
 MODULE = '''
@@ -71,7 +71,7 @@ def clean(monkeypatch):
     modules = set(sys.modules)
     monkeypatch.setattr(parts, "_STATE", parts._Loaded())
     yield
-    for key in [k for k, part in PARTS.items() if part.make]:
+    for key in set(PARTS) - set(ADVICE):
         del PARTS[key]
     for name in set(sys.modules) - modules:
         if "own_parts" in name or name.startswith("tomeval_plugin"):
@@ -216,22 +216,16 @@ def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:
         await foresight.truth()
         return Told()
 
-    async def writes(self, desk, foresight):
-        await desk.write("note", "lesson", "Write.", desk.scene.step)
-        return Told()
-
     part("Predicts", before_act=predicts)
     part("Looks", before_act=looks)
-    part("Writes", before_act=writes)
 
     @tomeval.register_model("rock")
     def rock(name, options, opening):
         return ScriptedModel(lambda request: "Final answer: Rock", name)
 
     for name, missing in (
-        ("Predicts", "set predicts_first = True"),
-        ("Looks", "set is_told = True"),
-        ("Writes", "although calls = 0"),
+        ("Predicts", "must have predicts_first = True"),
+        ("Looks", "must have is_told = True"),
     ):
         subject = {"strategy": name, "model": "rock"}
         experiment = {"games": "RPS", "subjects": subject, "episodes": 1, "horizon": 2}
@@ -285,7 +279,7 @@ def test_a_run_is_read_without_the_plugin_whose_strategy_played(package, tmp_pat
     }
     with tomeval.run(experiment, tmp_path / "run") as run:
         before = [dict(row) for row in run.rows()]
-    for key in [k for k, part in PARTS.items() if part.make]:
+    for key in set(PARTS) - set(ADVICE):
         del PARTS[key]
     for kind in ADDED.keys() - {"models"}:
         brought = ADDED[kind].items()

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tomeval.runs.index import NothingPlayed
-from tomeval.runs.store import Store
+from tomeval.runs.store import NothingPlayed, Store
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ class Interview:
         self.teacher = Teacher(play, strategy["context"])
         # One seed gives all strategies the same order of options.
         generator = np.random.default_rng(seed)
-        door = Door(play.partner, None, play.game.m, lambda *_: (0.5, 0.5))
+        door = Door([play.partner], play.game.m, lambda *_: (0.5, 0.5))
         seat = Seat(play.game, play.labels, play.horizon, generator, door, self.teacher, "pocket")
         self.subject = LLMSubject(
             seat, strategy=dict(strategy), option_order=order, max_attempts=1, conditional=True
@@ -203,7 +203,8 @@ class Interview:
         own = play.joints[step].own if self.rng.random() < 0.5 else None
         _drive(subject.predict(observation, own))
         if self.rng.random() < 0.2:
-            _drive(subject.react(observation))
+            for action in range(play.game.n):
+                _drive(subject.react(observation, action))
 
     def _keep(self, wanted: bool) -> None:
         """Turn what was asked since the last time into branches."""

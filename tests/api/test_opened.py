@@ -123,15 +123,6 @@ def test_a_table_prints_what_the_command_prints(run, options, tomeval):
     assert options or str(run) == text
 
 
-def test_a_table_is_fitted_to_a_terminal(run, monkeypatch):
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "60")
-    for shown in (run.text(["regret", "tom"]), run.compare("subject", metrics="regret")):
-        lines = repr(shown).splitlines()
-        assert len(lines) > 4
-        assert max(map(len, lines)) <= 60
-
-
 def test_figures_are_matplotlibs(run):
     from matplotlib.figure import Figure
 

@@ -16,7 +16,7 @@ import pytest
 from support import ROOT
 
 from tomeval.games.matrix.measures import METRICS
-from tomeval.report.tables import FORMATS
+from tomeval.report.tables import DATA, WORDS
 
 ALIKE = "note: all episodes have the same value of a measure in "
 
@@ -57,7 +57,7 @@ def parsed(form: str, text: str) -> list[dict]:
 )
 def test_every_table_in_every_format(tomeval, folder, command) -> None:
     shown = {}
-    for form in FORMATS:
+    for form in (*DATA, *WORDS):
         arguments = [folder if part == "RUN" else part for part in command]
         code, shown[form], errors = tomeval(*arguments, "--format", form)
         assert code == 0, errors
@@ -96,14 +96,6 @@ def test_metrics_and_columns_are_chosen_in_every_format(tomeval, folder) -> None
     ends = ("", "_ci95", "_ci95_low", "_ci95_high")
     measures = ("tom_percent", "delta_functional_per_step")
     assert list(rows[0])[-8:] == [name + end for name in measures for end in ends]
-
-
-def test_a_transcript_is_of_one_episode(tomeval, folder) -> None:
-    whole = tomeval("transcript", folder)[1]
-    assert re.findall(r"^== step (\d+):", whole, re.M) == [str(n) for n in range(1, 9)]
-    chosen = tomeval("transcript", folder, "--where", "subject=random")[1]
-    assert chosen != whole
-    assert len(re.findall(r"^== step (\d+):", chosen, re.M)) == 8
 
 
 @pytest.mark.parametrize(

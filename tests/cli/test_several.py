@@ -10,22 +10,15 @@ SMALL = {"games": ["RPS", "IPD"], "subjects": ["rmax", "random"], "horizon": 6, 
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """Return two runs that share one game."""
+def with_people(tmp_path_factory):
+    """Return a run of models, and one of people in two conditions, whose partner nobody knows."""
     home = tmp_path_factory.mktemp("several")
     tomeval.run(SMALL, home / "one").close()
-    tomeval.run({**SMALL, "games": ["RPS", "IBS"], "seed": 1}, home / "two").close()
-    return home
-
-
-@pytest.fixture(scope="module")
-def with_people(folders):
-    """Return a run of models, and one of people in two conditions, whose partner nobody knows."""
-    log, first = folders / "people.csv", "episode,step,condition,own_action,partner_action"
+    log, first = home / "people.csv", "episode,step,condition,own_action,partner_action"
     rows = [f"{n},{k},{'calm' if n % 2 else 'hurried'},{n % 2},0" for n in range(4) for k in (1, 2)]
     log.write_text("\n".join([first, *rows]))
-    tomeval.import_log(log, folders / "people", "IPD", "unknown").close()
-    return [folders / "one", folders / "people"]
+    tomeval.import_log(log, home / "people", "IPD", "unknown").close()
+    return [home / "one", home / "people"]
 
 
 @pytest.mark.parametrize("turned", [False, True])

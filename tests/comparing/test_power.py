@@ -11,7 +11,6 @@ from paired_arrays import paired
 
 import tomeval
 from tomeval.comparing.comparison import compare
-from tomeval.comparing.layout import Layout
 from tomeval.comparing.power import _spread, episodes_needed, needed
 from tomeval.runs.results import iterate_export
 from tomeval.statistics.flips import enough_pairs, pairs_needed, smallest_effect
@@ -59,7 +58,7 @@ def test_over_several_tasks_units_are_one_sample_of_their_mean_variance() -> Non
     """The mean over two tasks of n units each: variance (0.25 + 2.25) / (4 n) = sd^2 / (2 n)."""
     rng = np.random.default_rng(4)
     tables = [sd * rng.normal(size=(4_000, 1)) for sd in (0.5, 1.5)]
-    pairs, groups, sd = _spread(Layout(paired(*tables)), 0, 0)
+    pairs, groups, sd = _spread(paired(*tables), 0, 0)
     assert (pairs, groups) == (8_000, 2)
     assert sd == pytest.approx(math.sqrt(1.25), rel=0.03)
 

@@ -69,3 +69,9 @@ def test_one_wording_is_nothing_to_compare(tmp_path) -> None:
         tomeval.run(experiment, tmp_path / "run").close()
     with pytest.raises(TomevalError, match=r"only one wording was played \('labels neutral'\)"):
         compare(tmp_path / "run", by="wording")
+
+
+def test_players_that_are_asked_nothing_have_no_wording(tmp_path) -> None:
+    tomeval.run({"games": "RPS", "subjects": ["rmax", "random"], "episodes": 1}, tmp_path).close()
+    with pytest.raises(TomevalError, match="no player has a wording in these runs"):
+        compare(tmp_path, by="wording")

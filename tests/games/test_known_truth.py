@@ -22,7 +22,7 @@ from tomeval.games.decrypto.experiment import DecryptoCell
 from tomeval.games.decrypto.game import CODES
 from tomeval.games.decrypto.stages import random_hints
 from tomeval.games.seats import Answer, PlannerSeat, Seat
-from tomeval.report.exporting import export_run
+from tomeval.report.exporting import export
 
 CLOSE = 1e-9
 HIT = ("hit", "attainable")
@@ -149,7 +149,7 @@ def again(run, folder) -> dict[str, dict[str, float]]:
     """Return the scores of every cell by the program apart, from exports."""
     folder.mkdir()
     for what in ("steps", "episodes"):
-        export_run(run, what, "csv", folder / f"{what}.csv")
+        export(run, "csv", what, folder / f"{what}.csv")
     steps = episodes_of(table_of(folder / "steps.csv"))
     if run.domain.name == "decrypto":
         return {

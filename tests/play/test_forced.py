@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 
-import numpy as np
 import pytest
 from support import stored
 
@@ -18,8 +17,8 @@ from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.notes import enforced_notes
 from tomeval.strategies import compose
 from tomeval.strategies.asking import Asker, Asking
-from tomeval.strategies.forced import begun, draw
 from tomeval.strategies.labels import Labels
+from tomeval.strategies.recording import Overheard
 from tomeval.strategies.shapes import JsonShape
 
 
@@ -123,8 +122,8 @@ def ask(text: str, step: int, kind: str = "qa", temperature: float = 1.0, seed: 
     """Ask a question; return answer, text, the prompts and the log."""
     line = Asker(mine := Comparing(text), Asking(Sampling(temperature=temperature)), seed)
     prompt = Prompt((Message("user", "J or F?"),))
-    asked = line.answer("act", kind, prompt, step, READER, 50, kind == "cot")
-    return (*run_now(asked), mine.prompts, line.drain())
+    asked = Overheard(line.how, "act", kind, prompt, step, READER, 50, kind == "cot")
+    return (*run_now(line.answer(asked, READER)), mine.prompts, line.drain())
 
 
 def test_a_free_answer_is_read_beside_the_first_of_an_episode() -> None:
@@ -155,19 +154,11 @@ def test_answers_are_drawn_as_likely_as_the_model_has_them(temperature, share) -
     assert drawn[0] / 600 == pytest.approx(share, abs=0.06)
 
 
-def test_what_all_answers_begin_with() -> None:
-    assert begun(("Final answer: J", "Final answer: F")) == ("Final answer:", ("J", "F"))
-    codes = ('Final answer: {"code": [1, 2, 3]}', 'Final answer: {"code": [1, 2, 4]}')
-    start, labels = begun(codes)
-    assert [f"{start} {label}" for label in labels] == list(codes)
-    assert draw([-2.0, -1.0], 0, 1) == 1
-    assert {draw(np.log([0.5, 0.5]), 1, seed) for seed in range(20)} == {0, 1}
-
-
 def test_what_cannot_be_listed_is_written() -> None:
     line = Asker(mine := Comparing('Final answer: {"n": [3]}'), Asking(Sampling()), "s")
     shape = JsonShape("n", int, 1, lambda items: items[0])
-    said, _ = run_now(line.answer("act", "qa", Prompt((Message("user", "?"),)), 2, shape, 50))
+    asked = Overheard(line.how, "act", "qa", Prompt((Message("user", "?"),)), 2, shape, 50)
+    said, _ = run_now(line.answer(asked, shape))
     assert (said.value, said.details) == (3, None)
     assert len(mine.prompts) == 1
 

@@ -1,7 +1,5 @@
 """Answers that a server holds to their form: ``structured = "auto"``."""
 
-import json
-
 import pytest
 from fake_server import FakeServer
 from support import stored
@@ -10,12 +8,16 @@ from typer.testing import CliRunner
 import tomeval
 from tomeval.cli.app import app
 from tomeval.core.errors import TomevalError
+from tomeval.core.outcomes import run_now
+from tomeval.models.base import Capabilities, Prompt, Sampling
+from tomeval.models.scripted import ScriptedModel
 from tomeval.play.plan import known_models
 from tomeval.runs.experiment import make_experiment
 from tomeval.runs.notes import enforced_notes
-from tomeval.strategies.asking import Form, form_of
+from tomeval.strategies.asking import Asker, Asking
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.readers import MARKER
+from tomeval.strategies.recording import Overheard
 from tomeval.strategies.shapes import JsonShape
 
 FORMS = {"structured_outputs", "response_format"}
@@ -28,21 +30,27 @@ def served(address, structured="auto", strategy="QA", **more):
     return {**base, "labels": "neutral", "subjects": [subject], **more}
 
 
-def test_answers_without_reasoning_are_held_to_their_form():
-    labels = Labels(("J", "F"))
-    pair = JsonShape("pair", int, 2, list)
-    assert form_of(labels, "qa", False) == Form((f"{MARKER} J", f"{MARKER} F"))
-    assert form_of(labels, "qa", False, holds=False) == Form()
-    assert form_of(labels, "cot", True) == form_of(labels, "qa", True) == Form()
-    assert form_of(pair, "qa", False, holds=False) == Form()
-    schema = json.loads(form_of(pair, "qa", False).schema)
-    assert schema["properties"]["pair"] == {
-        "type": "array",
-        "items": {"type": "integer"},
-        "minItems": 2,
-        "maxItems": 2,
-    }
-    assert (schema["required"], schema["additionalProperties"]) == (["pair"], False)
+LABELS, PAIR = Labels(("J", "F")), JsonShape("pair", int, 2, list)
+
+
+@pytest.mark.parametrize(
+    ("reader", "kind", "explained", "holds", "held"),
+    [
+        (LABELS, "qa", False, True, (LABELS.choices, "")),
+        (LABELS, "qa", False, False, ((), "")),
+        (LABELS, "qa", True, True, ((), "")),
+        (LABELS, "cot", True, True, ((), "")),
+        (PAIR, "qa", False, True, ((), PAIR.schema)),
+        (PAIR, "qa", False, False, ((), "")),
+    ],
+)
+def test_answers_without_reasoning_are_held_to_their_form(reader, kind, explained, holds, held):
+    requests, how = [], Asking(Sampling(temperature=0))
+    model = ScriptedModel(lambda request: requests.append(request) or "")
+    model.capabilities = Capabilities(holds=holds)
+    asked = Overheard(how, "act", kind, Prompt(()), 1, reader, 9, explained)
+    run_now(Asker(model, how, "s").answer(asked, reader))
+    assert [(request.choices, request.schema) for request in requests] == [held]
 
 
 def test_a_run_says_that_answers_were_held(tmp_path):

@@ -74,6 +74,19 @@ def test_a_run_goes_on_where_one_answer_could_be_read(tmp_path):
         assert screen is None
 
 
+def test_replies_that_are_asked_again_are_told_before_the_run_stops(tmp_path, caplog):
+    data, told = MATRIX | {"subjects": [{"strategy": "QA"}]}, "none of the first 5 replies of"
+    play(tmp_path / "unread", data, lambda request: f"I would rather not, {request.seed}.")
+    (said,) = [text for text in caplog.messages if text.startswith(told)]
+    assert said.count('"I would rather not') == 3
+    remedies = said.rpartition("->")[2]
+    places = [remedies.index(one) for one in ('structured = "auto"', "strategy", "max_tokens")]
+    assert places == sorted(places)
+    caplog.clear()
+    play(tmp_path / "read", data, good("matrix"))
+    assert not [text for text in caplog.messages if text.startswith(told)]
+
+
 def test_go_on_plays_all_and_a_resumed_run_counts_anew(tmp_path):
     screen, calls = play(tmp_path / "run", MATRIX, "Hm.")
     assert screen

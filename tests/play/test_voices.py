@@ -29,7 +29,7 @@ def play(voice, folder, strategies=STRATEGIES, **options):
         run_experiment(make_experiment(data), folder)
     with Run(folder) as run:
         columns = ("strategy", "step", "own_label", "predicted_label")
-        rows = run.domain.step_records(run.store, run.store.played_cells())
+        rows = [row for cell in run.cells for row in cell.step_rows()]
         steps = [tuple(map(row.get, columns)) for row in rows if row["status"] == "complete"]
         statuses = [status for (status,) in stored(run, "episodes", "status")]
         records = [record for *_, record in calls_in(run)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tomeval
-from tomeval.games.matrix.curves import _points, _regret_limits, smooth
+from tomeval.games.matrix.curves import _points, smooth
 from tomeval.games.matrix.results import matrix_cell
 from tomeval.plots import Options, draw
 
@@ -68,23 +68,13 @@ def test_a_window_by_hand(opened, window) -> None:
 @pytest.mark.parametrize("partners", ["tit_for_tat", "uniform_random", "single_action"])
 @pytest.mark.parametrize("reference", ["horizon", "stationary"])
 def test_the_mean_of_single_steps_is_the_number_of_the_table(tmp_path, partners, reference) -> None:
-    with tomeval.run(GAME | {"partners": [partners], "seed": 2}, tmp_path / "run") as run:
-        rows = run.rows(reference=reference)
+    experiment = GAME | {"partners": [partners], "seed": 2, "reference": reference}
+    with tomeval.run(experiment, tmp_path / "run") as run:
+        rows = run.rows()
         for cell, row in zip(map(matrix_cell, run.cells), rows, strict=True):
             for name in ("delta_functional_per_step", "tom_percent"):
-                _, drawn = _points(cell, name, Options(window=1, reference=reference))
+                _, drawn = _points(cell, name, Options(window=1))
                 assert drawn.mean.mean() == pytest.approx(row[name]), name
-
-
-@pytest.mark.parametrize("game", ["IPD", "IBS", "RPS"])
-def test_regret_lies_between_the_best_and_the_worst_payoff(tmp_path, game) -> None:
-    experiment = {"games": game, "partners": ["tit_for_tat"], "subjects": "random"}
-    with tomeval.run(experiment | {"horizon": 4, "episodes": 2}, tmp_path / "run") as run:
-        cell = matrix_cell(run.cells[0])
-        best = cell.curves()["delta_functional_per_step"] + cell.curves()["reward_per_step"]
-        limits, own = _regret_limits(cell, best), cell.game.own
-    assert limits[:, 0] == pytest.approx(best[0] - own.max())
-    assert limits[:, 1] == pytest.approx(best[0] - own.min())
 
 
 def test_bands_are_intervals_over_episodes(opened) -> None:

@@ -47,8 +47,8 @@ LIMITS = {"tom_percent": (0, 100), "delta_functional_per_step": (0, {"RPS": 2, "
 
 @pytest.mark.parametrize("measure", LIMITS)
 def test_intervals_stay_where_means_can_be(uneven, measure) -> None:
-    rows, beyond = uneven.rows("normal"), 0
-    (drawing,) = draw(uneven, ["forest"], Options(interval="normal", metrics=(measure,)))
+    rows, beyond = uneven.rows(), 0
+    (drawing,) = draw(uneven, ["forest"], Options(metrics=(measure,)))
     for axes in drawing.figure.axes:
         game = axes.get_title()
         low, high = LIMITS[measure]
@@ -70,8 +70,7 @@ def test_intervals_stay_where_means_can_be(uneven, measure) -> None:
 
 
 def test_bands_stay_where_means_can_be(uneven) -> None:
-    options = Options(interval="normal")
-    for drawing in draw(uneven, ["tom", "regret"], options):
+    for drawing in draw(uneven, ["tom", "regret"]):
         (axes,) = drawing.figure.axes
         game = "RPS" if "RPS" in drawing.stem else "IBS"
         low, high = (0, 100) if drawing.name == "tom" else (0, 2) if game == "RPS" else (0, 10)

@@ -1,7 +1,7 @@
 """The arena: tables and ratings of ``arena_quickstart`` from its actions, by its pages' rules.
 
 ``FOLDER`` holds ``steps.csv``, ``episodes.csv``, ``boards.txt`` (for each game of Codenames a line
-``# CELL EPISODE`` and its transcript) and the tables ``results``, ``all``, ``ratings``, ``errors``.
+``# CELL EPISODE`` and its transcript) and the tables ``all``, ``ratings``, ``errors``.
 """
 
 from __future__ import annotations
@@ -73,13 +73,10 @@ def compared(folder: Path) -> Found:
     games = read(folder)
     tables = {path.stem: table_of(path) for path in sorted(folder.glob("*.csv"))}
     lines = [{"player": p, "game": g, **row} for (p, g), row in line_ups(games).items()]
-    key, own = ("player", "game"), {}
-    for name in ("all", "results"):
-        columns = tables[name][0]
-        mine = [{k: v for k, v in row.items() if k in columns} for row in lines]
-        assert len(mine) == len(tables[name])
-        own[name] = mine, key
-    own["errors"] = errors(games), ("player",)
+    assert len(lines) == len(tables["all"])
+    columns = tables["all"][0]
+    mine = [{k: v for k, v in row.items() if k in columns} for row in lines]
+    own = {"all": (mine, ("player", "game")), "errors": (errors(games), ("player",))}
     own["ratings"] = ratings(games, tables["ratings"]), ("game", "player")
     found = {name: furthest(rows, tables[name], keys) for name, (rows, keys) in own.items()}
     whole = {

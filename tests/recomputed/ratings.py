@@ -49,10 +49,14 @@ def ratings(games: list[Game], shown: list[Row]) -> list[Row]:
     """
     rows = []
     for scope in dict.fromkeys(row["game"] for row in shown):
-        mine = [row for row in shown if row["game"] == scope and row["subset"] == "all"]
+        every = [row for row in shown if row["game"] == scope and row["subset"] == "all"]
+        mine = [row for row in every if row["rating"]]
+        assert all(int(row["deals"]) < 5 for row in every if not row["rating"])
+        if not mine:
+            continue
         value = fitted([game for game in games if scope in (game.name, "all games")])
         zero = mean([value[row["player"]] - float(row["rating"]) / POINTS for row in mine])
-        assert abs(zero) < 1e-9 or not all(row["rating_ci95_low"] for row in mine)
+        assert abs(zero) < 1e-9 or not all(row["rating_ci95_low"] for row in every)
         for row in mine:
             rating = POINTS * (value[row["player"]] - zero)
             rows.append({"game": scope, "player": row["player"], "rating": rating})

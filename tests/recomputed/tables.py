@@ -75,12 +75,11 @@ def measures(games: list[Game]) -> dict[str, float]:
 
 
 def line_ups(games: list[Game]) -> dict[tuple[str, str], dict[str, float]]:
-    """Return every line-up's measures, and its errors: these players make none."""
+    """Return every line-up's measures; these players make no errors."""
     by_cell: dict[tuple[str, str], list[Game]] = defaultdict(list)
     for game in games:
         by_cell[game.player, game.name].append(game)
-    errors = dict.fromkeys(("invalid_rate", "reask_rate", "void", "refused_per_game"), 0.0)
-    errors |= {"caused_fatal_percent": 0.0, "witnessed_fatal_percent": 0.0}
+    errors = dict.fromkeys(("invalid_rate", "reask_rate"), 0.0)
     return {key: measures(some) | scores(some) | errors for key, some in by_cell.items()}
 
 

@@ -17,9 +17,7 @@ from known import drawn
 from support import ROOT, scripts
 
 import tomeval
-from tomeval.games.arena.domain import result_rows
-from tomeval.games.arena.replaying import game_lines
-from tomeval.report.exporting import export_run
+from tomeval.report.exporting import export
 from tomeval.report.tables import data
 
 CLOSE = 1e-9
@@ -77,7 +75,7 @@ def written(run, folder: Path) -> Path:
     """Write exports and the table of all measures as the programs read them."""
     folder.mkdir()
     for what in ("steps", "episodes", "answers"):
-        export_run(run, what, "csv", folder / f"{what}.csv")
+        export(run, "csv", what, folder / f"{what}.csv")
     (folder / "all.csv").write_text(data(run.rows(), "csv"), encoding="utf-8")
     shutil.copy(run.folder / "experiment.json", folder)
     return folder
@@ -133,11 +131,10 @@ def test_arena(tmp_path, few) -> None:
             if cell.columns["game"] == "codenames":
                 for episode in cell.episodes.tolist():
                     boards.append(f"# {cell.number} {episode}")
-                    boards += [line.text for line in game_lines(run, cell, episode)]
+                    boards += [line.text for line in cell.lines(episode)]
         (folder / "boards.txt").write_text("\n".join(boards), encoding="utf-8")
-        tables = {"results": result_rows(run, ())}
-        tables |= {name: run.table_of(name).rows(run, ()) for name in ("ratings", "errors")}
-        for name, rows in tables.items():
+        for name in ("ratings", "errors"):
+            rows = run.table_of(name).rows(run, ())
             (folder / f"{name}.csv").write_text(data(rows, "csv"), encoding="utf-8")
         check(run, "arena", folder, empty=["brier_score", "brier_above_observer"])
 

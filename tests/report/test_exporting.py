@@ -11,9 +11,8 @@ from asking import query
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid
-from tomeval.games.matrix.measures import METRICS
 from tomeval.games.matrix.subjects import SUBJECTS, Subject
-from tomeval.report.exporting import export, export_run, framed
+from tomeval.report.exporting import export, framed
 from tomeval.runs.results import iterate_export
 
 
@@ -62,7 +61,7 @@ def opened(folder):
 
 def exported(run, what, form, tmp_path) -> str:
     path = tmp_path / f"{what}.{form}"
-    export_run(run, what, form, path)
+    export(run, form, what, path)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]  # no draft is left behind
     return path.read_text(encoding="utf-8")
 
@@ -74,7 +73,7 @@ def test_formats_agree(opened, tmp_path, what) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(opened, what, "csv", tmp_path / "csv"))))
     lines = exported(opened, what, "jsonl", tmp_path / "jsonl").splitlines()
     objects = [json.loads(line) for line in lines]
-    frame = framed(opened, what, *iterate_export(opened, what))
+    frame = framed(*iterate_export(opened, what))
     assert len(rows) == len(objects) == len(frame) > 0
     assert list(rows[0]) == list(objects[0]) == list(frame.columns)
     for index, (row, data) in enumerate(zip(rows, objects, strict=True)):
@@ -105,35 +104,6 @@ def test_steps_are_all_rows_and_refused_ones_are_empty(opened, tmp_path) -> None
     assert all(r["status"] == "void" for r in refused)
 
 
-def test_episodes_are_what_the_table_averages(opened, tmp_path) -> None:
-    text = exported(opened, "episodes", "csv", tmp_path)
-    frame = pandas.read_csv(io.StringIO(text))
-    complete = frame[frame.status == "complete"]
-    assert frame[frame.status == "void"][list(METRICS)].isna().all().all()
-    for number, row in enumerate(opened.rows()):
-        mine = complete[complete.cell == number]
-        assert len(mine) == row["episodes"]
-        for name in METRICS:
-            assert mine[name].mean() == pytest.approx(row[name], nan_ok=True)
-
-
-def test_column_types_do_not_depend_on_the_rows(tmp_path) -> None:
-    """All rewards, predictions and masses of a run without one are missing, and still numbers."""
-    SUBJECTS["mute"] = Refusing
-    experiment = {"games": "RPS", "subjects": "mute", "horizon": 2, "episodes": 2}
-    try:
-        with tomeval.run(experiment, tmp_path / "run") as run:
-            types = run.steps().dtypes
-    finally:
-        del SUBJECTS["mute"]
-    for names, kind in {
-        ("own_reward", "act_mass"): "float64",
-        ("predicted_action", "horizon", "told"): "Int64",
-        ("partner", "own_label", "act_method", "reactions"): "string",
-    }.items():
-        assert {str(types[name]) for name in names} == {kind}
-
-
 def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_path, monkeypatch):
     def fail(run, what):
         def rows():
@@ -146,7 +116,7 @@ def test_an_export_replaces_the_old_file_only_when_it_is_complete(opened, tmp_pa
     path = tmp_path / "steps.csv"
     path.write_text("old")
     with pytest.raises(TomevalError, match="cannot be written"):
-        export_run(opened, "steps", "csv", path)
+        export(opened, "csv", "steps", path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 

@@ -13,10 +13,8 @@ import pytest
 from rich.cells import cell_len
 
 from tomeval.games.matrix.domain import MATRIX
-from tomeval.report import tables
-from tomeval.report.markup import escape, latex_table
 from tomeval.report.rows import columns_of, grid_of
-from tomeval.report.tables import Grid, text_of
+from tomeval.report.tables import Grid, data, escape, latex_table, text_of
 
 NAN = float("nan")
 ROWS = [
@@ -26,23 +24,15 @@ ROWS = [
 ]
 
 
-def render(rows, form="text", width=None):
-    """Render as the table of a matrix run."""
-    if form in tables.DATA:
-        return tables.data(rows, form)
-    grid = grid_of(rows, MATRIX.measures, words=tables.WORDS[form])
-    return tables.set_grid(grid, form, width)
-
-
 def test_json_round_trips_at_full_precision_and_is_strict() -> None:
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is not JSON")
 
-    rows = json.loads(render(ROWS, "json"), parse_constant=refuse)
+    rows = json.loads(data(ROWS, "json"), parse_constant=refuse)
     assert rows[0] == ROWS[0]
     assert rows[1]["tom_percent"] == 100 / 3
     assert rows[2]["tom_percent"] is None
-    assert json.loads(render([{"x": float("inf")}], "json"), parse_constant=refuse) == [{"x": None}]
+    assert json.loads(data([{"x": float("inf")}], "json"), parse_constant=refuse) == [{"x": None}]
 
 
 def test_an_interval_that_is_not_symmetric_shows_its_ends() -> None:
@@ -52,8 +42,8 @@ def test_an_interval_that_is_not_symmetric_shows_its_ends() -> None:
         "tom_percent_ci95_low": 96.4,
         "tom_percent_ci95_high": 97.4,
     }
-    assert render([row]).splitlines()[1] == "97.00 [96.40, 97.40]"
-    assert len(next(csv.reader(io.StringIO(render([row], "csv"))))) == 4
+    assert text_of(grid_of([row], MATRIX.measures)).splitlines()[1] == "97.00 [96.40, 97.40]"
+    assert len(next(csv.reader(io.StringIO(data([row], "csv"))))) == 4
 
 
 @pytest.mark.parametrize("part", ["context", "advice", "answer_part"])

@@ -43,7 +43,7 @@ def run_of(rows, ranges=(2.0, 2.0)):
         columns = {name: found[name] for name in ("subject", "model", "strategy", "game")}
         columns |= {name: found[name] for name in ("labels", "partners", "horizon")}
         size = ranges[found["partners"] == "y"]
-        told = {"columns": columns, "payoff_range": size, "payoff_size": size}
+        told = {"columns": columns, "payoffs": size and (0.0, size)}
         told["task_without"] = lambda by, found=found: {n: found[n] for n in MATRIX.task}
         cells.append(SimpleNamespace(**told, totals=lambda name: SimpleNamespace(share=False)))
     return SimpleNamespace(

@@ -6,7 +6,7 @@ from support import calls_in
 
 import tomeval
 from tomeval.core.errors import TomevalError
-from tomeval.report.exporting import export, export_run
+from tomeval.report.exporting import export
 from tomeval.report.page import write_report
 from tomeval.report.transcripts import transcript_lines
 
@@ -20,7 +20,7 @@ def everything(folder):
 
 
 def steps(run):
-    rows = run.domain.step_records(run.store, run.store.played_cells())
+    rows = [row for cell in run.cells for row in cell.step_rows()]
     return [{name: value for name, value in row.items() if name != "model"} for row in rows]
 
 
@@ -65,7 +65,7 @@ def test_addresses_stay_in_the_run_folder(tmp_path):
         said = [str(record) for *_, record in calls_in(run)]
         assert any("the server" in record for record in said)
         for what in ("steps", "episodes", "cells", "answers"):
-            export_run(run, what, "csv", out / f"{what}.csv")
+            export(run, "csv", what, out / f"{what}.csv")
         write_report(run, out / "report.html")
         (out / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
         export(run, "hub", out=out)

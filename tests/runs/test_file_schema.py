@@ -20,7 +20,7 @@ from tomeval.runs.domain import Domain, get_domain
 from tomeval.runs.experiment import Experiment
 
 SHIPPED = ("matrix", "decrypto", "arena")
-FILES = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
+FILES = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*/*.toml")])
 
 
 Json = dict[str, Any]

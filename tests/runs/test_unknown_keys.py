@@ -15,7 +15,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.play.plan import plan_rows
 from tomeval.runs.experiment import make_experiment
 
-EXPERIMENTS = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*.toml")])
+EXPERIMENTS = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/experiment/*/*.toml")])
 NAMES = ("games", "players")
 """Tables whose keys are names that people give."""
 

@@ -23,7 +23,7 @@ from tomeval.statistics.paired import (
     sign_flip,
     sign_flip_exact,
     standard_error,
-    t_interval,
+    t_quantile,
     t_test,
 )
 
@@ -42,12 +42,8 @@ def test_t_is_scipys() -> None:
     standard = standard_error(influences)
     theirs = scipy.stats.ttest_1samp(SKEWED, 0)
     assert t_test(mean, standard) == pytest.approx(theirs.pvalue, rel=1e-12)
-    low, high = t_interval(mean, standard)
-    ends = theirs.confidence_interval(0.95)
-    assert low == pytest.approx(ends.low)
-    assert high == pytest.approx(ends.high)
-    low90, _ = t_interval(mean, standard, 0.9)
-    assert low90 == pytest.approx(theirs.confidence_interval(0.9).low)
+    half = t_quantile(standard) * standard.error
+    assert mean + half == pytest.approx(theirs.confidence_interval(0.95).high)
 
 
 def test_a_task_that_one_group_alone_played_adds_its_sum_to_every_division() -> None:
@@ -79,8 +75,6 @@ def test_one_unit_has_no_error_and_equal_values_have_none() -> None:
     assert t_test(np.array([0.0, 2.0]), constant).tolist() == pytest.approx(
         [1, np.nan], nan_ok=True
     )
-    low, high = t_interval(np.array([0.0, 2.0]), constant)
-    assert low.tolist() == high.tolist() == [0, 2]
     assert np.isnan(equivalence_test(np.zeros(2), constant, np.ones(2))).all()
     assert hedges(np.array([0.0, 2.0]), np.zeros(2), 3).tolist() == pytest.approx(
         [0, np.nan], nan_ok=True

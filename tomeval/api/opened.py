@@ -78,17 +78,17 @@ class Run(results.Run):
         """Return every step, one row each; the columns are those of ``tomeval export``.
 
         Columns of whole numbers are of the type ``Int64``, which knows missing values, texts
-        ``string`` and the rest ``float64``; the types do not depend on the values.
+        ``string`` and the rest ``float64``, as a column without any value.
         """
-        return framed(self, "steps", *results.iterate_export(self, "steps"))
+        return framed(*results.iterate_export(self, "steps"))
 
     def episodes(self) -> pandas.DataFrame:
         """Return every episode with its measures, NaN where it is void; types as of `steps`."""
-        return framed(self, "episodes", *results.iterate_export(self, "episodes"))
+        return framed(*results.iterate_export(self, "episodes"))
 
     def answers(self) -> pandas.DataFrame:
         """Return what became of every question; types as of `steps`."""
-        return framed(self, "answers", *results.iterate_export(self, "answers"))
+        return framed(*results.iterate_export(self, "answers"))
 
     def table(
         self,
@@ -123,7 +123,7 @@ class Run(results.Run):
         rows, asked, _ = rows_of([self], asked, data=not metrics)
         kept = chosen_rows(rows, self.measures, asked)
         names = list(kept[0]) if kept else []
-        return framed(self, "cells", names, (tuple(row.values()) for row in kept))
+        return framed(names, (tuple(row.values()) for row in kept))
 
     def text(self, metrics: Names = (), **options: Any) -> Text:
         """Return what ``tomeval table`` prints, with its notes; options are those of `table`."""

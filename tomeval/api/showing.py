@@ -93,13 +93,19 @@ class Compared(Comparison):
         return table_text(comparison_above(self), [grid], self.notes)
 
 
-def table_text(above: Sequence[str], grids: Sequence[Grid], notes: Sequence[str]) -> Text:
+def table_text(
+    above: Sequence[str],
+    grids: Sequence[Grid],
+    notes: Sequence[str],
+    form: str = "text",
+    fit: bool = True,
+) -> Text:
     """Return tables below each other with what is said of them, fitted to a terminal if it is one.
 
-    Without a terminal, lines are not wrapped.
+    Without a terminal, or without `fit`, lines are not wrapped.
     """
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    tables = "\n\n".join(set_grid(grid, "text", width) for grid in grids) or "nothing to show"
+    width = shutil.get_terminal_size().columns if fit and sys.stdout.isatty() else None
+    tables = "\n\n".join(set_grid(grid, form, width) for grid in grids) or "nothing to show"
 
     def line(said: str) -> str:
         said = in_line(said)

@@ -27,7 +27,7 @@ from tomeval.core.parts import (
     resolved,
     use_plugin,
 )
-from tomeval.core.printing import notes_handler, show, show_wrapped
+from tomeval.core.printing import Notes, show, show_wrapped
 from tomeval.core.text import excerpt
 
 PANELS = {
@@ -281,7 +281,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without Greek gets \u0394 for Δ
             stream.reconfigure(errors="backslashreplace")
-    logging.lastResort = notes_handler(logging.WARNING)  # who logs may repeat what a server said
+    logging.lastResort = Notes(logging.WARNING)  # who logs may repeat what a server said
     try:
         typer.main.get_command(app)()
     except OSError as error:

@@ -103,15 +103,11 @@ def strategies() -> Rows:
     sees |= {"s2a": "its own summary of rules and history"}
     parts("strategies")  # loads what brings any
     shown = {strategy.name: strategy for strategy in NAMED}
-    for key, own in PARTS.items():
-        if own.make:
-            shown[own.shown] = Strategy(advice=key)
+    shown |= {own.shown: Strategy(advice=key) for key, own in PARTS.items()}
     shown |= {name: parse_strategy(name) for name in EXAMPLES}
     return [
         {
             "strategy": name if name == strategy.name else f"{name} = {strategy.name}",
-            "calls per step": strategy.calls_per_step,
-            "literal probe": strategy.probes_per_step,
             "sees": ", ".join(filter(None, (sees[strategy.context], strategy.part.about))),
             "answer": _ANSWERS[strategy.answer],
         }

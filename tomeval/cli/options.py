@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +15,6 @@ from tomeval.core.printing import show, show_data, show_wrapped
 from tomeval.core.text import in_line
 
 if TYPE_CHECKING:
-    from tomeval.report.tables import Grid
     from tomeval.runs.measures import Measure
 
 Format = Literal["text", "csv", "json", "markdown", "latex"]
@@ -131,32 +129,24 @@ def show_table(
     measures: Mapping[str, Measure] | None = None,
     keep: Sequence[str] = (),
     above: Sequence[str] = (),
-    spare: Sequence[str] = (),
 ) -> None:
-    """Print a table; formats for programs as they are.
+    """Print a table, see `tomeval.report.rows.grid_of`; formats for programs as they are.
 
     On a terminal it is made to fit; whole rows where a program may read them. `keep` are columns
-    that stay, even where all rows agree in them; `above` are lines of a table for reading; `spare`
-    are columns that a narrow terminal leaves out, the first one first.
+    that stay, even where all rows agree in them; `above` are lines of a table for reading.
     """
+    from tomeval.api.showing import table_text
     from tomeval.report.rows import grid_of
     from tomeval.report.tables import DATA, WORDS, data
 
     if form in DATA:
         show_data(data(rows, form))
-    elif not rows:
-        show("nothing to show")
-    else:
-        grid = grid_of(rows, measures, keep=keep, words=WORDS[form], spare=spare)
-        show_grids([replace(grid, above=[*grid.above, *map(WORDS[form], above)])], form)
-
-
-def show_grids(grids: Sequence[Grid], form: str) -> None:
-    """Print tables for reading below each other, made to fit a terminal."""
-    from tomeval.report.tables import set_grid
-
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    show("\n\n".join(set_grid(grid, form, width) for grid in grids))
+        return
+    grids = []
+    if rows:
+        grid = grid_of(rows, measures, keep=keep, words=WORDS[form])
+        grids = [replace(grid, above=[*grid.above, *map(WORDS[form], above)])]
+    show(table_text([], grids, [], form))
 
 
 def tell_notes(notes: Iterable[str]) -> None:

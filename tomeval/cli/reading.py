@@ -185,7 +185,6 @@ def plan(
     )
     from tomeval.play.runner import lacks
     from tomeval.report.tables import DATA
-    from tomeval.runs.domain import get_domain
     from tomeval.runs.experiment import load_experiment
 
     with trusting(trust_host or ()):
@@ -197,8 +196,7 @@ def plan(
         show_table(for_reading(rows), form)
     if form == "text":
         lines = plan_totals(rows)
-        blind = get_domain(loaded.domain).cannot_tell(loaded.cells)
-        lines += [f"note: {sentence}" for sentence in blind]
+        lines += [f"note: {sentence}" for sentence in loaded.cannot_tell()]
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
         show()
         for line in lines:

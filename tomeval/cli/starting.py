@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -57,9 +56,6 @@ def init(
     ] = "matrix",
 ) -> None:
     """Write a commented example that runs as it is."""
-    known = ["matrix", *(name for one, name in FOLDERS if one == kind)]
-    if kind in KINDS and kind not in OF_DOMAINS and domain not in known:
-        raise unknown("domain", domain, known, f"init {kind}: --domain")
     written = write_example(kind, name, domain, Path())
     for path in written:
         show(path)
@@ -70,26 +66,13 @@ def init(
     tell(f"next: {use}")
 
 
-OF_DOMAINS = ("experiment", "template")
-"""Kinds that have an example for each domain."""
-
-FOLDERS = {("game", "arena"): "arena_game"}
-"""Kinds that are a package in a domain: where it ships."""
-
-KINDS = {
-    "experiment": ".toml",
-    "game": ".toml",
-    "partner": ".toml",
-    "template": "/",
-    "strategy": "/",
-    "subject": ".py",
-    "model": ".py",
-    "measure": ".py",
-    "extension": ".py",
-}
-"""What can be written, and how its name ends; ``/``: a folder."""
-
 _WORD, _TITLE, _CLASS = "example_name", "Example Name", "ExampleName"
+
+
+def kinds() -> list[str]:
+    """Return what can be written: the folders of examples that ship."""
+    home = shipped("examples")
+    return sorted({path.relative_to(home).parts[0] for path in home.rglob(f"{_WORD}*")})
 
 
 def write_example(kind: str, name: str, domain: str, into: Path) -> list[Path]:
@@ -105,43 +88,29 @@ def write_example(kind: str, name: str, domain: str, into: Path) -> list[Path]:
     TomevalError
         An unknown kind or domain, a name that cannot be one, or a file that is there already.
     """
-    if kind not in KINDS:
-        raise unknown("kind", kind, KINDS, "init")
-    ends = "/" if (kind, domain) in FOLDERS else KINDS[kind]
-    name = (name or f"my_{kind}").removesuffix(ends)
+    if kind not in kinds():
+        raise unknown("kind", kind, kinds(), "init")
+    home = shipped("examples") / kind
+    domains = sorted(path.name for path in home.iterdir() if not path.name.startswith(_WORD))
+    if domain not in (domains or ["matrix"]):
+        raise unknown("domain", domain, domains or ["matrix"], f"init {kind}: --domain")
+    home = home / domain if domains else home
+    name = re.sub(r"(\.toml|\.py|/)$", "", name) or f"my_{kind}"
     if not re.fullmatch(r"[A-Za-z](?:[A-Za-z0-9]|_(?!_|$))*", name):
         raise TomevalError(
             f"init: {name!r} must be letters, digits and single _, beginning with a letter"
         )
     files = {
-        into / _named(path, name): _named(read_text(source), name)
-        for path, source in _sources(kind, domain)
+        into / _named(source.relative_to(home).as_posix(), name): _named(read_text(source), name)
+        for source in sorted(home.rglob("*"))
+        if source.suffix in (".toml", ".py", ".j2")
     }
-    # A folder that is there may hold more than the files of the example.
-    for path in [into / name] if ends == "/" else list(files):
-        if path.exists():
+    for path in {into / path.relative_to(into).parts[0] for path in files}:
+        if path.exists():  # a folder may hold more than the files of the example
             raise TomevalError(f"{path}: already exists; choose another name: init {kind} NAME")
     for path, text in files.items():
         write_text(path, text)
     return list(files)
-
-
-def _sources(kind: str, domain: str) -> Iterator[tuple[str, Path]]:
-    """Yield where each file of an example goes, and where it ships."""
-    home = shipped("examples")
-    if kind in OF_DOMAINS:
-        known = sorted(path.stem for path in (home / kind).iterdir())
-        if domain not in known:
-            raise unknown("domain", domain, known, f"init {kind}: --domain")
-    folder = home / FOLDERS.get((kind, domain), kind)
-    if kind == "experiment":
-        yield f"{_WORD}.toml", folder / f"{domain}.toml"
-    elif not folder.is_dir():
-        yield _WORD + KINDS[kind], folder.with_suffix(KINDS[kind])
-    else:
-        for source in sorted((folder / domain if kind == "template" else folder).rglob("*")):
-            if source.suffix in (".toml", ".py", ".j2"):
-                yield f"{_WORD}/{source.relative_to(folder).as_posix()}", source
 
 
 def _named(text: str, name: str) -> str:

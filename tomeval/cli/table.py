@@ -18,13 +18,12 @@ from tomeval.cli.options import (
     TableFormat,
     WhereOption,
     pairs,
-    show_grids,
     show_table,
     tell_notes,
 )
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import check_ending
-from tomeval.core.printing import show, show_data, show_wrapped
+from tomeval.core.printing import show, show_data
 from tomeval.core.text import in_line
 
 CELLS = "cells"  # the table that every run has
@@ -73,7 +72,8 @@ def table(
         Path | None,
         typer.Option(
             "--against",
-            help="Show published results beside ours: a CSV, or reported_results, which ships.",
+            help="Show published results beside ours: a CSV, or one that ships, such as "
+            "reported_results.",
         ),
     ] = None,
     as_model: Annotated[
@@ -90,9 +90,10 @@ def table(
     ] = False,
 ) -> None:
     """Print the table of a run: whether players use what they know."""
+    from tomeval.api.showing import table_text
     from tomeval.play.closing import nothing_measured
     from tomeval.report import views
-    from tomeval.report.tables import DATA, WORDS, data, set_grid
+    from tomeval.report.tables import DATA, WORDS, data
     from tomeval.runs.notes import few_notes, lacks_interval
     from tomeval.runs.results import Run, joined
 
@@ -130,11 +131,8 @@ def table(
         if as_data:
             text = data(views.chosen_rows(rows, opened.measures, asked), form)
         else:
-            text = "\n\n".join(set_grid(grid, form) for grid in grids) or "nothing to show"
-        if to_read and grids:
-            show_grids(grids, form)
-        else:
-            _put(text, as_data, out)
+            text = table_text([], grids, [], form, fit=to_read)
+        _put(text, as_data, out)
         if to_read and sys.stdout.isatty() and what == CELLS:
             notes += ["more metrics: --all, or --metric NAME"] if not whole else []
             notes += [f"other tables: --what {', '.join(opened.tables)}"] if opened.tables else []
@@ -242,8 +240,10 @@ def compare(
     form: TableFormat = "text",
 ) -> None:
     """Compare players with a baseline, paired by task and episode."""
+    from tomeval.api.showing import table_text
     from tomeval.comparing.sides import check_by, opened
     from tomeval.report.comparisons import SPARE, table_named
+    from tomeval.report.rows import grid_of
     from tomeval.runs.notes import copies_notes, looked_notes, stop_notes, stopped_when
 
     options: dict[str, Any] = {
@@ -262,12 +262,11 @@ def compare(
         stops = [stopped_when(run) for run in runs if run.until]
         if what != "differences":
             notes += [*chain(*map(copies_notes, runs)), *chain(*map(looked_notes, runs))]
-    is_text = form == "text"
-    for line in above if is_text else ():
-        show_wrapped(in_line(line))
-    show_table(rows, form, measures, above=() if is_text else stops, spare=SPARE)
-    for note in notes if is_text else ():
-        show_wrapped(in_line(f"note: {note}"))
+    if form == "text":
+        grids = [grid_of(rows, measures, words=in_line, spare=SPARE)] if rows else []
+        show(table_text(above, grids, notes))
+    else:
+        show_table(rows, form, measures, above=stops)
 
 
 def _number(text: str) -> float:

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tomeval.comparing.estimates import differing_pairs, estimates, permutation_p
-from tomeval.comparing.layout import Layout
-from tomeval.comparing.pairing import Pairing, pair
+from tomeval.comparing.estimates import estimates, permutation_tests
+from tomeval.comparing.layout import Pairing
+from tomeval.comparing.pairing import pair
 from tomeval.comparing.result import Comparison as Comparison
-from tomeval.comparing.result import blind_notes, comparison_notes, share_notes
+from tomeval.comparing.result import blind_notes, comparison_notes, range_notes, share_notes
 from tomeval.comparing.sides import (
     Runs,
     Side,
@@ -82,16 +82,18 @@ def compare(
         by = check_by(listed, by)
         known = metric_names(listed, metrics)
         asked = {metric_names(listed, [name])[0]: value for name, value in (margins or {}).items()}
-        margin_of = dict(zip(known, _margins(asked, known), strict=True))
+        _check_margins(asked, known)
         names, sides = compared_sides(listed, by, metrics, reference)
-        margin = np.array([margin_of[name] for name in names])
         pairing = pair(sides, by, baseline, names)
-        ranges = _ranges(sides, pairing)
-        more = share_notes([side.cell for side in sides], names)
-        more += [note for run in listed for note in looked_notes(run)]
-        more += left_out(listed, by)
-    comparison = compare_pairs(pairing, margin=margin, ranges=ranges, resamples=resamples)
-    return replace(comparison, notes=(*comparison.notes, *dict.fromkeys(more)))
+        notes = [
+            *range_notes(pairing, [side.cell for side in sides]),
+            *share_notes([side.cell for side in sides], names),
+            *(note for run in listed for note in looked_notes(run)),
+            *left_out(listed, by),
+        ]
+    margin = np.array([asked.get(name, np.nan) for name in names])
+    comparison = compare_pairs(pairing, margin=margin, resamples=resamples)
+    return replace(comparison, notes=(*comparison.notes, *dict.fromkeys(notes)))
 
 
 def compared_sides(
@@ -118,64 +120,43 @@ def _valued(sides: Sequence[Side]) -> NDArray[np.bool_]:
     return some if some.any() else ~some
 
 
-def _ranges(sides: Sequence[Side], pairing: Pairing) -> dict[str, float]:
-    """Return the range of payoffs by the first column of paired tasks: in matrix games the game."""
-    column = next(iter(pairing.tasks[0]))
-    paired = {str(task[column]) for task in pairing.tasks}
-    width_of = {str(side.cell.facts.get(column)): side.cell.payoff_range for side in sides}
-    return {name: width for name, width in width_of.items() if name in paired and width is not None}
-
-
-def _margins(margins: Mapping[str, float], names: Sequence[str]) -> FloatArray:
-    """Check margins and return one per metric, shape (M,)."""
+def _check_margins(margins: Mapping[str, float], names: Sequence[str]) -> None:
     for name, value in margins.items():
         if name not in names:
             raise unknown("metric of a margin", name, names)
         if not (np.isfinite(value) and value > 0):
             raise TomevalError(f"margin of {name} must be above 0, is {value}")
-    return np.array([margins.get(name, np.nan) for name in names])
 
 
 def compare_pairs(
-    pairing: Pairing,
-    *,
-    margin: FloatArray,
-    resamples: int = RESAMPLES,
-    ranges: Mapping[str, float] | None = None,
+    pairing: Pairing, *, margin: FloatArray, resamples: int = RESAMPLES
 ) -> Comparison:
-    """Compute a `Comparison` from paired values; `ranges` of payoffs by game only add a note."""
-    layout = Layout(pairing)
-    numbers, identical = estimates(layout, margin)
-    difference = numbers["difference"]
+    """Compute a `Comparison` from paired values, with margins by metric, NaN without one."""
+    numbers, identical = estimates(pairing, margin)
     signs = np.random.default_rng(Stream.of(0, "signs", pairing.by).key)
-    p = permutation_p(layout, difference, resamples, signs)
+    p, differ = permutation_tests(pairing, resamples, signs)
+    p[np.isnan(numbers["difference"])] = np.nan
     adjusted, sizes = corrected(p)
-    differ, pairs = differing_pairs(layout), layout.pairs
+    pairs, apart = pairing.pairs, pairing.apart
     least = smallest_p(differ, pairs[..., None], resamples)
-    apart, divisions = layout.apart, layout.divisions
-    least[apart] = smallest_division_p(divisions[apart], resamples)[:, None]
-    least = np.where(np.isnan(p), np.nan, least)
-    scopes, tasks = pairing.names, pairing.tasks
-    if layout.pooled:
-        scopes, tasks = (ALL_TASKS, *scopes), ({}, *tasks)
-    alone = pairing.alone
-    unpaired = np.concatenate([alone.sum(axis=0)[None], alone]) if layout.pooled else alone
+    least[apart] = smallest_division_p(pairing.divisions[apart], resamples)[:, None]
+    pooled = pairing.pooled
     comparison = Comparison(
         by=pairing.by,
         baseline=pairing.baseline,
         levels=pairing.levels,
         measures=pairing.measures,
-        scopes=scopes,
-        tasks=tasks,
+        scopes=(ALL_TASKS, *pairing.names) if pooled else pairing.names,
+        tasks=({}, *pairing.tasks) if pooled else pairing.tasks,
         pairs=pairs,
         apart=apart,
         differing=differ,
-        covered=layout.covered,
-        unpaired=unpaired,
+        covered=pairing.by_scope((pairing.counts > 0).astype(np.int64)),
+        unpaired=pairing.by_scope(pairing.alone),
         margin=margin,
         p_permutation=p,
         p_holm=adjusted,
-        p_smallest=corrected(least)[0],
+        p_smallest=corrected(np.where(np.isnan(p), np.nan, least))[0],
         identical=identical,
         family_size=sizes,
         resamples=resamples,
@@ -183,11 +164,9 @@ def compare_pairs(
         **numbers,
     )
     notes = [f"{name}: no episode was completed by both sides" for name in pairing.empty]
-    said = comparison_notes(comparison, ranges or {})
-    if layout.pooled:
-        blind = np.all(layout.blind[np.argsort(layout.order)], axis=1)
-        notes += blind_notes(pairing.names, pairing.measures, blind)
-    return replace(comparison, notes=(*notes, *said))
+    if pooled:
+        notes += blind_notes(pairing.names, pairing.measures, np.asarray(pairing.blind.all(axis=1)))
+    return replace(comparison, notes=(*notes, *comparison_notes(comparison)))
 
 
 def corrected(p: FloatArray) -> tuple[FloatArray, IntArray]:

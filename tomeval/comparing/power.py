@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from tomeval.comparing.comparison import compare_pairs, compared_sides
-from tomeval.comparing.estimates import influences_of, tasks_of
-from tomeval.comparing.layout import Layout
-from tomeval.comparing.pairing import Pairing, pair
+from tomeval.comparing.layout import Pairing
+from tomeval.comparing.pairing import pair
 from tomeval.comparing.result import ALPHA
 from tomeval.comparing.sides import Runs, Side, check_by, metric_names, opened
 from tomeval.core.errors import TomevalError
@@ -71,19 +70,17 @@ def episodes_needed(
         names, sides = compared_sides(listed, by, [metric], reference)
         pairing = pair(sides, by, baseline, names)
         per_unit, unit = _per_unit(sides, pairing), f"{listed[0].domain.unit}s"
-    layout = Layout(pairing)
     planned = compare_pairs(pairing, margin=np.full(1, np.nan), resamples=99)
     rows = []
     for s, scope in enumerate(planned.scopes):
-        tasks = range(len(pairing.tasks)) if s < layout.pooled else [s - layout.pooled]
         for k, level in enumerate(pairing.levels):
-            if layout.apart[s, k]:
+            if pairing.apart[s, k]:
                 raise TomevalError(
                     f"{scope}, {level}: its episodes are not paired with those of "
                     f"{pairing.baseline!r}; power needs pairs"
                 )
-            spread, tests = _spread(layout, s, k), int(planned.family_size[s, k, 0])
-            met = [t for t in tasks if planned.covered[t + layout.pooled, k]]
+            spread, tests = _spread(pairing, s, k), int(planned.family_size[s, k, 0])
+            met = [task for task in pairing.scopes[s] if pairing.counts[task, k]]
             row: dict[str, Any] = {"scope": scope, by: level, "baseline": pairing.baseline}
             row |= {"metric": metric, "pairs": spread[0], "unit": unit}
             each = float(per_unit[met, k].max()) if met else math.nan  # NaN if any is
@@ -92,15 +89,15 @@ def episodes_needed(
     return rows
 
 
-def _spread(layout: Layout, scope: int, level: int) -> tuple[int, int, float]:
+def _spread(pairing: Pairing, scope: int, level: int) -> tuple[int, int, float]:
     """Return the pilot's sampling units, their groups of one chance, and the SD of differences.
 
     The SD is NaN if it is not known.
     """
-    whole = layout.pooled and scope == 0
-    influences = influences_of(layout, tasks_of(layout).get(scope, {}), whole, level)
+    influences = [part for one in pairing.parts(scope, level) for part in one.moves]
     pairs = sum(map(len, influences))
-    error = standard_error(influences).error[0] if influences else math.nan
+    used = pairing.used[pairing.scopes[scope], level].any()
+    error = standard_error(influences).error[0] if used else math.nan
     # The standard error of the mean of `pairs` alike units with this SD is the pilot's own; with
     # equal numbers in all groups, more of each make it smaller in the same way.
     return pairs, len(influences), float(error) * math.sqrt(pairs)

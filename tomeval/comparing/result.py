@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from tomeval.statistics.flips import enough_pairs
 from tomeval.statistics.paired import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from tomeval.comparing.layout import Pairing
     from tomeval.runs.cell import RunCell
 
 ALPHA = 0.05
@@ -196,8 +197,8 @@ class Comparison:
         ]
 
 
-def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
-    """Return what a reader must know; `ranges` of payoffs by what tasks say first."""
+def comparison_notes(found: Comparison) -> list[str]:
+    """Return what a reader must know of pairs, units and what was lost to NaN."""
     notes = []
     for k, level in enumerate(found.levels):
         missing, have = _missing(found, k)
@@ -220,7 +221,17 @@ def comparison_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str
             f"no intervals ({first_names(compress(found.levels, bare))}): at least {FEWEST} pairs, "
             f"or {FEWEST} units per group, are needed, and two in every task"
         )
-    return [*notes, *_group_notes(found), *_unit_notes(found, ranges)]
+    if apart := [found.levels[k] for k in np.flatnonzero(found.apart.any(axis=0))]:
+        notes.append(
+            f"no participant is on both sides, so nothing can be paired: {', '.join(apart)} and "
+            f"{found.baseline} are compared as independent groups (Welch's interval; permutation "
+            "test between groups) of participants where the file names them, else of episodes"
+        )
+    lost = (np.isnan(found.difference[0]) & (found.pairs[0] > 0)[:, None]).any(axis=0)
+    if lost.any():
+        names = ", ".join(measure.heading for measure in compress(found.measures, lost))
+        notes.append(f"no difference in {names}: some episodes have no value")
+    return notes
 
 
 def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
@@ -241,18 +252,6 @@ def _missing(found: Comparison, level: int) -> tuple[list[str], int]:
         )
     ]
     return missing, len(have)
-
-
-def _group_notes(found: Comparison) -> list[str]:
-    """List which levels are compared as groups, and what is one unit of them."""
-    apart = [found.levels[k] for k in np.flatnonzero(found.apart.any(axis=0))]
-    if not apart:
-        return []
-    return [
-        f"no participant is on both sides, so nothing can be paired: {', '.join(apart)} and "
-        f"{found.baseline} are compared as independent groups (Welch's interval; permutation test "
-        "between groups) of participants where the file names them, else of episodes"
-    ]
 
 
 def share_notes(cells: Sequence[RunCell], names: Sequence[str]) -> list[str]:
@@ -276,21 +275,19 @@ def _uneven(cell: RunCell, name: str) -> bool:
     return len(np.unique(totals.bottom[totals.bottom > 0])) > 1
 
 
-def _unit_notes(found: Comparison, ranges: Mapping[str, float]) -> list[str]:
-    """Return notes about units, and what was lost to NaN."""
-    notes = []
-    if len(set(ranges.values())) > 1 and any(measure.in_payoffs for measure in found.measures):
-        column = next(iter(found.tasks[-1]))
-        shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
-        notes.append(
-            f"payoff ranges differ between {column}s ({shown}), and the widest dominates means "
-            f"over all tasks: the measure plays has one unit in all {column}s"
-        )
-    lost = np.isnan(found.difference[0]) & (found.pairs[0] > 0)[:, None]
-    if lost.any():
-        names = ", ".join(found.measures[m].heading for m in np.flatnonzero(lost.any(axis=0)))
-        notes.append(f"no difference in {names}: some episodes have no value")
-    return notes
+def range_notes(pairing: Pairing, cells: Sequence[RunCell]) -> list[str]:
+    """Tell where payoffs of the paired tasks have several ranges, by the first column of tasks."""
+    column = next(iter(pairing.tasks[0]))
+    paired = {task[column] for task in pairing.tasks}
+    payoffs = {str(cell.facts[column]): cell.payoffs for cell in cells}
+    ranges = {name: of[1] - of[0] for name, of in payoffs.items() if name in paired and of}
+    if len(set(ranges.values())) < 2 or not any(one.in_payoffs for one in pairing.measures):
+        return []
+    shown = ", ".join(f"{name} {ranges[name]:g}" for name in sorted(ranges))
+    return [
+        f"payoff ranges differ between {column}s ({shown}), and the widest dominates means "
+        f"over all tasks: the measure plays has one unit in all {column}s"
+    ]
 
 
 def blind_notes(

@@ -60,7 +60,6 @@ class Side:
     level: str
     held: str
     task: dict[str, Any]
-    seed: int
     episodes: IntArray
     which: IntArray
     clusters: NDArray[Any]
@@ -71,9 +70,14 @@ class Side:
     persons: bool = False
 
     @property
-    def key(self) -> tuple[Any, ...]:
-        """The task and what is held: cells with the same key differ only in level and seed."""
-        return (*self.task.values(), self.held)
+    def seed(self) -> int:
+        """The seed of its cell."""
+        return self.cell.seed
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What tells it from all other cells of a comparison."""
+        return (self.level, *self.task.values(), self.held, self.seed)
 
     @property
     def draws(self) -> tuple[Any, ...]:
@@ -135,53 +139,31 @@ def check_by(runs: Sequence[Run], by: str | None) -> str:
         return domain.by[0]
     if by not in known_by(domain):
         raise unknown("--by", by, known_by(domain))
-    cells = [cell for run in runs for cell in run.cells]
-    # The default is always possible: a cell's `level` replaces an empty column. What is no
-    # column, such as the team of two seats, has levels of its own.
-    if by not in ("run", WORDING, domain.by[0]) and not any(
-        (known[by] if by in (known := cell.prompted | cell.columns) else level(cell, by)) != ""
-        for cell in cells
-    ):
+    # The default is always possible: a cell's `level` replaces an empty column.
+    if by not in ("run", domain.by[0]) and not _is_known(runs, by):
         others = ", ".join(name for name in known_by(domain) if name != by)
         raise TomevalError(f"no player has a {by} in these runs: compare by {others}")
     return by
 
 
-def compared_by(run: Run) -> str | None:
-    """Return the first column of `Domain.by` by which a run can be compared; None if none can be.
+def _is_known(runs: Sequence[Run], by: str) -> bool:
+    """Return whether a column has a value in any cell.
 
-    That is one with several values, which tells the cells of a task apart.
+    What is no column, such as the team of two seats, has levels of its own.
     """
-    domain = run.domain
-    for by in domain.by:
-        cells = [cell for cell in run.cells if has_level(cell, by) and len(cell.episodes)]
-        places = [
-            (
-                *(cell.level(by), cell.fixed(by), cell.seed),
-                *cell.task_without(by).values(),
-            )
-            for cell in cells
-            if cell.people is None  # cells of people are joined
-        ]
-        named = any(cell.columns.get(by, by) != "" for cell in cells)
-        several = len({cell.level(by) for cell in cells}) > 1
-        if named and several and len(set(places)) == len(places):
-            return by
-    return None
-
-
-def has_level(cell: RunCell, by: str | None) -> bool:
-    """Return whether a cell takes part if levels differ in `by`: one without a model does not."""
-    if by in KINDS:
-        return cell.prompted[by] != ""
-    if by == WORDING:
-        return cell.worded is not None
-    return by != "model" or cell.columns.get(by) != ""
+    facts = ((cell, {**cell.prompted, **cell.columns}) for run in runs for cell in run.cells)
+    return any((known[by] if by in known else level(cell, by)) != "" for cell, known in facts)
 
 
 def level(cell: RunCell, by: str) -> str:
-    """Return a cell's level."""
-    return cell.prompted[by] if by in KINDS else cell.level(by)
+    """Return a cell's level; empty: it takes no part, as one without a model does not."""
+    if by in KINDS:
+        return cell.prompted[by]
+    if by == WORDING:
+        return "" if cell.worded is None else cell.worded.words
+    if by in ("model", "run"):  # the name of a run is not the cell's
+        return str(cell.columns.get(by, by))
+    return cell.level(by)
 
 
 def held_name(domain: Domain, by: str) -> str:
@@ -195,7 +177,7 @@ def held_name(domain: Domain, by: str) -> str:
 
 def left_out(runs: Sequence[Run], by: str) -> list[str]:
     """Return a note on the players that have no level, and so take no part; none if all do."""
-    cells = [cell for run in runs for cell in run.cells if not has_level(cell, by)]
+    cells = [cell for run in runs for cell in run.cells if not level(cell, by)]
     names = list(dict.fromkeys(cell.title for cell in cells))
     if not names:
         return []
@@ -226,14 +208,15 @@ def read_sides(
     sides = []
     for run in runs:
         run.check_reference(reference)
-        for cell in filter(lambda cell: has_level(cell, by), run.cells):
-            folder = str(run.folder)
-            sides.append(_side(cell, by, metrics, reference, folder, named[folder]))
+        for cell in run.cells:
+            if by is None or level(cell, by):
+                folder = str(run.folder)
+                sides.append(_side(cell, by, metrics, reference, folder, named[folder]))
     _check_same_content(sides)
-    sides = _people_together(sides) if by else sides
+    sides = _recorded_together(sides, by)
     seen: dict[tuple[Any, ...], Side] = {}
     for side in sides:
-        other = seen.setdefault((side.level, *side.key, side.seed), side)
+        other = seen.setdefault(side.place, side)
         if other is not side:
             what = f"have {by} {side.level!r} in the same task" if by else "are the same"
             other_by = f"compare by another column ({', '.join(known_by(side.cell.domain))}) or "
@@ -249,7 +232,6 @@ def _side(
     cell: RunCell, by: str | None, metrics: Sequence[str], reference: str | None, run: str, own: str
 ) -> Side:
     """Read one cell of the folder `run`, whose name as a level is `own`."""
-    domain = cell.domain
     whole = "strategy" if by in KINDS else by  # of which a part differs
     task = dict(cell.task) if whole is None else cell.task_without(whole)
     if reference and "reference" in task:
@@ -259,38 +241,33 @@ def _side(
         at, held = "", ", ".join(map(str, (*cell.columns.values(), cell.title)))
     elif by == WORDING and (asked := cell.worded) is not None:
         at, held = asked.words, f"{asked.player}, {asked.model}"
-        task = {k: v for k, v in task.items() if k not in (domain.by[0], *asked.options)}
+        task = {k: v for k, v in task.items() if k not in (cell.domain.by[0], *asked.options)}
     else:
         at = own if by == "run" else level(cell, by)
         parts = [cell.prompted[name] for name in KINDS if by in KINDS and name != by]
         held = ", ".join(filter(None, [cell.fixed(str(whole)), *parts]))
     values = [cell.totals(metric, reference).parts for metric in metrics]
-    table = np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0))
-    which = np.asarray(cell.which, dtype=np.int64)
-    sizes = np.array([_size(cell, metric) for metric in metrics])
-    side = Side(
-        at,
-        held,
-        task,
-        cell.seed,
-        cell.episodes,
-        which,
-        np.asarray(cell.clusters),
-        table,
-        sizes,
-        cell,
-        run,
+    return Side(
+        level=at,
+        held=held,
+        task=task,
+        episodes=cell.episodes,
+        which=np.asarray(cell.which, dtype=np.int64),
+        clusters=np.asarray(cell.clusters),
+        values=np.stack(values, axis=1) if values else np.empty((len(cell.episodes), 0)),
+        sizes=np.array([_size(cell, metric) for metric in metrics]),
+        cell=cell,
+        run=run,
     )
-    return _elsewhere([side]) if cell.recorded else side
 
 
-def _people_together(sides: Sequence[Side]) -> list[Side]:
+def _recorded_together(sides: Sequence[Side], by: str | None) -> list[Side]:
     """Join the cells of one level and task that are of one person each: a level is a group."""
     groups: dict[tuple[Any, ...], list[Side]] = {}
     for number, side in enumerate(sides):
-        own = () if side.cell.people is not None else (number,)
-        groups.setdefault((side.level, *side.key, side.seed, *own), []).append(side)
-    return [mine[0] if len(mine) == 1 else _elsewhere(mine) for mine in groups.values()]
+        own = () if by and side.cell.people is not None else (number,)
+        groups.setdefault((*side.place, *own), []).append(side)
+    return [_elsewhere(mine) if mine[0].cell.recorded else mine[0] for mine in groups.values()]
 
 
 def _elsewhere(sides: Sequence[Side]) -> Side:
@@ -307,16 +284,16 @@ def _elsewhere(sides: Sequence[Side]) -> Side:
     )
     order = np.lexsort((*np.nan_to_num(values, nan=np.inf).T[::-1], which, people))
     values, which, people = (part[order] for part in (values, which, people))
-    names = [f"{first.run} {first.cell.name} {number:09d}" for number in range(len(order))]
-    clusters = np.array([f"alone {name}" for name in names], dtype=np.str_)
-    persons = len(set(people.tolist())) > 1
-    if persons:
-        clusters = np.array([f"person {name}" for name in people], dtype=np.str_)
+    persons, whole = len(set(people.tolist())) > 1, f"{first.run} {first.cell.name}"
+    clusters = [
+        f"person {name}" if persons else f"alone {whole} {number:09d}"
+        for number, name in enumerate(people.tolist())
+    ]
     return replace(
         first,
         episodes=np.arange(len(order)),
         which=which,
-        clusters=clusters,
+        clusters=np.array(clusters, dtype=np.str_),
         values=values,
         persons=persons,
     )
@@ -325,8 +302,8 @@ def _elsewhere(sides: Sequence[Side]) -> Side:
 def _size(cell: RunCell, metric: str) -> float:
     """Return how large the numbers are that a measure of a cell is computed from."""
     measure = cell.measures[metric]
-    if measure.in_payoffs and cell.payoff_size:
-        return cell.payoff_size
+    if measure.in_payoffs and cell.payoffs and any(cell.payoffs):
+        return max(map(abs, cell.payoffs))
     return 100.0 if measure.unit == "%" else 1.0
 
 

@@ -102,12 +102,6 @@ def number(value: float, digits: int = 2) -> str:
     return "no value" if math.isnan(value) else typeset(fixed(value, digits))
 
 
-def signed(value: float, digits: int) -> str:
-    """Return a difference with its sign; zero after rounding has no sign."""
-    text = fixed(value, digits)
-    return typeset(text) if text == MISSING or float(text) <= 0 else f"+{text}"
-
-
 def between(low: float, high: float, digits: int = 2) -> str:
     """Return the ends of an interval for a sentence.
 

@@ -73,8 +73,8 @@ class Holding:
         self._held.append((ref(cell), name, steps))
 
 
-class held(cached_property[T]):
-    """An attribute of a `RunCell` that is computed once, and again if it was let go.
+def held(read: Callable[[Any], T]) -> cached_property[T]:
+    """Return an attribute of a `RunCell` that is computed once, and again if it was let go.
 
     It is for what grows with the cell's steps.
 
@@ -96,11 +96,10 @@ class held(cached_property[T]):
     'aabba'
     """
 
-    def __init__(self, read: Callable[[Any], T]) -> None:
-        @wraps(read)
-        def noted(cell: Any) -> T:
-            value = read(cell)
-            cell.holding.add(cell, read.__name__, cell.steps)
-            return value
+    @wraps(read)
+    def noted(cell: Any) -> T:
+        value = read(cell)
+        cell.holding.add(cell, read.__name__, cell.steps)
+        return value
 
-        super().__init__(noted)
+    return cached_property(noted)

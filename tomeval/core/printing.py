@@ -6,12 +6,14 @@ can be read. Nothing else prints; a test holds it.
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from shutil import get_terminal_size
-from typing import Protocol, TextIO, TypeVar
+from typing import TextIO, TypeVar
 
 from tomeval.core.text import visible
 
@@ -91,40 +93,27 @@ def show_wrapped(text: str, to: TextIO | None = None) -> None:
 
 def show_data(text: str) -> None:
     """Print data as it is; on a terminal, where a person reads, as `show` does."""
-    data_stream().write(f"{text}\n")
+    with data_stream() as stream:
+        stream.write(f"{text}\n")
 
 
-class Sink(Protocol):
-    """What text can be written to."""
-
-    def write(self, text: str, /) -> object:
-        """Write a text."""
-
-
-def data_stream() -> Sink:
-    """Return where data goes that has no file: standard output, made visible on a terminal."""
-    return _Visible() if sys.stdout.isatty() else sys.stdout
-
-
-class _Visible:
-    """Standard output for data that a person looks at."""
-
-    def write(self, text: str, /) -> object:
-        """Write a text, made visible."""
-        return sys.stdout.write(visible(text))
+@contextmanager
+def data_stream() -> Iterator[TextIO]:
+    """Give what data is written to that has no file: standard output, as for `show_data`."""
+    if not sys.stdout.isatty():
+        yield sys.stdout
+        return
+    written = io.StringIO(newline="")
+    yield written
+    show(written.getvalue(), end="")
 
 
-class _Safe(logging.Handler):
+class Notes(logging.Handler):
     """Prints what is logged where nobody else listens, such as what a server said."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record; standard error is looked up each time, as a bar takes its place."""
         show_wrapped(record.getMessage(), sys.stderr)
-
-
-def notes_handler(level: int = logging.NOTSET) -> logging.Handler:
-    """Return a handler that tells what is logged from a level on."""
-    return _Safe(level)
 
 
 _QUIT = ("quit", "q", "exit")

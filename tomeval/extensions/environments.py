@@ -44,7 +44,7 @@ class _Outsider(Model):
         """Hand the question out, and wait for `TextEnvironment.step`."""
         return Reply(await _replied(request))
 
-    def judged(self, outcome: str) -> None:
+    def judged(self, outcome: str, call: Mapping[str, Any]) -> None:
         """Note how a reply was read."""
         self.outcomes.append(outcome)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 from tomeval import __version__
 from tomeval.core.credentials import credential_in
 from tomeval.core.errors import TomevalError
-from tomeval.core.files import replacing, write_text
-from tomeval.runs.results import Run, iterate_export
+from tomeval.core.files import write_text
+from tomeval.report.exporting import export
+from tomeval.runs.results import Run
 
 _TABLES = ("cells", "episodes", "steps")
 
@@ -25,21 +25,12 @@ def export_hub(run: Run, out: Path) -> list[Path]:
     TomevalError
         A file that seems to hold a credential.
     """
-    files = [_write_table(run, what, out / f"{what}.csv") for what in _TABLES]
+    files = [path for what in _TABLES for path in export(run, "csv", what, out / f"{what}.csv")]
     files.append(write_text(out / "README.md", _card(run)))
     for path in files:
         if held := credential_in(path.read_bytes()):
             raise TomevalError(f"{path}: seems to hold {held}: do not publish it")
     return files
-
-
-def _write_table(run: Run, what: str, path: Path) -> Path:
-    columns, rows = iterate_export(run, what)
-    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
-    return path
 
 
 def _card(run: Run) -> str:

@@ -22,7 +22,7 @@ from tomeval.core.text import excerpt
 from tomeval.models.naming import renamed
 from tomeval.play.live import Live
 from tomeval.plots.registry import distinct, safe_name
-from tomeval.runs.index import read_experiment
+from tomeval.runs.lines import read_experiment
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -38,7 +38,7 @@ class Person(Subject):
     """
 
     reads_templates: ClassVar[bool] = True
-    console: Console | None = None
+    console: ClassVar[Console | None] = None  # where it is asked, while a session is played
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
@@ -94,29 +94,6 @@ class Person(Subject):
         return Decision(action, details=details)
 
 
-def session(game: str, partners: str, name: str = "person", **settings: Any) -> Experiment:
-    """Return what is played at the terminal as an experiment of one cell.
-
-    Parameters
-    ----------
-    game, partners
-        As an experiment names them.
-    name : str
-        What the person is called in tables.
-    **settings
-        Other keys of the experiment, such as ``horizon`` and ``seed``.
-    """
-    data = {
-        "name": "play",
-        "games": [game],
-        "partners": [partners],
-        "subjects": [{"kind": "person", "name": name}],
-        "episodes": 1,
-        **settings,
-    }
-    return make_experiment(data, base=Path(), where="play")
-
-
 def play_session(experiment: Experiment, console: Console, folder: Path) -> bool:
     """Play one episode into a run folder; tell whether it went to its end.
 
@@ -138,13 +115,10 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
             store.begin(experiment.identity(), episode + 1)
             add_session(store, 0)
 
-            def sit(subject: Subject) -> None:
-                assert isinstance(subject, Person), "not a cell played by people"
-                subject.console = console
-
             console.say("Type ? for help at any time.")
             try:
-                record = run_now(play_episode_async(cell.setup, episode, on_seated=sit))
+                Person.console = console
+                record = run_now(play_episode_async(cell.setup, episode))
             except (QuitGame, KeyboardInterrupt):
                 console.say("\nThe game was not finished, and is not kept.")
                 return False
@@ -152,6 +126,7 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
             console.say("\nThe game is over.")
             return True
         finally:
+            Person.console = None
             store.close()
 
 
@@ -170,8 +145,10 @@ def play(
 
     Played again, it adds an episode.
     """
-    more = {"labels": labels} if labels else {}
-    experiment = session(game, partner_set, name, horizon=horizon, seed=seed, **more)
+    data = {"name": "play", "games": [game], "partners": [partner_set], "episodes": 1}
+    data |= {"subjects": [{"kind": "person", "name": name}], "horizon": horizon, "seed": seed}
+    data |= {"labels": labels} if labels else {}
+    experiment = make_experiment(data, base=Path(), where="play")
     if play_session(experiment, Console(sys.stdin, sys.stdout), out):
         tell(f"{out}: next: tomeval table {out}")
 

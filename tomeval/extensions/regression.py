@@ -16,7 +16,7 @@ from tomeval.core.parts import Compared
 from tomeval.report.exporting import framed
 from tomeval.runs.results import Run, iterate_export
 from tomeval.statistics.bounded import FEWEST
-from tomeval.statistics.paired import Standard, t_interval
+from tomeval.statistics.paired import Standard, t_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,8 @@ def regress(runs: Runs, formula: str) -> pd.DataFrame:
     table.index = table.index.str.replace("[T.", "[", regex=False)
     clusters = frame["cluster"].nunique()
     standard = Standard(table["error"].to_numpy(), np.full(len(table), clusters - 1.0))
-    table["low"], table["high"] = t_interval(table["estimate"].to_numpy(), standard)
+    half = t_quantile(standard) * standard.error
+    table["low"], table["high"] = table["estimate"] - half, table["estimate"] + half
     notes = [f"left out: {left:,} steps of incomplete episodes or without a value"] * (left > 0)
     if clusters < FEWEST:
         table[["low", "high"]] = np.nan
@@ -98,7 +99,7 @@ def _steps(runs: Sequence[Run], names: Sequence[str]) -> tuple[pd.DataFrame, int
     frames = []
     for run in runs:
         columns, rows = iterate_export(run, "steps")
-        frame = framed(run, "steps", columns, rows).assign(run=run.folder.name)
+        frame = framed(columns, rows).assign(run=run.folder.name)
         for name in names:
             if name not in frame:
                 raise unknown("column", name, frame.columns, "--formula")

@@ -20,9 +20,13 @@ from tomeval.games.played import PlayedGame
 from tomeval.games.players import RECORD
 from tomeval.games.sampled import MadeUp
 from tomeval.games.seats import Chair, Door, Seat
+from tomeval.games.solver import Solver
 from tomeval.models.base import Model, Stopped
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.record import Record
+
+DRAWN = ("deal", "chance", "fallback", "statements")
+"""The fields of `Table` that chance is drawn from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +63,10 @@ class GameCell(Cell):
     def made_up(self) -> Iterable[MadeUp]:
         """Made-up games in which all is asked that a slot can be asked."""
 
-    @abstractmethod
     def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
         """Return which deal an episode plays, and the seat of every player."""
+        deal, rotation = divmod(episode, len(self.game.rotations))
+        return deal, self.game.rotations[rotation]
 
     @abstractmethod
     def chance(self, episode: int, slot: int) -> np.random.Generator:
@@ -76,8 +81,26 @@ class GameCell(Cell):
         """Seat a player without a model."""
 
     @abstractmethod
-    def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
-        """Return what else a `Table` has in an episode, by its fields."""
+    def drawn(self, what: str, episode: int) -> np.random.Generator:
+        """Return what a field of `Table` with this name is drawn from in an episode."""
+
+    @abstractmethod
+    def solver(self, episode: int) -> Solver | None:
+        """Return the solver of the measured seat; None: its values are not known."""
+
+    def game_of(self, episode: int) -> ArenaGame[Any]:
+        """Return the game of an episode."""
+        return self.game
+
+    @property
+    def length(self) -> int:
+        """The most decisions of a game."""
+        return self.game.length
+
+    @property
+    def values(self) -> bool:
+        """Whether the values of decisions are wanted."""
+        return True
 
     @property
     def attempts(self) -> int:
@@ -142,9 +165,18 @@ class GameCell(Cell):
             self.seat(episode, slot, models, door if not slot else Door())
             for slot in range(len(self.players))
         ]
-        more: dict[str, Any] = {"game": self.game, "side_by_side": bool(models)}
-        more |= {"measured": self.measured} | self.setting(episode, on_step)
-        return Table(players=players, seats=self.seated(episode)[1], door=door, **more)
+        return Table(
+            self.game_of(episode),
+            players,
+            self.seated(episode)[1],
+            **{what: self.drawn(what, episode) for what in DRAWN},
+            on_invalid=self.on_invalid,
+            door=door,
+            solver=self.solver(episode) if self.values else None,
+            measured=self.measured,
+            side_by_side=bool(models),
+            on_step=lambda decision: on_step(),
+        )
 
     async def play(
         self, episode: int, models: Mapping[str, Model], on_step: Callable[[], None]

@@ -205,6 +205,7 @@ class ArenaGame(ABC, Generic[S]):
     questions: ClassVar[Mapping[str, str]] = {}
     # Events by kind as lines for readers, with ``{who}``, ``{what}`` and ``{data}``; see `line`.
     lines: ClassVar[Mapping[str, str]] = {}
+    endings: ClassVar[Mapping[str, str]] = {}  # what the words of `ending` mean
     # Names of probes whose answers count as decisions do: an unreadable one ends the game, stops
     # the run or is drawn, as `on_invalid` says.
     binding: ClassVar[tuple[str, ...]] = ()
@@ -351,7 +352,7 @@ class ArenaGame(ABC, Generic[S]):
         )
 
     def ending(self, state: S) -> str:
-        """Return in one word with underscores how a game ended; see `Kind.endings`."""
+        """Return in one word with underscores how a game ended, one of `endings`."""
         return str(getattr(state, "ending"))  # noqa: B009 (a convention, not a type)
 
     def rounds(self, state: S) -> int:

@@ -16,7 +16,6 @@ from tomeval.plots.drawing import (
     Options,
     has_values,
     interval_words,
-    measured,
     sample_words,
 )
 from tomeval.plots.families import all_words
@@ -56,8 +55,8 @@ def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
         return []
     title = f"Knows and uses: {all_words(seen)}"
     figure = _figure(seen, Looks(run.cells), options, title)
-    caption = _caption(run, seen, options)
-    return [Drawing("plane", "plane", figure, title, caption, _describe(seen, options))]
+    caption = _caption(run, seen)
+    return [Drawing("plane", "plane", figure, title, caption, _describe(seen))]
 
 
 def _drawn(cell: ScoredCell) -> list[str]:
@@ -65,15 +64,15 @@ def _drawn(cell: ScoredCell) -> list[str]:
     return [cell.deciding.get(name, f"{name}_percent") for name in ("knows", "uses")]
 
 
-def _caption(run: Run, seen: Sequence[ScoredCell], options: Options) -> str:
+def _caption(run: Run, seen: Sequence[ScoredCell]) -> str:
     """Describe what is drawn, the lines, and which players are missing and why."""
     blind = [c for c in scored_cells(run) if len(c.episodes) and not has_values(c, _drawn(c))]
-    means = [measured(cell, _drawn(cell), options).mean for cell in seen]
+    means = [cell.estimate(_drawn(cell)).mean for cell in seen]
     beyond = sum(bool((mean < LOW).any() or (mean > HIGH).any()) for mean in means)
     words = [
         "Knows: how well it predicts its partner. Uses: how well it acts on its own prediction. "
         "Both 0 at chance and 100 at the best attainable; a point per player and task, "
-        f"{all_words(seen)}, means over {sample_words(seen)} with {interval_words(options)}. "
+        f"{all_words(seen)}, means over {sample_words(seen)} with {interval_words(seen[0])}. "
         "Lines: half of the attainable, the threshold for the names of the regions."
     ]
     if any(cell.deciding for cell in seen):
@@ -89,12 +88,12 @@ def _caption(run: Run, seen: Sequence[ScoredCell], options: Options) -> str:
     return " ".join(words)
 
 
-def _describe(seen: Sequence[ScoredCell], options: Options) -> str:
+def _describe(seen: Sequence[ScoredCell]) -> str:
     """Describe both scores and the answer of every point."""
     parts = []
     for cell in seen:
-        knows, uses = measured(cell, _drawn(cell), options).mean
-        said = answer(cell, options.interval)
+        knows, uses = cell.estimate(_drawn(cell)).mean
+        said = answer(cell)
         who = f"{cell.title}, {all_words([cell])}"
         parts.append(f"{who}: knows {number(knows, 0)}, uses {number(uses, 0)}, {said}")
     return f"{'. '.join(parts)}."
@@ -105,7 +104,7 @@ def _figure(cells: Sequence[ScoredCell], looks: Looks, options: Options, title: 
     figure, (axes,) = new_figure(options.width, 0.9 * options.width)
     _regions(axes)
     for cell in cells:
-        _point(axes, cell, looks.of(cell), options)
+        _point(axes, cell, looks.of(cell))
     ends = LOW - _MARGIN, HIGH + _MARGIN
     axes.set(xlim=ends, ylim=ends, xticks=range(-20, 101, 20), yticks=range(-20, 101, 20))
     axes.set_xlabel("knows: predicts its partner\n(0 chance, 100 best attainable)")
@@ -128,11 +127,9 @@ def _regions(axes: Axes) -> None:
         axes.text(x, y, text, ha="left", va="top" if top else "bottom", **look)
 
 
-def _point(axes: Axes, cell: ScoredCell, style: dict[str, Any], options: Options) -> None:
+def _point(axes: Axes, cell: ScoredCell, style: dict[str, Any]) -> None:
     """Draw one player in one task, with the crossing intervals."""
-    mean, _, low, high = (
-        np.clip(part, LOW, HIGH) for part in measured(cell, _drawn(cell), options)
-    )
+    mean, _, low, high = (np.clip(part, LOW, HIGH) for part in cell.estimate(_drawn(cell)))
     ends = np.nan_to_num(np.stack([mean - low, high - mean]))
     axes.errorbar(mean[0], mean[1], ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
 

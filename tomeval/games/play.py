@@ -327,7 +327,7 @@ class _Play:
             decision.verdict = "default"
             decision.action = self.game.random(view, ask, self.table.drawing(decision.slot))
         else:
-            decision.verdict = "invalid" if policy == "ask_again" else "fatal"
+            decision.verdict = "fatal" if policy in ("forfeit", "eliminate") else "invalid"
         self._settle_probes(decision, decision.probed)
 
     def _struck(self, due: tuple[Ask, ...]) -> tuple[Ask, str] | None:

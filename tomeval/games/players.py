@@ -16,8 +16,8 @@ from pydantic import Field
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
 from tomeval.models import model_name
 from tomeval.models.naming import NO_MODEL, without_address
-from tomeval.runs.columns import as_text
-from tomeval.runs.domain import Player, Worded
+from tomeval.runs.columns import as_text, unique
+from tomeval.runs.domain import Facts, Player, Worded
 from tomeval.runs.experiment import Experiment, combinations, located
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.options import WITH_MEMORY, split_wording
@@ -137,16 +137,30 @@ def check_options(
             )
 
 
-def player_row(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a player of a run with its options; a seat played from a record has no options."""
-    options = dict(data.get("options", {}))
+def player_facts(players: Iterable[Mapping[str, Any]]) -> Facts:
+    """Return the players of a run as recorded; a seat played from a record has no options."""
+    rows = unique(map(_player_row, players))
+    used = {name for row in rows for name, value in row.items() if value != ""}
+    shown = [{name: row[name] for name in row if name in used} for row in rows]
+    return Facts("Players", [("Players with their options as recorded", shown)])
+
+
+def _player_row(data: Mapping[str, Any]) -> dict[str, Any]:
+    options, slips = dict(data.get("options", {})), data.get("error_rate", 0.0)
     return {
         "player": data["name"],
         "kind": data.get("kind", ""),
         "model": data.get("model", ""),
         "strategy": as_text(options.pop("strategy", "")),
-        "options": ", ".join(f"{key} {as_text(value)}" for key, value in options.items()),
+        "options": in_words(options),
+        "errors on purpose": f"{100 * slips:g} %, {data['error']}" if slips else "",
+        "vectors": data.get("vectors", "")[:12],
     }
+
+
+def in_words(options: Mapping[str, Any]) -> str:
+    """Return options or parameters that are not empty, in a line."""
+    return ", ".join(f"{key} {as_text(value)}" for key, value in options.items() if value != "")
 
 
 def table_at_terminal(name: str, strategy: str = "QA") -> dict[str, Any]:

@@ -19,44 +19,15 @@ HELD += (*(f"step_said_{name}" for name in WEIGHED), "other_lost", "other_chance
 and the mean option are worth if what was stated is true, in the end and in this stage; what the
 decision and a random option lose if random statements are; whether they change the best option."""
 
-EPISODES = {
-    "deal": "INTEGER",
-    "role": "TEXT",
-    "reward": "REAL",
-    "won": "REAL",
-    "rounds": "INTEGER",
-    "ending": "TEXT",
-    "seats": "TEXT",
-    "roles": "TEXT",
-    "teams": "TEXT",
-    "rewards": "TEXT",
-    "wins": "TEXT",
-    "marks": "TEXT",
-    "best_value": "REAL",
-    "random_value": "REAL",
-}
+EPISODES: tuple[str, ...] = ("deal", "role", "reward", "won", "rounds", "ending", "seats")
+EPISODES += ("roles", "teams", "rewards", "wins", "marks", "best_value", "random_value")
 """`deal` groups games that share a deal; `role`, `reward` and `won` are the subject's; `seats` is
 the seat of every player, the subject first; the lists after it are by seat. `best_value` is V* of
 the subject's seat before the deal, `random_value` what random play is worth there."""
 
-STEPS = {
-    "stage": "INTEGER",
-    "round": "INTEGER",
-    "seat": "INTEGER",
-    "slot": "INTEGER",
-    "kind": "TEXT",
-    "action": "TEXT",
-    "verdict": "TEXT",
-    "answered": "TEXT",
-    "attempts": "INTEGER",
-    "error": "TEXT",
-    "tries": "TEXT",
-    **dict.fromkeys(VALUES, "REAL"),
-    "reply": "TEXT",
-    **dict.fromkeys((*PAYOFFS, *HELD), "REAL"),
-    "told": "INTEGER",
-    "details": "TEXT",
-}
+STEPS: tuple[str, ...] = ("stage", "round", "seat", "slot", "kind", "action", "verdict")
+STEPS += ("answered", "attempts", "error", "tries", *VALUES, "reply", *PAYOFFS, *HELD)
+STEPS += ("told", "details")
 """One value per decision of any seat. `action` is null too if nothing counted, see `COUNTED`;
 `answered` is what became of the answer, `tries` are the refused attempts as [error, words]; `error`
 is the type of the last one if there was no other; `told` is 1 where the subject learned what its

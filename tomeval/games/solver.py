@@ -5,11 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+from pydantic import ConfigDict, Field
 
 from tomeval.games.game import Action, Ask, Probe
+
+Chance = Annotated[float, Field(ge=0, le=1)]
+"""An option that is a probability."""
 
 Memory = Any
 """What a policy remembers: hashable."""
@@ -21,10 +25,12 @@ Choices = tuple[tuple[float, Action], ...]
 class Policy(ABC):
     """A scripted player of one game; immutable, so one object sits in any number of games.
 
-    A subclass is a frozen dataclass whose fields are its options, JSON-ready, as experiments give
-    them; it raises a `TomevalError` for options that make no sense. Its methods get views of its
-    game's own type, see `ArenaGame.views`.
+    A subclass is a frozen dataclass whose fields are its options, as experiments give them; where
+    these do, pydantic holds them to the types, lists as tuples. Its methods get views of its game's
+    own type, see `ArenaGame.views`.
     """
+
+    __pydantic_config__ = ConfigDict(strict=True, allow_inf_nan=False)
 
     about: ClassVar[str]  # what it does, in a few words, for lists
     remembers: ClassVar[bool] = False  # whether it has a memory, which `observe` is to keep

@@ -27,7 +27,6 @@ def transcript(
     title: str,
     players: Sequence[str],
     states: Sequence[Any],
-    endings: Mapping[str, str],
     step: str = "step",
 ) -> Iterator[Line]:
     """Yield a game: players, decisions with what they cost, events, and the ending.
@@ -38,8 +37,6 @@ def transcript(
         By slot.
     states : sequence
         After the deal, and after every entry of the record's marks.
-    endings : mapping of str to str
-        What the words of `ArenaGame.ending` mean.
     step : str
         What lines are numbered by: decisions, or a column of them.
     """
@@ -76,7 +73,7 @@ def transcript(
             yield from (Line(at, text) for text in (*texts, *_notes(game, row)))
         yield from (Line(at, line(event)) for event in events)
     if own["ending"]:
-        meaning = endings.get(own["ending"], "")
+        meaning = game.endings.get(own["ending"], "")
         ending = f"ending: {own['ending'].replace('_', ' ')}"
         yield Line(-1, ending + (f" ({meaning})" if meaning else ""))
         width = max(map(len, who))

@@ -43,19 +43,18 @@ class Backend(NamedTuple):
     libraries: tuple[str, ...] = ()  # of the extra `LOCAL`; without them no model of it opens
 
 
-def _local(opener: str, form: str, about: str) -> Backend:
+def _local(form: str, about: str) -> Backend:
     """Return a backend of this machine."""
     where, libraries = "tomeval.models.local.load:", ("torch", "transformers")
-    return Backend(where + opener, form, False, f"{where}look", about, libraries)
+    return Backend(f"{where}open_local", form, False, f"{where}look", about, libraries)
 
 
 BACKENDS = {
-    "pocket": _local("open_pocket", "pocket", "embedded, trained to continue transcripts"),
+    "pocket": _local("pocket", "embedded, trained to continue transcripts"),
     "pocket-rational": _local(
-        "open_pocket", "pocket-rational", "embedded, trained to respond as well as possible"
+        "pocket-rational", "embedded, trained to respond as well as possible"
     ),
     "hf": _local(
-        "open_hub",
         "hf:REPO_OR_PATH[@revision]",
         "a causal language model from the Hugging Face Hub or a folder",
     ),

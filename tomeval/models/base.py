@@ -229,8 +229,8 @@ class Model(ABC):
         """
         return self
 
-    def judged(self, outcome: str) -> None:  # noqa: B027 (for those who count)
-        """Record whether the last answer was readable: ``valid``, or why not."""
+    def judged(self, outcome: str, call: Mapping[str, Any]) -> None:  # noqa: B027 (who counts)
+        """Record how a reply was read: ``valid``, or why not; and its call as logged."""
 
     def settled(self, outcome: str, call: Mapping[str, Any]) -> None:  # noqa: B027 (the same)
         """Record the outcome of a question after all attempts, and its last call as logged."""

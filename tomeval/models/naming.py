@@ -34,7 +34,6 @@ RUNNING = (*PACE, "device", "device_map", "local_files_only")
 _ADDRESS = re.compile(r"@\w+://.*", re.DOTALL)
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>()\[\],;]*[^\s'\"<>()\[\],;:.]", re.IGNORECASE)
 _HOST_AND_PORT = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
-_KIND = re.compile(r"^(openai|hf|inspect):")
 
 
 def without_address(name: str) -> str:
@@ -100,17 +99,6 @@ def public_names(definitions: Iterable[Any]) -> dict[str, str]:
     return names
 
 
-def brief_names(names: Iterable[str]) -> list[str]:
-    """Return what to call the models of a run in lines that go by: no address, and no kind.
-
-    Examples
-    --------
-    >>> brief_names(["pocket", "openai:m@http://127.0.0.1:8000/v1", "hf:org/m"])
-    ['pocket', 'm', 'org/m']
-    """
-    return [_KIND.sub("", without_address(name)) for name in names]
-
-
 def short_file_name(names: Iterable[str]) -> str:
     """Return models' names as a part of a file's name: no kind, owner or address, 60 characters.
 
@@ -119,7 +107,8 @@ def short_file_name(names: Iterable[str]) -> str:
     >>> short_file_name(["openai:meta-llama/Llama-3.1-8B@http://127.0.0.1:8000/v1", "hf:org/m@v2"])
     'Llama-3.1-8B-m-v2'
     """
-    own = [name.rstrip("/").rpartition("/")[2] for name in brief_names(names)]
+    plain = (re.sub(r"^[\w-]+:", "", without_address(name)) for name in names)
+    own = [name.rstrip("/").rpartition("/")[2] for name in plain]
     return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(own)).strip("-.")[:60].rstrip("-.") or "model"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -103,18 +102,12 @@ def open_named(name: str, options: dict[str, Any], opening: Opening) -> Scripted
         return ScriptedModel(resolved(SCRIPTS[script]), name)
     if not script.endswith(".json"):
         raise unknown("script", script, script_names())
+    from pydantic import TypeAdapter, ValidationError
+
     path = (opening.base or Path()) / script
     try:
-        replies = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
-        raise TomevalError(f"{path}: not valid JSON: {error}") from None
-    if not isinstance(replies, list) or not all(_is_reply(reply) for reply in replies):
-        raise TomevalError(f"{path}: must be a list of texts or of lists of log-probabilities")
+        replies = TypeAdapter(list[str | list[float]]).validate_json(read_text(path), strict=True)
+    except ValidationError as error:
+        said = "must be a list of texts or of lists of log-probabilities"
+        raise TomevalError(f"{path}: {said}: {error.errors()[0]['msg']}") from None
     return ScriptedModel(replies, f"scripted:{path.name}")
-
-
-def _is_reply(reply: object) -> bool:
-    numbers = isinstance(reply, list) and all(
-        isinstance(x, int | float) and not isinstance(x, bool) for x in reply
-    )
-    return isinstance(reply, str) or numbers

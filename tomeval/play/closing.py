@@ -145,6 +145,9 @@ SHOWN = 3
 FIRST = 8
 """How many questions to a model stop a run if none of them could be read."""
 
+FIRST_REPLIES = 5
+"""How many replies are told of if none of them could be read, before they stop a run."""
+
 
 class UnreadError(TomevalError):
     """None of the first questions to a model could be read; what came is kept."""
@@ -185,18 +188,19 @@ class Unread(NamedTuple):
         # Other kinds have no allowance of their own.
         more = f"raise max_tokens{f' of {kind!r} calls' * (kind in ALLOWANCES)}{now}"
         off = "switch thinking off (model option thinking = false)"
-        look = "look at question and reply (tomeval transcript)"
-        held = f'{look}, reword the question (prompts){{}}, or set structured = "auto"'
+        # The cheapest first.
+        held = 'set structured = "auto" (model option), take another strategy (such as LM), or '
+        held += "{}; look at question and reply (tomeval transcript)"
         reply = self.call.get("reply", {})
         text = reply.get("text", "")
         thinks = reply.get("reasoning") or without_thinking(text) != text
         if self.outcome in ("truncated", EMPTY) and thinks:
             return f"the reply holds only thinking: {more} or its thinking_budget, or {off}"
         return {
-            "truncated": f"the reply was cut off: {more}",
-            "unparsable": "there is no answer in the form asked for: "
-            + held.format(", raise max_attempts"),
-            "illegal": "the answer is not one of the options: " + held.format(""),
+            "truncated": "the reply was cut off: " + held.format(more),
+            "unparsable": "there is no answer in the form asked for: " + held.format(more),
+            "illegal": "the answer is not one of the options: "
+            + held.format("reword the question (prompts)"),
             "unlisted": "a label is not among the most likely tokens: raise top_logprobs, or "
             "have answers written (QA)",
             EMPTY: "the reply is empty: look at the question (tomeval transcript), the model's "
@@ -252,6 +256,15 @@ def explained(head: str, unread: Sequence[tuple[str, Unread]]) -> str:
         lines.append(wrapped(f"{where}{more}: {text}", 2, SHOWN))
     remedies = dict.fromkeys(one.advice for _, one in unread)
     return "\n".join([*lines, *(wrapped(f"-> {one}", 2) for one in remedies)])
+
+
+def unread_yet(model: str, unread: Sequence[tuple[Job, Unread]], name: Callable[[int], str]) -> str:
+    """Return what to tell of a model none of whose first replies could be read; else nothing."""
+    if len(unread) < FIRST_REPLIES:
+        return ""
+    head = f"none of the first {len(unread)} replies of {in_line(excerpt(model, 60))} could be read"
+    told = [(f"{excerpt(name(cell), 60)}, episode {e}", one) for (cell, e), one in unread]
+    return explained(f"{head}; each is asked for again", told)
 
 
 def stopped_at_first(

@@ -1,27 +1,16 @@
-"""Play episodes of language models: local models in lockstep, served ones in parallel."""
+"""One episode of language models: local models in lockstep, served ones in parallel."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tomeval.models import model_name
-from tomeval.models.base import (
-    ContextExceeded,
-    LocalModel,
-    Model,
-    Stopped,
-    Unusable,
-    WrappedModel,
-)
+from tomeval.models.base import LocalModel, Model, Unusable, WrappedModel
 from tomeval.models.batching import Batcher, Request, read_kept, request_hash
-from tomeval.play.engines import run_loop
-from tomeval.play.schedule import Job, Schedule
+from tomeval.play.schedule import Job
 from tomeval.runs.domain import Cell, Domain
 from tomeval.runs.record import Record
 
@@ -32,93 +21,6 @@ if TYPE_CHECKING:
 def spec_key(spec: str | dict[str, Any]) -> str:
     """Return a model's spec as text that equal specs share."""
     return json.dumps(spec, sort_keys=True)
-
-
-def play_with_models(
-    opened: Mapping[str, Model | LocalModel], filler: Filler, schedule: Schedule, concurrency: int
-) -> None:
-    """Play all that is scheduled for one group of models.
-
-    Once the run is to stop, no call is made any more; those under way are waited for.
-
-    Parameters
-    ----------
-    opened : mapping
-        Models by `spec_key`.
-    filler : Filler
-        Takes what comes of it, and keeps the replies of unfinished episodes, so that a killed run
-        asks for none of them again.
-    schedule : Schedule
-    concurrency : int
-        Episodes at a time. The rows do not depend on it, up to the rounding of the backend.
-    """
-    stopping = filler.stopping
-
-    def stop() -> None:
-        schedule.clear()
-        for model in opened.values():
-            if isinstance(model, Model):
-                model.stop()
-
-    async def play() -> None:
-        async with started(opened) as lines, _nothing_left():
-            for key, model in opened.items():  # by the name that cells have
-                filler.store.check_revision(model_name(json.loads(key)), model.revision)
-            filler.ready()
-            async with asyncio.TaskGroup() as group:
-                workers = [
-                    group.create_task(_work(filler, schedule, lines))
-                    for _ in range(min(concurrency, len(schedule)))
-                ]
-        for worker in workers if not stopping.asked else ():
-            if stopped := worker.result():
-                raise stopped
-
-    async def heard() -> None:
-        # Called in this loop, which may sleep, when the run is asked to stop.
-        stopping.on_request = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
-        try:
-            if stopping.asked:  # before anybody listened
-                stop()
-            await play()
-        finally:
-            stopping.on_request = lambda: None
-
-    try:
-        run_loop(heard())
-    except BaseExceptionGroup as errors:
-        error: BaseException = errors
-        while isinstance(error, BaseExceptionGroup):  # the first one is what users should read
-            error = error.exceptions[0]
-        raise error from None
-    except Stopped:
-        stopping.check()  # nothing else was wrong
-        raise
-    stopping.check()
-
-
-async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | None:
-    """Play one episode after another, and return what stopped it, if anything did.
-
-    A call that would pass a cap, or a server that is gone, stops only its own episode: the others
-    end at their own next call, after the replies that they have paid for. A prompt beyond the
-    context breaks its episode off.
-    """
-    while job := await schedule.begin():
-        episode = Episode(filler.domain, filler.cells[job[0]], job, lines, filler)
-        record = None
-        try:
-            record = await episode.play()
-        except Stopped as stopped:
-            return stopped
-        except ContextExceeded as error:
-            filler.too_long(*job, episode.steps, error)
-        finally:
-            if record is None:
-                schedule.ended(*job)
-        if record is not None:
-            filler.done(job[0], record, episode.steps, episode.unusable)
-    return None
 
 
 Lines = Mapping[str, Model | Batcher]
@@ -148,21 +50,6 @@ def episode_models(lines: Lines, keys: Mapping[str, str]) -> Iterator[dict[str, 
             else:
                 mine[key] = model
         yield {seat: mine[key] for seat, key in keys.items()}
-
-
-@asynccontextmanager
-async def _nothing_left() -> AsyncIterator[None]:
-    """Wait for every task of the loop when the block ends; after an error, cancel them."""
-    try:
-        yield
-    except BaseException:
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            task.cancel()
-        raise
-    finally:
-        # A question beside another one may still be under way, and its reply is paid for.
-        rest = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*rest, return_exceptions=True)
 
 
 class Episode:
@@ -235,6 +122,11 @@ class _SeatModel(WrappedModel):
             text = json.dumps(asdict(answer))
             filler.store.keep_reply(*self._episode.job, self._seat, key, text)
         return answer
+
+    def judged(self, outcome: str, call: Mapping[str, Any]) -> None:
+        """Report how a reply was read."""
+        if self._episode.filler:
+            self._episode.filler.judged(*self._episode.job, self._key, outcome, call)
 
     def settled(self, outcome: str, call: Mapping[str, Any]) -> None:
         """Report the outcome of a question."""

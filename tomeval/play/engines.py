@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import itertools
+import json
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Future,
@@ -18,11 +19,17 @@ from concurrent.futures import (
     wait,
 )
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import asynccontextmanager
+from functools import partial
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.parts import named, part
+from tomeval.models import model_name
+from tomeval.models.base import ContextExceeded, Model, Stopped
+from tomeval.play.engine import Episode, Lines, started
+from tomeval.play.schedule import Schedule
 from tomeval.runs.domain import Cell, Domain
 from tomeval.runs.record import Record
 
@@ -31,25 +38,35 @@ if TYPE_CHECKING:
     from tomeval.runs.experiment import Experiment
 
 
+Models = tuple[str, ...]
+"""Language models by `spec_key`."""
+
+
 class Engine:
     """Plays episodes, and tells the run what becomes of them: here, in so many processes.
 
-    Subclasses play on other machines what they can; the process that holds the run folder plays
-    the rest.
+    Language models are played with in this one, so many episodes at a time. Subclasses play on
+    other machines what they can; the process that holds the run folder plays the rest.
     """
 
-    def __init__(self, workers: int = 1) -> None:
-        self._workers = workers
+    def __init__(self, workers: int = 1, concurrency: int = 32) -> None:
+        self.workers, self.concurrency = workers, concurrency
 
-    def prepare(self, experiment: Experiment, concurrency: int) -> None:
+    def prepare(self, experiment: Experiment) -> None:
         """Raise `TomevalError`, in one line, if it cannot play this; no folder is made then."""
 
     def play(self, filler: Filler) -> None:
-        """Play the cells that ask no model."""
-        tasks = play_all(filler.domain, filler.cells, filler.stretches(), self._workers)
+        """Play all that is missing."""
+        tasks = play_all(filler.domain, filler.cells, filler.stretches(), self.workers)
         for (number, _, _), records in tasks:
             filler.together(number, records)
             filler.stopping.check()
+        for models, schedule in filler.groups():
+            self.play_with(filler, models, schedule)
+
+    def play_with(self, filler: Filler, models: Models, schedule: Schedule) -> None:
+        """Play the cells of some language models, these alone open, see `Filler.groups`."""
+        _play_with_models(filler, models, schedule, self.concurrency)
 
     def close(self) -> None:
         """End, whatever happened."""
@@ -138,6 +155,96 @@ def play_stretch(domain: Domain, cell: Cell, first: int, count: int) -> list[Rec
     if domain.play_many and domain.together(cell):
         return domain.play_many(cell, first, count)
     return [run_loop(domain.play(cell, first, {}, lambda: None))]
+
+
+def _play_with_models(filler: Filler, models: Models, schedule: Schedule, concurrency: int) -> None:
+    """Play all that is scheduled for one group of models, so many episodes at a time.
+
+    The rows do not depend on it, up to the rounding of the backend. Once the run is to stop, no
+    call is made any more; those under way are waited for.
+    """
+    stopping, opened = filler.stopping, filler.open(models, schedule)
+
+    def stop() -> None:
+        schedule.clear()
+        for model in opened.values():
+            if isinstance(model, Model):
+                model.stop()
+
+    async def play() -> None:
+        async with started(opened) as lines, _nothing_left():
+            for key, model in opened.items():  # by the name that cells have
+                filler.store.check_revision(model_name(json.loads(key)), model.revision)
+            filler.ready()
+            async with asyncio.TaskGroup() as group:
+                workers = [
+                    group.create_task(_work(filler, schedule, lines))
+                    for _ in range(min(concurrency, len(schedule)))
+                ]
+        for worker in workers if not stopping.asked else ():
+            if stopped := worker.result():
+                raise stopped
+
+    async def heard() -> None:
+        # Called in this loop, which may sleep, when the run is asked to stop.
+        stopping.on_request = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
+        try:
+            if stopping.asked:  # before anybody listened
+                stop()
+            await play()
+        finally:
+            stopping.on_request = lambda: None
+
+    try:
+        run_loop(heard())
+    except BaseExceptionGroup as errors:
+        error: BaseException = errors
+        while isinstance(error, BaseExceptionGroup):  # the first one is what users should read
+            error = error.exceptions[0]
+        raise error from None
+    except Stopped:
+        stopping.check()  # nothing else was wrong
+        raise
+    stopping.check()
+
+
+async def _work(filler: Filler, schedule: Schedule, lines: Lines) -> Stopped | None:
+    """Play one episode after another, and return what stopped it, if anything did.
+
+    A call that would pass a cap, or a server that is gone, stops only its own episode: the others
+    end at their own next call, after the replies that they have paid for. A prompt beyond the
+    context breaks its episode off.
+    """
+    while job := await schedule.begin():
+        episode = Episode(filler.domain, filler.cells[job[0]], job, lines, filler)
+        record = None
+        try:
+            record = await episode.play()
+        except Stopped as stopped:
+            return stopped
+        except ContextExceeded as error:
+            filler.too_long(*job, episode.steps, error)
+        finally:
+            if record is None:
+                schedule.ended(*job)
+        if record is not None:
+            filler.done(job[0], record, episode.steps, episode.unusable)
+    return None
+
+
+@asynccontextmanager
+async def _nothing_left() -> AsyncIterator[None]:
+    """Wait for every task of the loop when the block ends; after an error, cancel them."""
+    try:
+        yield
+    except BaseException:
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        raise
+    finally:
+        # A question beside another one may still be under way, and its reply is paid for.
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*rest, return_exceptions=True)
 
 
 _SHARED: list[tuple[Domain, Sequence[Cell]]] = []

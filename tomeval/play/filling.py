@@ -14,8 +14,8 @@ from tomeval.core.text import both_ends
 from tomeval.models import is_served, open_model
 from tomeval.models.base import ContextExceeded, LocalModel, Model
 from tomeval.models.served import Budget
-from tomeval.play.closing import FIRST, Unread, explained, last_unread, stopped_at_first
-from tomeval.play.engine import play_with_models, spec_key
+from tomeval.play.closing import FIRST, Unread, explained, last_unread, stopped_at_first, unread_yet
+from tomeval.play.engine import spec_key
 from tomeval.play.engines import Engine, Task
 from tomeval.play.live import Live, Stopping
 from tomeval.play.schedule import Job, Schedule, without
@@ -35,7 +35,7 @@ class Filler:
     ----------
     store, experiment, stopping, live
         What is played, into what, what stops it, and what displays read.
-    engine, concurrency, budget
+    engine, budget
         As for `tomeval.play.runner.run_experiment`.
     go_on : bool
         Else a run stops if the first questions to a model of which no answer is stored that could
@@ -49,12 +49,11 @@ class Filler:
         stopping: Stopping,
         live: Live,
         engine: Engine,
-        concurrency: int = 32,
         budget: Budget | None = None,
         go_on: bool = False,
     ) -> None:
         self.store, self.stopping, self.live = store, stopping, live
-        self._engine, self._concurrency, self._budget = engine, concurrency, budget
+        self._engine, self._budget = engine, budget
         self._base = experiment.base
         self._opened: dict[tuple[str, bool], Model | LocalModel] = {}  # by key, and if it scores
         self.domain, self.cells = store.domain, experiment.cells
@@ -68,11 +67,12 @@ class Filler:
         self.played = 0
         self.schedules: dict[int, Schedule] = {}  # by cell, of those that play
         self._first: dict[str, list[tuple[Job, Unread]]] = {}
+        self._replies: dict[str, list[tuple[Job, Unread]]] = {}  # to questions that are not over
 
     def play(self, wanted: Sequence[Sequence[int]]) -> None:
         """Play what is missing of these episodes by cell, in cells that need more than before."""
         self.missing = [
-            without(episodes, self.store.finished_of(number))
+            without(episodes, self.store.finished(number))
             if len(episodes) > len(self.wanted[number])
             else range(0)
             for number, episodes in enumerate(wanted)
@@ -80,7 +80,6 @@ class Filler:
         self.wanted, self.schedules = wanted, {}
         self._begin()
         self._engine.play(self)
-        self._play_with_models()
 
     def _begin(self) -> None:
         """Show what the store holds."""
@@ -100,6 +99,7 @@ class Filler:
         self._first = {
             key: [] for key, of in before.items() if not self._go_on and of.answers == of.unreadable
         }
+        self._replies = {key: [] for key in self._first}
         counts = tallies.episodes(self.store).values()
         self.live.ended = sum((Counter(count) for count in counts), Counter[str]())
         self.live.tell_steps()
@@ -113,8 +113,8 @@ class Filler:
             for first, count in _stretches(self.missing[number], max(1, self.domain.together(cell)))
         ]
 
-    def groups(self) -> dict[tuple[str, ...], dict[int, Sequence[int]]]:
-        """Return the episodes that language models are still to play, by models and by cell.
+    def groups(self) -> Iterator[tuple[tuple[str, ...], Schedule]]:
+        """Yield what language models are still to play: cells with the same models together.
 
         They are played episode by episode over all cells: a run that is stopped has some of
         everything, and every kind of cell is soon seen, so that the time left is known.
@@ -123,47 +123,61 @@ class Filler:
         cells = sorted(
             (episodes[0], number)
             for number, episodes in enumerate(self.missing)
-            if len(episodes) and self.cells[number].models and number not in self.schedules
+            if len(episodes) and self.cells[number].models
         )
         for _, number in cells:
             specs = tuple(sorted(set(self.keys[number].values())))
             groups.setdefault(specs, {})[number] = self.missing[number]
-        return groups
+        for specs, mine in groups.items():
+            schedule = Schedule(mine, self.stop_after_voids)
+            self.schedules = dict.fromkeys(schedule.cells, schedule)
+            self.live.asking = True
+            self.live.tell_steps()
+            yield specs, schedule
 
-    def _play_with_models(self) -> None:
-        """Play what the engine left, cells with the same models together: these alone are open."""
+    def open(self, specs: Sequence[str], schedule: Schedule) -> dict[str, Model | LocalModel]:
+        """Return models, opened, in place of those of another group."""
         scored = {
             key
             for number, keys in enumerate(self.keys)
             if self.cells[number].scores and self.missing[number]
             for key in keys.values()
         }
-        for specs, mine in self.groups().items():
-            self.live.asking = True
-            self.live.tell_steps()
-            opened = {key: self._open(key, key in scored) for key in specs}
-            for gone in self._opened.keys() - {(key, key in scored) for key in specs}:
-                del self._opened[gone]
-            schedule = Schedule(mine, self.stop_after_voids)
-            if any(key in self._first and isinstance(opened[key], Model) for key in specs):
-                schedule.limit(FIRST)  # local models are asked in batches, which cost nothing
-            self.schedules = dict.fromkeys(schedule.cells, schedule)
-            play_with_models(opened, self, schedule, self._concurrency)
-
-    def _open(self, key: str, scores: bool) -> Model | LocalModel:
-        if (key, scores) not in self._opened:
-            spec = json.loads(key)
-            caps = self._budget if is_served(spec) else None
-            self._opened[key, scores] = open_model(
-                spec, scores=scores, budget=caps, base=self._base
-            )
-        return self._opened[key, scores]
+        wanted = [(key, key in scored) for key in specs]
+        self._opened = {one: self._opened[one] for one in wanted if one in self._opened}
+        for key, scores in wanted:
+            if (key, scores) not in self._opened:
+                spec = json.loads(key)
+                self._opened[key, scores] = open_model(
+                    spec,
+                    scores=scores,
+                    budget=self._budget if is_served(spec) else None,
+                    base=self._base,
+                )
+        opened = {key: self._opened[key, scores] for key, scores in wanted}
+        if any(key in self._first and isinstance(opened[key], Model) for key in specs):
+            schedule.limit(FIRST)  # local models are asked in batches, which cost nothing
+        return opened
 
     # What happens while language models play
 
     def ready(self) -> None:
         """Try again the cells that were stopped before: the models have started."""
         self.store.note_stops(dict.fromkeys(self.schedules, ""))
+
+    def judged(
+        self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]
+    ) -> None:
+        """Tell once if none of the first replies to a question could be read."""
+        if (first := self._replies.get(key)) is None:
+            return
+        first.append(((number, episode), Unread(outcome, call)))
+        said = unread_yet(self.live.names[key], first, self.name)
+        if outcome == VALID or self._first.get(key):  # or the run soon stops, which tells more
+            del self._replies[key]
+        elif said:
+            del self._replies[key]
+            logger.warning("%s", said)
 
     def settled(
         self, number: int, episode: int, key: str, outcome: str, call: Mapping[str, Any]

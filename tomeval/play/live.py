@@ -20,7 +20,7 @@ from typing import Any, Literal
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
 from tomeval.models import model_name
 from tomeval.models.base import Stopped
-from tomeval.models.naming import brief_names
+from tomeval.models.naming import without_address
 from tomeval.runs.record import Spent
 
 Progress = Callable[[int, int], None]
@@ -67,8 +67,7 @@ class Live:
     def begin(self, models: Sequence[str], steps: int, total: int) -> None:
         """Begin with so many steps that are done; models are named by `engine.spec_key`."""
         self._begun, self.steps, self.total, self._before = time.monotonic(), steps, total, steps
-        brief = brief_names([model_name(json.loads(key)) for key in models])
-        self.names |= dict(zip(models, brief, strict=True))
+        self.names |= {key: without_address(model_name(json.loads(key))) for key in models}
 
     def tell_steps(self) -> None:
         """Report how many steps are done to the listener."""

@@ -90,8 +90,9 @@ def run_experiment(
     live = live or Live()
     with ExitStack() as stack:
         engine = engine or Engine(workers)
+        engine.concurrency = concurrency
         stack.callback(engine.close)
-        engine.prepare(experiment, concurrency)
+        engine.prepare(experiment)
         make_folder(folder)
         stopping = stack.enter_context(Stopping())
         part = shard.part if shard else ""
@@ -108,8 +109,7 @@ def run_experiment(
             if live.shown == "field":  # whose display would write over a line
                 stopping.say = partial(setattr, live, "note")
             live.progress = progress
-            how = engine, concurrency, budget, go_on
-            filler = Filler(store, experiment, stopping, live, *how)
+            filler = Filler(store, experiment, stopping, live, engine, budget, go_on)
             filler.play(wanted_of(experiment, shard, looks.episodes if looks else None))
             while looks and looks.look(_whole(store, filler.wanted)):
                 filler.play(wanted_of(experiment, counts=looks.episodes))
@@ -164,7 +164,7 @@ def is_whole(store: Store, wanted: Sequence[Sequence[int]]) -> bool:
 def _whole(store: Store, wanted: Sequence[Sequence[int]]) -> list[bool]:
     """Return whether each cell holds all the episodes that it is to have."""
     return [
-        not len(without(episodes, store.finished_of(cell))) for cell, episodes in enumerate(wanted)
+        not len(without(episodes, store.finished(cell))) for cell, episodes in enumerate(wanted)
     ]
 
 

@@ -9,7 +9,6 @@ nearly always be void, even in cells where most get to their end.
 from __future__ import annotations
 
 import asyncio
-import heapq
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,10 +61,9 @@ class Schedule:
         self.most = 0
         self._after = stop_after_voids
         self._order = {cell: numbers for cell, numbers in sorted(jobs.items()) if len(numbers)}
-        # (rank, episode, cell): what was given back comes last, for it may end every player.
-        self._ready = sorted((0, e, cell) for cell, some in self._order.items() for e in some)
-        self._held: dict[int, list[tuple[int, int, int]]] = {}  # the same, of cells that may not
-        self._under_way = self._given_back = 0
+        every = sorted((e, cell) for cell, some in self._order.items() for e in some)
+        self._left: list[Job] = [(cell, e) for e, cell in every]
+        self._under_way = 0
         self._begun: Counter[int] = Counter()
         self._got_through: set[int] = set()
         self._void: set[Job] = set()
@@ -73,7 +71,7 @@ class Schedule:
         self._change = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._ready) + sum(map(len, self._held.values()))
+        return len(self._left)
 
     @property
     def cells(self) -> list[int]:
@@ -91,29 +89,21 @@ class Schedule:
 
     def take(self) -> Job | None:
         """Return the next episode, which begins by that; None: none may begin now."""
-        while self._ready and not 0 < self.most <= self._under_way:
-            entry = _, episode, cell = heapq.heappop(self._ready)
+        if 0 < self.most <= self._under_way:
+            return None
+        for at, (cell, _) in enumerate(self._left):
             if not self._after or cell in self._got_through or self._begun[cell] < self._after:
                 self._begun[cell] += 1
                 self._under_way += 1
-                return cell, episode
-            self._held.setdefault(cell, []).append(entry)
+                return self._left.pop(at)
         return None
 
-    def _free(self, cell: int) -> None:
-        """Allow a cell to begin episodes again."""
-        for entry in self._held.pop(cell, ()):
-            heapq.heappush(self._ready, entry)
-        self._change.set()
-
     def give_back(self, job: Job) -> None:
-        """Put an episode that was taken and has not ended to the end."""
-        cell, episode = job
-        self._begun[cell] -= 1
+        """Put an episode that was taken and has not ended to the end: it may end every player."""
+        self._begun[job[0]] -= 1
         self._under_way -= 1
-        self._given_back += 1
-        heapq.heappush(self._ready, (self._given_back, episode, cell))
-        self._free(cell)
+        self._left.append(job)
+        self._change.set()
 
     def limit(self, most: int) -> None:
         """Limit how many episodes are played at a time; 0: no limit."""
@@ -124,7 +114,7 @@ class Schedule:
         """Note that an episode of a cell has got through a step."""
         if cell not in self._got_through:
             self._got_through.add(cell)
-            self._free(cell)
+            self._change.set()
 
     def ended(self, cell: int, episode: int, status: str = FAILED) -> list[int]:
         """Note the end of an episode; return the voids in a row if these are to stop its cell now.
@@ -137,7 +127,6 @@ class Schedule:
             self.stepped(cell)
         elif status == FAILED:
             self._begun[cell] -= 1
-            self._free(cell)
             self._passed_over.add((cell, episode))
         else:
             self._void.add((cell, episode))
@@ -156,15 +145,13 @@ class Schedule:
         """Stop a cell; return how many of its episodes are left out. The first reason stays."""
         self.reasons.setdefault(cell, reason)
         before = len(self)
-        self._held.pop(cell, None)
-        self._ready = [entry for entry in self._ready if entry[2] != cell]
-        heapq.heapify(self._ready)
+        self._left = [job for job in self._left if job[0] != cell]
         self._change.set()
         return before - len(self)
 
     def clear(self) -> None:
         """Begin no more episodes."""
-        self._ready, self._held = [], {}
+        self._left = []
         self._change.set()
 
 

@@ -246,7 +246,7 @@ class Looks:
         same = before.get("condition") == self._text
         self._met: dict[str, str] = dict(before["met"]) if same else {}
         known = before["cells"] if same else {}
-        held = {cell: last + 1 for cell, (_, last) in store.most_finished().items()}
+        held = {n: of[-1] + 1 for n in store.played_cells() if (of := store.finished(n))}
         self._mine = [n for n in range(len(experiment.cells)) if n not in experiment.apart]
         self.episodes = [0] * len(experiment.cells)
         for cell in self._mine:

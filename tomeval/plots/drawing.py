@@ -24,7 +24,7 @@ from tomeval.plots.style import (
 )
 from tomeval.runs.cell import RunCell
 from tomeval.runs.measures import FloatArray, Measure
-from tomeval.statistics.estimates import AUTO, FEW, INTERVALS, SEQUENCE, Estimate
+from tomeval.statistics.estimates import AUTO, FEW, SEQUENCE, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,10 +41,6 @@ class Options:
     ----------
     column : {"screen", "single", "double"}
         Width: of a telephone or half a window, of one column of a two-column page, of the page.
-    interval : {"auto", "normal", "t", "sequence"}
-        See `tomeval.statistics.estimate`; all are 95 % intervals over episodes.
-    reference : str, optional
-        What regret is measured from, see `Domain.references`. Default: as the run says.
     by : str, optional
         The column whose values are laid over each other in curves.
     metrics : tuple of str
@@ -54,8 +50,6 @@ class Options:
     """
 
     column: str = "screen"
-    interval: str = AUTO
-    reference: str | None = None
     by: str | None = None
     metrics: tuple[str, ...] = ()
     window: int = 5
@@ -63,8 +57,6 @@ class Options:
     def __post_init__(self) -> None:
         if self.column not in WIDTHS:
             raise unknown("column", self.column, WIDTHS)
-        if self.interval not in INTERVALS:
-            raise unknown("interval", self.interval, INTERVALS)
         if not 1 <= self.window <= MOST_WINDOW:
             raise TomevalError(f"window must be from 1 to {MOST_WINDOW:,}, not {self.window}")
 
@@ -96,11 +88,6 @@ class Drawing(NamedTuple):
     title: str
     caption: str
     description: str
-
-
-def measured(cell: RunCell, names: Sequence[str], options: Options) -> Estimate:
-    """Return a cell's measures as its row of the table has them, in the order of `names`."""
-    return cell.estimate(names, options.interval, options.reference)
 
 
 def has_values(cell: RunCell, names: Sequence[str]) -> bool:
@@ -140,45 +127,31 @@ def sample_words(cells: Iterable[RunCell], unit: str = "episodes") -> str:
     return f"{several} complete {unit if counts[-1] > 1 else unit.removesuffix('s')} each"
 
 
-CUT = "bounded measures have score intervals, which stay within the bounds"
-"""What to say of intervals besides `INTERVAL_WORDS`; see `tomeval.statistics.bounded`."""
+def interval_words(cell: RunCell, shares: bool = False) -> str:
+    """Describe the intervals of a cell's means, or of shares, and how bounds are handled.
 
-INTERVAL_WORDS = {
-    AUTO: f"95 % intervals over episodes (Student's t below {FEW}, else 1.96 standard errors)",
-    "normal": "95 % intervals over episodes (1.96 standard errors)",
-    "t": "95 % intervals over episodes (Student's t)",
-    SEQUENCE: "95 % confidence sequences over episodes (valid at every look)",
-}
-SHARE_INTERVALS = "95 % intervals (Wilson's, with episodes as clusters)"
-"""For measures that are shares of the steps or items of an episode."""
-
-
-def interval_words(options: Options, shares: bool = False) -> str:
-    """Describe the kind of the intervals of means, or of shares, and how bounds are handled."""
-    words = INTERVAL_WORDS[options.interval]
-    if options.interval == SEQUENCE:
-        return words
-    return f"{SHARE_INTERVALS if shares else words}; {CUT}"
+    See `tomeval.statistics.bounded`.
+    """
+    unit = f"{cell.domain.unit}s"
+    if cell.method(AUTO) == SEQUENCE:
+        return f"95 % confidence sequences over {unit} (valid at every look)"
+    words = f"95 % intervals over {unit} (Student's t below {FEW}, else 1.96 standard errors)"
+    if shares:  # of the steps or items of an episode
+        words = f"95 % intervals (Wilson's, with {unit} as clusters)"
+    return f"{words}; bounded measures have score intervals, which stay within the bounds"
 
 
 TOGETHER = 8
 """Most lines in one figure, besides baselines."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """One subject's line.
-
-    `x`, `y` and the ends of its band, `low` and `high`, have shape (K,); where a line has no band
-    they are NaN. The `baseline` is what the others are compared with.
-    """
+class Line(NamedTuple):
+    """One subject's line, K points; the `baseline` is what the others are compared with."""
 
     name: str
     x: FloatArray
-    y: FloatArray
-    low: FloatArray
-    high: FloatArray
-    baseline: bool = False
+    y: Estimate
+    baseline: bool
 
 
 @in_style
@@ -192,7 +165,7 @@ def lines_figure(
         style = BASELINE_LINE | {"lw": 1.5} if line.baseline else line_style(index)
         (handle,) = axes.plot(
             line.x,
-            line.y,
+            line.y.mean,
             label=line.name,
             **{"lw": 1.3} | style,
             marker=MARKERS[index % len(MARKERS)],
@@ -201,10 +174,11 @@ def lines_figure(
             markevery=(0.02 + 0.1 * index / len(lines), 0.14),
         )
         handles.append(handle)
-        known = np.isfinite(line.low) & np.isfinite(line.high)
+        low, high = line.y.low, line.y.high
+        known = np.isfinite(low) & np.isfinite(high)
         if known.any():
             band = {"color": style["color"], "alpha": 0.18, "linewidth": 0}
-            axes.fill_between(line.x, line.low, line.high, where=known, **band)
+            axes.fill_between(line.x, low, high, where=known, **band)
     if share:
         axes.set_ylim(-3, 103)
     else:

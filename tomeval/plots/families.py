@@ -20,31 +20,14 @@ T = TypeVar("T")
 Columns = tuple[tuple[str, str | int], ...]
 
 
-class Task(NamedTuple):
-    """What compared cells share: those of their columns that belong to the task."""
-
-    columns: Columns
-    words: str
-
-    def __str__(self) -> str:
-        """Return the task in words."""
-        return self.words
-
-    @property
-    def stem(self) -> str:
-        """The task inside the name of a file."""
-        return "_".join(str(value) for _, value in self.columns)
+def task_of(cell: RunCell) -> Columns:
+    """Return what compared cells share: those of a cell's columns that belong to the task."""
+    return tuple(cell.shown_task.items())
 
 
-def task_of(cell: RunCell) -> Task:
-    """Return a cell's task, apart from who is measured."""
-    columns = tuple(cell.shown_task.items())
-    return Task(columns, _words(cell, columns))
-
-
-def tasks(cells: Iterable[RunCell]) -> dict[Task, list[RunCell]]:
+def tasks(cells: Iterable[RunCell]) -> dict[Columns, list[RunCell]]:
     """Return the cells with complete episodes by task."""
-    cells_of: dict[Task, list[RunCell]] = {}
+    cells_of: dict[Columns, list[RunCell]] = {}
     for cell in cells:
         if len(cell.episodes):
             cells_of.setdefault(task_of(cell), []).append(cell)
@@ -100,15 +83,14 @@ def task_pages(cells: Iterable[RunCell]) -> list[Page]:
         return []
     first = next(iter(cells_of.values()))[0]
     apart = tuple(first.shown_task)[:1]
-    columns = {column for task in cells_of for column in task.columns}
-    shared = {c for c in columns if all(c in task.columns for task in cells_of)}
-    order: dict[Columns, list[tuple[Task, list[RunCell]]]] = {}
+    shared = set.intersection(*map(set, cells_of))
+    order: dict[Columns, list[tuple[Columns, list[RunCell]]]] = {}
     for task, members in cells_of.items():
-        rest = tuple(column for column in task.columns if column[0] not in apart)
+        rest = tuple(column for column in task if column[0] not in apart)
         order.setdefault(rest, []).append((task, members))
     panels = []
     for task, members in (one for several in order.values() for one in several):
-        own = tuple(c for c in task.columns if c[0] in apart or c not in shared)
+        own = tuple(c for c in task if c[0] in apart or c not in shared)
         panels.append(Panel(_words(first, own), [(cell.title, cell) for cell in members]))
     if len(panels) > 1 and all(len(panel.cells) == 1 for panel in panels):
         title = listed(list(dict.fromkeys(panel.cells[0][0] for panel in panels)))
@@ -135,7 +117,7 @@ def all_words(cells: Sequence[RunCell]) -> str:
     """Return the tasks of some cells in words, every value of a column once."""
     values: dict[str, dict[str, None]] = {}
     for cell in cells:
-        for name, value in task_of(cell).columns:
+        for name, value in task_of(cell):
             if value != "":
                 values.setdefault(name, {})[str(value)] = None
     return _words(

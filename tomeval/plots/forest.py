@@ -15,7 +15,6 @@ from tomeval.plots.drawing import (
     axis_name,
     better_side,
     interval_words,
-    measured,
     sample_words,
     with_interval,
 )
@@ -60,17 +59,17 @@ def forest(run: Run, options: Options = DEFAULT) -> list[Drawing]:
                     f"forest_{measure.short}{page.suffix}",
                     forest_figure(page, measure, title, options),
                     title,
-                    _caption(run, page, measure, options),
-                    _describe(page, measure, options),
+                    _caption(page, measure),
+                    _describe(page, measure),
                 )
             )
     return drawings
 
 
-def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
+def _caption(page: Page, measure: Measure) -> str:
     """Describe what is drawn: of how many episodes, with which intervals."""
     shares = any(cell.totals(measure.name).share for cell in page.cells)
-    intervals = interval_words(options, shares).replace("episodes", f"{run.domain.unit}s")
+    intervals = interval_words(page.cells[0], shares)
     better = {-1: "Further left is better.", 0: "", 1: "Further right is better."}[measure.better]
     based = any(cell.is_baseline for cell in page.cells)
     line = "Dashed: the tabular baseline, its interval shaded." if based else ""
@@ -83,12 +82,12 @@ def _caption(run: Run, page: Page, measure: Measure, options: Options) -> str:
     return " ".join(filter(None, parts))
 
 
-def _describe(page: Page, measure: Measure, options: Options) -> str:
+def _describe(page: Page, measure: Measure) -> str:
     """Describe every row's mean and interval."""
     parts = []
     for panel in page.panels:
         said = (
-            f"{page.names[row]} {with_interval(measured(cell, [measure.name], options))}"
+            f"{page.names[row]} {with_interval(cell.estimate([measure.name]))}"
             for row, cell in page.rows(panel)
         )
         parts.append(f"{panel.title}: {', '.join(said)}")
@@ -106,7 +105,7 @@ def forest_figure(page: Page, measure: Measure, title: str, options: Options) ->
     for axes, panel in zip(drawn, page.panels, strict=True):
         base = next((cell for _, cell in panel.cells if cell.is_baseline), None)
         if base is not None:
-            mean, low, high = _ends(base, measure, options)
+            mean, low, high = _ends(base, measure)
             if np.isfinite(low):
                 axes.axvspan(low, high, color="0.86", lw=0, zorder=1)
             axes.axvline(mean, **BASELINE_LINE, zorder=2)
@@ -119,7 +118,7 @@ def forest_figure(page: Page, measure: Measure, title: str, options: Options) ->
             axes.axvline(0, color="0.6", lw=0.6, zorder=1)
         for row, cell in page.rows(panel):
             look = _POINT | {"marker": "D", "color": BASELINE} if cell.is_baseline else _POINT
-            _dot(axes, row, _ends(cell, measure, options), look)
+            _dot(axes, row, _ends(cell, measure), look)
     add_head(figure, title, handles[:1])
     return figure
 
@@ -131,8 +130,8 @@ Ends = tuple[float, float, float]
 """A mean and the ends of its interval: NaN where there is none."""
 
 
-def _ends(cell: RunCell, measure: Measure, options: Options) -> Ends:
-    found = measured(cell, [measure.name], options)
+def _ends(cell: RunCell, measure: Measure) -> Ends:
+    found = cell.estimate([measure.name])
     return float(found.mean[0]), float(found.low[0]), float(found.high[0])
 
 

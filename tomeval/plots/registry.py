@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import itertools
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +33,7 @@ def figures_of(run: Run) -> dict[str, Any]:
 def chosen(
     run: Run, only: Sequence[str] = (), options: Options = DEFAULT, every: bool = False
 ) -> list[str]:
-    """Return the names of the figures to draw, see `draw_one`.
+    """Return the names of the figures to draw, see `draw`.
 
     Those of `only`; else, with `every` or `Options.by`, all that heed the options; else those of
     `FIRST` that do.
@@ -52,16 +49,18 @@ def chosen(
     if options.by is not None:
         check_by([run], options.by)
     heeding = {
-        f"--by {options.by}": (options.by, list(run.domain.curves)),
+        f"--by {options.by}": (options.by, sorted({"regret", "tom"} & set(run.domain.figures))),
         f"--metric {', '.join(options.metrics)}": (options.metrics, list(FIGURES)),
     }
     asked = {option: able for option, (given, able) in heeding.items() if given}
-    for name, (option, able) in itertools.product(only, asked.items()):
-        if _known(run, name) not in able:
-            raise TomevalError(
-                f"{option} does not apply to the figure {name!r}; it applies to "
-                f"{', '.join(able) or 'none of these runs'}"
-            )
+    for name in only:
+        _check_name(run, name)
+        for option, able in asked.items():
+            if name not in able:
+                raise TomevalError(
+                    f"{option} does not apply to the figure {name!r}; it applies to "
+                    f"{', '.join(able) or 'none of these runs'}"
+                )
     if only:
         return list(dict.fromkeys(only))
     first = [name for name in FIRST if name in figures_of(run)]
@@ -72,26 +71,12 @@ def chosen(
     return names
 
 
-def _known(run: Run, name: str) -> str:
-    """Return the name of a figure, checked to be one of the run's."""
-    if name in figures_of(run):
-        return name
-    if name in known_figures(run.domain):
-        raise _unsupported(run, name)
-    raise unknown("figure", name, figures_of(run))
-
-
-def draw_one(run: Run, name: str, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw the files of one figure of `figures_of`; none if the run's data does not support it."""
-    options = replace(options, interval=run.method(options.interval))
-    figure_of: Callable[[Run, Options], list[Drawing]] = resolved(
-        figures_of(run)[_known(run, name)]
-    )
-    part, left_out = first_part(run)
-    drawings = safe_stems(figure_of(part, options))
-    if left_out:
-        drawings = [one._replace(caption=f"{one.caption} {left_out}.") for one in drawings]
-    return drawings
+def _check_name(run: Run, name: str) -> None:
+    """Raise if a name is no figure of the run."""
+    if name not in figures_of(run):
+        if name in known_figures(run.domain):
+            raise _unsupported(run, name)
+        raise unknown("figure", name, figures_of(run))
 
 
 def draw(
@@ -115,9 +100,10 @@ def draw(
     if not any(len(cell.episodes) for cell in run.cells):
         raise TomevalError(f"{run.folder}: no complete episode to plot yet")
     drawings: list[Drawing] = []
+    part, left_out = first_part(run)
     for name in names:
         # Of `FIRST`, what this run has no data for is left out.
-        some = draw_one(run, name, options)
+        some = resolved(figures_of(run)[name])(part, options)
         if not some and name in only:
             raise _unsupported(run, name)
         drawings += some
@@ -126,7 +112,9 @@ def draw(
             f"{run.folder}: its data supports none of the figures {', '.join(names)}; --all draws "
             "all that it supports"
         )
-    return drawings
+    if left_out:
+        drawings = [one._replace(caption=f"{one.caption} {left_out}.") for one in drawings]
+    return safe_stems(drawings)
 
 
 def _unsupported(run: Run, name: str) -> TomevalError:
@@ -194,17 +182,7 @@ def picture(drawing: Drawing, form: str, **more: Any) -> bytes:
     _settle(drawing)
     buffer = io.BytesIO()
     drawing.figure.savefig(buffer, format=form, metadata=_METADATA[form], **more)
-    data = buffer.getvalue()
-    return _shorter(data.decode("utf-8")).encode("utf-8") if form == "svg" else data
-
-
-def _shorter(drawn: str) -> str:
-    """Round the coordinates of paths to tenths of a point, which no eye can tell apart."""
-
-    def rounded(path: re.Match[str]) -> str:
-        return re.sub(r"-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.1f}", path[0])
-
-    return re.sub(r'<[^>]*\sd="[^"]*"', lambda tag: re.sub(r'\sd="[^"]*"', rounded, tag[0]), drawn)
+    return buffer.getvalue()
 
 
 def _settle(drawing: Drawing) -> None:

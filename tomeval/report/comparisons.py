@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.result import ALPHA
-from tomeval.comparing.sides import Incomparable, compared_by, left_out
+from tomeval.comparing.sides import Incomparable, left_out
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.numbers import MISSING, fixed, interval, p_text
 from tomeval.core.parts import Compared, named, part, parts
+from tomeval.report.rows import grid_of
+from tomeval.report.tables import DATA, Grid
 from tomeval.runs.measures import Measure
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
 from tomeval.strategies.parts import KINDS
-
-READ = ("text", "markdown", "latex")
-"""Formats for reading; the others carry every column at full precision."""
 
 LARGEST = 10
 """Effect sizes beyond ± this say only that the differences hardly vary."""
@@ -36,7 +35,7 @@ Table = tuple[list[Row], list[str], list[str]]
 def comparison_rows(found: Comparison, form: str, by_task: bool = False) -> list[Row]:
     """Return one row per metric and level over all tasks, or with `by_task` per scope."""
     rows = found.rows(None if by_task else [0])
-    if form not in READ:
+    if form in DATA:
         return rows
     measures = {measure.name: measure for measure in found.measures}
     margins = not all(math.isnan(margin) for margin in found.margin)
@@ -162,29 +161,38 @@ def shown_first(runs: Sequence[Run]) -> list[str] | None:
     return [name for name in runs[0].scores if all(name in run.scores for run in runs)] or None
 
 
-def report_rows(run: Run, by: str | None, metrics: Sequence[str]) -> Table:
-    """Compare the players of a run for its report, as ``tomeval compare`` does.
+class Section(NamedTuple):
+    """A table of a report: sentences above and below it, or the reason why there is none."""
+
+    title: str
+    reason: str
+    caption: str = ""
+    table: Grid | None = None
+    notes: Sequence[str] = ()
+
+
+def compared(run: Run, by: str | None, metrics: Sequence[str]) -> Section:
+    """Compare players in some measures as ``tomeval compare`` does.
 
     Raises
     ------
     TomevalError
         They cannot be compared by the column asked for.
     """
-    chosen = by or compared_by(run)
-    if chosen is None:
-        return [], ["There is nothing to compare: no two players share a task"], []
     try:
-        return _overview([run], {"by": chosen, "metrics": metrics})
+        rows, above, notes = _overview([run], {"by": by, "metrics": metrics})
     except TomevalError as error:
-        if by:
+        if by is not None:
             raise
-        return [], [f"No comparison: {error}"], []
+        return Section("", f"No comparison: {error}.")
+    caption = ". ".join([*above, ""]).strip()
+    return Section("", "", caption, grid_of(rows), [f"{note}." for note in notes])
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
     names = ("by", "baseline", "reference", "margins", "resamples")
     metrics, how = options["metrics"], {name: options[name] for name in names}
-    if metrics is None and options["form"] in READ and not options["margins"]:
+    if metrics is None and options["form"] not in DATA and not options["margins"]:
         metrics = shown_first(runs)
         if metrics and not options["by_task"]:
             return _overview(runs, how | {"metrics": metrics}, MOST)
@@ -196,7 +204,7 @@ def _differences(runs: Sequence[Run], options: Row) -> Table:
 def _overview(runs: Sequence[Run], how: Row, most: int | None = None) -> Table:
     """Return an overview, of strategies with the effects of their parts."""
     found = compare(runs, **how)
-    effects = _main_effects(runs, how) if how["by"] == "strategy" else []
+    effects = _main_effects(runs, how) if found.by == "strategy" else []
     return overview(found, effects, most)
 
 
@@ -219,7 +227,7 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
         f"{said or 0}, for normal differences with the pilot's SD; as Student's with a pair less",
         f"pairs: of {unit}, summed over the tasks of a scope; now: with the pilot's pairs",
     ]
-    shown = [_power_read(row) for row in rows] if options["form"] in READ else rows
+    shown = [_power_read(row) for row in rows] if options["form"] not in DATA else rows
     return shown, above, left_out(runs, options["by"])
 
 

@@ -7,15 +7,14 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.files import check_ending, replacing
 from tomeval.core.parts import named, part
-from tomeval.core.printing import Sink, data_stream
-from tomeval.runs.cell import JUDGED
-from tomeval.runs.columns import RATES, is_attainable, is_interval
+from tomeval.core.printing import data_stream
 from tomeval.runs.results import Run, iterate_export
 
 if TYPE_CHECKING:
@@ -24,44 +23,38 @@ if TYPE_CHECKING:
 TABLES = ("csv", "jsonl")
 """The formats of one table; those of the whole run are what extensions bring."""
 
-_ENDINGS = {form: form for form in TABLES}
-
 WHATS = ("steps", "episodes", "answers", "cells")
 """The tables that can be exported."""
 
 
-def export(
-    run: Run,
-    form: str,
-    what: str | None = None,
-    out: Path | None = None,
-) -> list[Path]:
+def export(run: Run, form: str, what: str | None = None, out: Path | None = None) -> list[Path]:
     """Export a run in any format and return the files, none for standard output.
 
     Parameters
     ----------
     run : Run
     form : str
-        One of `TABLES`, see `export_run`; or the format of an exporter, which is of the whole run,
-        in files in the folder `out`.
+        ``csv`` or ``jsonl``; NaN and missing values are empty in CSV and null in JSON. Or the
+        format of an exporter, which is of the whole run, in files in the folder `out`.
     what : {"steps", "episodes", "answers", "cells"}, optional
-        Which table; default: steps.
+        Which table; ``answers`` is what became of every question. Default: steps.
     out : Path, optional
-        A file, or a folder for the whole run.
+        A file, replaced in one step when it is complete, or a folder for the whole run.
 
     Raises
     ------
     TomevalError
-        Options that do not fit together, or a format that is not known; see also `export_run`.
+        Options that do not fit together, or a format that is not known; a file that cannot be
+        written, or whose ending is another format's, or nearly one's.
     """
     if what is not None and what not in WHATS:
         raise unknown("table", what, WHATS, "--what")
     if form in TABLES:
-        export_run(run, what or "steps", form, out)
+        _write_table(run, what or "steps", form, out)
         return [] if out is None else [out]
     exporter = part("exporters", form)
     if exporter is None:
-        raise unknown("format", form, format_names(), "--format")
+        raise unknown("format", form, [*TABLES, *named("exporters")], "--format")
     if what is not None:
         raise TomevalError(f"--format {form} exports the whole run: omit --what")
     if out is None:
@@ -70,26 +63,9 @@ def export(
     return written
 
 
-def format_names() -> list[str]:
-    """Return the names of all formats."""
-    return list(dict.fromkeys([*TABLES, *named("exporters")]))
-
-
-def export_run(run: Run, what: str, form: str, out: Path | None = None) -> None:
-    """Write one table of a run.
-
-    That is ``steps``, ``episodes``, ``answers`` (what became of every question) or ``cells``.
-
-    `form` is ``csv`` or ``jsonl``; NaN and missing values are empty in CSV and null in JSON. `out`
-    is replaced in one step when it is complete; default: standard output.
-
-    Raises
-    ------
-    TomevalError
-        A file that cannot be written, or whose ending is another format's, or nearly one's.
-    """
+def _write_table(run: Run, what: str, form: str, out: Path | None) -> None:
     if out is not None:
-        check_ending(out, form, _ENDINGS)
+        check_ending(out, form, {name: name for name in TABLES})
     columns, rows = iterate_export(run, what)
     with _target(out) as file:
         if form == "csv":
@@ -108,59 +84,29 @@ def _clean(row: tuple[Any, ...]) -> list[Any]:
 
 
 @contextmanager
-def _target(out: Path | None) -> Iterator[Sink]:
+def _target(out: Path | None) -> Iterator[TextIO]:
     """Open the output."""
     if out is None:
-        yield data_stream()
+        with data_stream() as file:
+            yield file
         return
     with replacing(out) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         yield file
 
 
-_TYPES: dict[str, Any] = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "string"}
-
-
-def framed(
-    run: Run, what: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
-) -> pandas.DataFrame:
-    """Return rows as a DataFrame, with the types that these columns have in `run`."""
+def framed(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pandas.DataFrame:
+    """Return rows as a DataFrame: whole numbers are Int64, others float64, all else is text."""
     import pandas
 
-    columns_of = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in columns]
+    of = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in columns]
     arrays = {}
-    for name, kind, values in zip(columns, kinds_of(run, what, columns), columns_of, strict=True):
-        if kind == "TEXT":
+    for name, values in zip(columns, of, strict=True):
+        kinds = {type(value) for value in values if value is not None}
+        kind: Any = "string"
+        if all(issubclass(one, Real) for one in kinds):
+            whole = kinds and all(issubclass(one, Integral) for one in kinds)
+            kind = "Int64" if whole else "float64"
+        else:
             values = [value if value is None else str(value) for value in values]
-        arrays[name] = pandas.array(values, dtype=_TYPES[kind])
+        arrays[name] = pandas.array(values, dtype=kind)
     return pandas.DataFrame(arrays)
-
-
-_SHARED = {
-    **dict.fromkeys(("cell", "episode", "step", "steps", "episodes", "attempts"), "INTEGER"),
-    "seed": "INTEGER",
-    **dict.fromkeys((*RATES, "ours", "reported", "difference"), "REAL"),
-}
-
-
-def kinds_of(run: Run, what: str, columns: Iterable[str]) -> list[str]:
-    """Return INTEGER, REAL or TEXT for each column of a table of a run."""
-    # A seat's name there; a domain's steps may number seats under the same heading.
-    types = _SHARED if what == "answers" else column_types(run)
-    return [
-        "REAL" if is_interval(name) or is_attainable(name) else types.get(name, "TEXT")
-        for name in columns
-    ]
-
-
-def column_types(run: Run) -> dict[str, str]:
-    """Return INTEGER, REAL or TEXT by column of all tables but answers; others are TEXT.
-
-    They follow from the schema and the measures alone, so missing values in the first rows do not
-    change them.
-    """
-    schema = run.domain.schema
-    declared = {**schema.episodes, **schema.steps, **schema.shown}
-    types = {name: kind.split()[0].upper() for name, kind in declared.items()}
-    for name, value in run.cells[0].columns.items():
-        types[name] = "INTEGER" if isinstance(value, int) else "TEXT"
-    return types | _SHARED | JUDGED | dict.fromkeys(run.metric_names, "REAL")

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.plots.drawing import CUT, INTERVAL_WORDS
+from tomeval.plots import drawing
 from tomeval.runs import tallies
-from tomeval.runs.cell import RunCell
 from tomeval.runs.columns import RATES, heading
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
@@ -26,16 +25,11 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def task_text(cell: RunCell) -> str:
-    """Return a cell's task in a few words."""
-    return cell.domain.task_words(cell.shown_task)
-
-
 def settings(run: Run) -> list[dict[str, str]]:
     """Return what was run: a row per setting, with all its values."""
     names = [name for name in run.cells[0].facts if name != "reference"]
     rows = [(heading(name), [cell.facts[name] for cell in run.cells]) for name in names]
-    if len(run.domain.references) > 1:
+    if len(run.domain.experiment.REFERENCES) > 1:
         rows.append(("regret is measured from", [cell.reference for cell in run.cells]))
     known = [f"{name}: {said}" for name, said in revisions(run).items() if said]
     rows.append(("revision of a model", known))
@@ -59,13 +53,10 @@ def meanings(measures: Iterable[Measure]) -> list[dict[str, str]]:
 
 def interval_words(run: Run) -> str:
     """Explain how the numbers of the table of cells are computed."""
+    words = f"means over complete episodes, with {drawing.interval_words(run.cells[0])}"
     shares = any(cell.totals(name).share for cell in run.cells for name in run.measures)
-    interval = run.method(AUTO)
-    words = INTERVAL_WORDS[interval].replace("episodes", f"{run.domain.unit}s")
-    words = f"means over complete episodes, with {words}"
-    if interval == SEQUENCE:
-        return words
-    return f"{words}; {CUT}" + "; shares of items have Wilson intervals" * shares
+    wilson = shares and run.method(AUTO) != SEQUENCE
+    return words + "; shares of items have Wilson intervals" * wilson
 
 
 SAID = 12
@@ -94,9 +85,13 @@ def _played(run: Run) -> str:
     for cell in run.cells:
         counts.update(by_cell.get(cell.number, {}))
     players = len({cell.title for cell in run.cells})  # one asked of two models is two
-    tasks = len({task_text(cell) for cell in run.cells})
+    tasks = len({cell.domain.task_words(cell.shown_task) for cell in run.cells})
+    wanted = sum(run.wanted(cell) or 0 for cell in run.cells)
+    left = max(0, wanted - counts.total())
     return (
         f"{counted(players, 'player')} in {counted(tasks, 'task')}; "
         f"{counted(counts[COMPLETE], 'complete episode')}, "
-        f"{counts[VOID]:,} void, {counts[FAILED]:,} failed."
+        f"{counts[VOID]:,} void, {counts[FAILED]:,} failed"
+        + f", {left:,} not played yet" * bool(left)
+        + "."
     )

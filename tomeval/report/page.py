@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import warnings
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -17,20 +15,14 @@ from markupsafe import Markup
 from tomeval import __version__
 from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
-from tomeval.core.outcomes import COMPLETE, FAILED, VOID
-from tomeval.core.text import visible
+from tomeval.core.text import in_line, visible
 from tomeval.report import facts
-from tomeval.report.comparisons import report_rows
-from tomeval.report.facts import counted
-from tomeval.report.markup import grid_html
+from tomeval.report.comparisons import Section, compared
 from tomeval.report.rows import Rows, grid_of, is_number
-from tomeval.report.tables import Grid
+from tomeval.report.tables import Grid, is_numeric
 from tomeval.report.transcripts import games as shown_games
-from tomeval.report.views import cells_notes
-from tomeval.runs import tallies
-from tomeval.runs.columns import ATTAINABLE, RATES
-from tomeval.runs.measures import Measure
-from tomeval.runs.notes import mass_notes, random_notes
+from tomeval.report.views import Asked, cells_view, measures_view
+from tomeval.runs.notes import mass_notes
 from tomeval.runs.results import Run
 from tomeval.runs.selection import first_part
 
@@ -83,7 +75,8 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"grid_html": grid_html, "grid_of_rows": _plain}
+    environment.filters |= {"in_line": in_line, "numeric": is_numeric}
+    environment.globals["grid_of_rows"] = _plain
     return environment
 
 
@@ -95,13 +88,10 @@ def _plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
 def _context(run: Run, by: str | None, games: bool, figures: bool) -> dict[str, Any]:
     """Return what the template reads."""
     whole, left_out = first_part(run)
-    names = whole.shown
     rows = whole.rows()
     valued = [n for n in whole.measures if any(is_number(row[n]) for row in rows)]
     measures = [whole.measures[name] for name in valued or whole.measures]
-    others = [one.name for one in measures if one.name not in names]
-    words = "more measures of the same cells"
-    more = [Further(words, _cells(rows, whole.measures, others), [])] if others else []
+    view = cells_view([whole], Asked())
     judged = [whole.measures[name] for name in whole.headline]
     style = (_HERE / "assets" / "report.css").read_text(encoding="utf-8")
     return {
@@ -111,12 +101,12 @@ def _context(run: Run, by: str | None, games: bool, figures: bool) -> dict[str, 
         "name": run.name,
         "kind": whole.domain.title,
         "headline": facts.headline(whole),
-        "notices": notices(whole, left_out),
-        "table": _cells(rows, whole.measures, names),
-        "further": [*more, *_further(whole)],
+        "notes": list(map(sentence, [*_more_notes(whole, left_out), *view.notes])),
+        "tables": view.grids,
+        "further": _further(whole, rows),
         "interval": facts.interval_words(whole),
-        "compared": _compared(whole, by),
-        "drawings": _figures(whole) if figures and any(row["episodes"] for row in rows) else [],
+        "comparison": compared(whole, by, whole.scores or whole.headline),
+        "drawings": _figures(whole) if figures else [],
         "games": shown_games(whole, judged) if games else [],
         "settings": facts.settings(whole),
         "facts": whole.domain.facts(whole),
@@ -124,42 +114,27 @@ def _context(run: Run, by: str | None, games: bool, figures: bool) -> dict[str, 
     }
 
 
-class Further(NamedTuple):
-    """A table besides the first one: what it shows, or why there is none; sentences below it."""
-
-    about: str
-    table: Grid | None
-    notes: list[str]
-
-
-def _compared(run: Run, by: str | None) -> Further:
-    """Return the differences between players."""
-    rows, above, notes = report_rows(run, by, run.scores or run.headline)
-    return Further(". ".join([*above, ""]).strip(), grid_of(rows) if rows else None, notes)
-
-
-def _further(run: Run) -> list[Further]:
-    """Return the further tables that a run has data for and a report shows."""
+def _further(run: Run, rows: Rows) -> list[Section]:
+    """Return the table of every measure, and further ones that a report shows of this run."""
+    [every] = measures_view(run, rows, Asked(whole=True), str).grids
     tables = ((table, table.rows(run, [])) for table in run.tables.values() if table.reported(run))
-    return [
-        Further(table.about, grid_of(rows, run.measures), table.notes(run))
+    return [Section("every measure, a row per cell", "", "", every)] + [
+        Section(table.about, "", "", grid_of(rows, run.measures), table.notes(run))
         for table, rows in tables
         if rows
     ]
 
 
-def _cells(rows: Rows, measures: Mapping[str, Measure], shown: Collection[str]) -> Grid:
-    """Return the table of cells, of the measures only those that are `shown`."""
-    out = tuple(name for name in measures if name not in shown)
-    kept = [
-        {
-            name: value
-            for name, value in row.items()
-            if re.sub(rf"(_ci95.*|{ATTAINABLE})$", "", name) not in out
-        }
-        for row in rows
-    ]
-    return grid_of(kept, measures, keep=(next(iter(rows[0])), *RATES, "episodes"))
+def _more_notes(run: Run, left_out: str) -> list[str]:
+    """Return what a table does not tell: what the page lacks, scores without mass, revisions."""
+    unknown = [name for name, revision in facts.revisions(run).items() if not revision]
+    more = [f"the revision of a model was not recorded: {name}" for name in unknown]
+    return [*filter(None, [left_out]), *mass_notes(run), *more]
+
+
+def sentence(text: str) -> str:
+    """Return a note as a sentence."""
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
 # A browser tells a picture whether the page around it is dark.
@@ -174,72 +149,25 @@ def _figures(run: Run) -> list[dict[str, Any]]:
 
     They are drawn as for one of two columns: a narrow screen shows these without scaling down.
     """
-    from tomeval.plots import Options, chosen, draw_one, picture
+    from tomeval.plots import Options, draw, picture
 
     figures: list[dict[str, Any]] = []
-    how = Options("single")
     with warnings.catch_warnings():
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        for name in chosen(run):
-            # What this run has no data for is left out.
-            for drawing in draw_one(run, name, how):
-                drawn = picture(drawing, "svg", transparent=True).decode("utf-8")
-                start, end = drawn.index("<svg"), drawn.index(">", drawn.index("<svg")) + 1
-                data = base64.b64encode((drawn[start:end] + _DARK + drawn[end:]).encode("utf-8"))
-                figures.append(
-                    {
-                        "caption": drawing.caption,
-                        "description": drawing.description,
-                        "source": f"data:image/svg+xml;base64,{data.decode('ascii')}",
-                    }
-                )
+        try:
+            drawings = draw(run, options=Options("single"))
+        except TomevalError:  # the data supports none
+            drawings = []
+        for drawing in drawings:
+            drawn = picture(drawing, "svg", transparent=True).decode("utf-8")
+            start, end = drawn.index("<svg"), drawn.index(">", drawn.index("<svg")) + 1
+            data = base64.b64encode((drawn[start:end] + _DARK + drawn[end:]).encode("utf-8"))
+            figures.append(
+                {
+                    "caption": drawing.caption,
+                    "description": drawing.description,
+                    "source": f"data:image/svg+xml;base64,{data.decode('ascii')}",
+                }
+            )
     return figures
-
-
-class Notice(NamedTuple):
-    """A warning: `level` is ``serious`` or ``note``, `text` one or two sentences."""
-
-    level: str
-    text: str
-
-
-def notices(run: Run, left_out: str = "") -> list[Notice]:
-    """Return the warnings of a run, serious ones first; `left_out` says what the page lacks."""
-    serious = [left_out] * bool(left_out) + [*_serious(run), *random_notes(run), *mass_notes(run)]
-    notes = [note for note in cells_notes(run, ()) if note not in serious]
-    notes += [
-        f"the revision of a model was not recorded: {name}"
-        for name, revision in facts.revisions(run).items()
-        if not revision
-    ]
-    return [
-        Notice(level, f"{text[0].upper()}{text[1:].rstrip('.')}.")
-        for level, texts in (("serious", serious), ("note", notes))
-        for text in texts
-    ]
-
-
-def _serious(run: Run) -> Iterator[str]:
-    """Yield what is missing, and what was done about answers that could not be used."""
-    every = tallies.episodes(run.store)
-    counts = {cell.number: Counter(every.get(cell.number, {})) for cell in run.cells}
-    of = sum(counts.values(), Counter[str]())
-    missing = sum(max(0, (run.wanted(c) or 0) - counts[c.number].total()) for c in run.cells)
-    empty = sum(not count[COMPLETE] for count in counts.values())
-    for count, text in (
-        (empty, f"{counted(empty, 'cell')} without a complete episode, and so without a measure"),
-        (
-            of[FAILED],
-            f"{counted(of[FAILED], 'episode')} failed because the model gave no reply; they count "
-            "in no measure, and resuming the run plays them again",
-        ),
-        (missing, f"the run is not finished: {counted(missing, 'episode')} not played yet"),
-        (
-            of[VOID],
-            f"{counted(of[VOID], 'episode')} of {of.total():,} are void: an invalid answer ended "
-            "them; measures describe only the completed episodes",
-        ),
-    ):
-        if count:
-            yield text

@@ -55,9 +55,17 @@ class Pivot:
             return {}
         return {p: sum(values[self.at[p, t]] for t in self.tasks) / count for p in self.players}
 
-    def cells(self, words: Words) -> list[list[str]]:
-        """Return the names of the players in their columns, a row each."""
-        return [[words(str(part)) for part in player] for player in self.players]
+    def grid(
+        self, words: Words, above: list[str], heads: Sequence[str], cells: Sequence[Sequence[str]]
+    ) -> Grid:
+        """Return a row per player, its names and then its cells."""
+        named = [[words(str(part)) for part in player] for player in self.players]
+        return Grid(
+            above=above,
+            heads=[*(words(heading(key)) for key in self.down), *heads],
+            body=[[*names, *row] for names, row in zip(named, cells, strict=True)],
+            lead=list(range(len(self.down))),
+        )
 
 
 def pivot_of(run: Run, rows: Rows) -> Pivot | None:
@@ -93,8 +101,8 @@ def pivoted(
     Players are sorted by it, unless they are to stand `as_is`.
     """
     measure = run.measures[name]
-    scales = {(cell.payoff_range, cell.payoff_size) for cell in run.cells}
-    one_scale = len(scales) == 1 and (None, None) not in scales
+    scales = {cell.payoffs for cell in run.cells}
+    one_scale = len(scales) == 1 and None not in scales
     alike = measure.unit == "%" or (measure.in_payoffs and one_scale)
     means = pivot.means(rows, name) if alike else {}
     how = []
@@ -102,29 +110,21 @@ def pivoted(
         less = (measure.better or -1) < 0
         players = sorted(pivot.players, key=means.__getitem__, reverse=not less)
         pivot, how = replace(pivot, players=players), ["sorted by mean"]
-    said = texts(rows, name)
-    heads = [words(heading(key)) for key in pivot.down]
+    said, heads = texts(rows, name), []
     for across in pivot.tasks:
         named = zip(pivot.across, across, strict=True)
         head = [words(str(value)) or f"no {heading(key)}" for key, value in named]
         heads.append("\n".join(head) or measure.heading)
-    body, digits = pivot.cells(words), digits_for(rows, name)
-    for line, player in enumerate(pivot.players):
+    cells, digits = [], digits_for(rows, name)
+    for player in pivot.players:
         places = [pivot.at.get((player, task)) for task in pivot.tasks]
-        body[line] += [MISSING if place is None else said[place] for place in places]
-        body[line] += [fixed(means[player], digits)] if means else []
+        line = [MISSING if place is None else said[place] for place in places]
+        cells.append([*line, fixed(means[player], digits)] if means else line)
     if pivot.across:
         how.append(f"across: {', '.join(map(heading, pivot.across))}")
-    return Grid(
-        above=[
-            f"{measure.heading}, {SIDES[measure.better]}",
-            *how,
-            *map(words, shared_words(rows, [*pivot.down, *pivot.across])),
-        ],
-        heads=[*heads, "mean"] if means else heads,
-        body=body,
-        lead=list(range(len(pivot.down))),
-    )
+    above = [f"{measure.heading}, {SIDES[measure.better]}", *how]
+    above += map(words, shared_words(rows, [*pivot.down, *pivot.across]))
+    return pivot.grid(words, above, [*heads, "mean"] if means else heads, cells)
 
 
 def answered(told: Rows, pivot: Pivot, short: Mapping[str, str], words: Words) -> Grid:
@@ -139,15 +139,14 @@ def answered(told: Rows, pivot: Pivot, short: Mapping[str, str], words: Words) -
     if not each:
         heads = [short[answer] for answer in answers]
         above = [f"tasks by answer, of {len(pivot.tasks)}", *above]
-    body = pivot.cells(words)
-    for player, line in zip(pivot.players, body, strict=True):
+    cells = []
+    for player in pivot.players:
         places = [pivot.at.get((player, task)) for task in pivot.tasks]
         said = [None if place is None else told[place][ANSWER] for place in places]
         counts = Counter(said)
         if each:
-            line += [MISSING if answer is None else short[answer] for answer in said]
+            cells.append([MISSING if answer is None else short[answer] for answer in said])
         else:
-            line += [str(counts[answer]) for answer in answers]
+            cells.append([str(counts[answer]) for answer in answers])
     above += map(words, shared_words(told, [*pivot.down, *pivot.across, ANSWER]))
-    heads = [*(words(heading(key)) for key in pivot.down), *heads]
-    return Grid(above=above, heads=heads, body=body, lead=list(range(len(pivot.down))))
+    return pivot.grid(words, above, heads, cells)

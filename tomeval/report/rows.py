@@ -41,16 +41,26 @@ def grid_of(
 ) -> Grid:
     """Return rows of equal keys as a grid: a measure and its interval share a column.
 
+    Columns in which all rows agree are said once, above the table.
+
     Parameters
     ----------
-    measures
-        As for `tomeval.report.tables.render`.
+    measures : mapping of str to Measure, optional
+        Headings, decimals and better sides of the columns that are measures: `Run.measures`.
     keep : sequence of str
         Columns that stay, even where all rows agree in them.
     words : callable
         Makes a text safe for the format.
     spare : sequence of str
         Columns that a narrow terminal leaves out, the first one first.
+
+    Examples
+    --------
+    >>> from tomeval.report.tables import set_grid
+    >>> row = {"game": "RPS", "tom_percent": 97.41, "tom_percent_ci95": 0.4}
+    >>> print(set_grid(grid_of([row]), "text"))
+    game  tom %
+    RPS   97.41 ± 0.40
     """
     rows = [{k: words(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
     columns = columns_of(rows, keep)
@@ -141,8 +151,8 @@ def columns_of(rows: Rows, keep: Sequence[str] = ()) -> list[str]:
     """
     first = rows[0]
     drop = {name for name in first if is_interval(name)} | (repeats(rows) - set(keep))
-    drop |= {name for name in first if all(row[name] in ("", None) for row in rows)}
     measured = [name for name in first if has_interval(first, name)]
+    drop |= {n for n in first if n not in measured and all(_is_empty(row[n]) for row in rows)}
     empty = {name for name in measured if not any(is_number(row[name]) for row in rows)}
     drop |= empty if len(empty) < len(measured) else set()
     kept = [
@@ -152,6 +162,10 @@ def columns_of(rows: Rows, keep: Sequence[str] = ()) -> list[str]:
         and (len(rows) == 1 or name in keep or name in measured or _differ(rows, name))
     ]
     return kept or list(first)
+
+
+def _is_empty(value: Any) -> bool:
+    return value in ("", None) or (isinstance(value, float) and math.isnan(value))
 
 
 def _differ(rows: Rows, name: str) -> bool:

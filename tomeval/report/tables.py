@@ -105,11 +105,10 @@ def data(rows: Sequence[Mapping[str, Any]], form: str) -> str:
     if form == "json":
         return json.dumps(plain, indent=1)
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    for number, row in enumerate(plain):
-        if number == 0:
-            writer.writerow(row)
-        writer.writerow([row[name] for name in plain[0]])
+    if plain:
+        writer = csv.DictWriter(buffer, list(plain[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(plain)
     return buffer.getvalue().rstrip("\n")
 
 
@@ -119,8 +118,6 @@ def set_grid(grid: Grid, form: str, width: int | None = None) -> str:
         return text_of(grid, width)
     above = "; ".join(grid.above)
     if form == "latex":
-        from tomeval.report.markup import latex_table
-
         return latex_table(above, grid)
     heads = [head.replace("\n", ", ").strip(", ") for head in grid.heads]
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *grid.body)]
@@ -225,17 +222,78 @@ def _lines(grid: Grid, rooms: Sequence[int]) -> Iterator[str]:
         ]
 
     heads = [lines[::-1] for lines in wrapped(grid.heads)]
-    for texts in reversed(list(zip_longest(*heads, fillvalue=""))):
-        yield _line(texts, rooms)
+    lines = [*reversed(list(zip_longest(*heads, fillvalue="")))]
     for row in grid.body:
-        for texts in zip_longest(*wrapped(row), fillvalue=""):
-            yield _line(texts, rooms)
+        lines += zip_longest(*wrapped(row), fillvalue="")
+    for texts in lines:
+        padded = [
+            text + " " * (room - cell_len(text) + _BETWEEN)
+            for text, room in zip(texts, rooms, strict=True)
+        ]
+        yield "".join(padded).rstrip()
 
 
-def _line(texts: Sequence[str], rooms: Sequence[int]) -> str:
-    """Return texts with blanks between them and none at the end."""
-    padded = [
-        text + " " * (room - cell_len(text) + _BETWEEN)
-        for text, room in zip(texts, rooms, strict=True)
-    ]
-    return "".join(padded).rstrip()
+ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "Δ": r"$\Delta$",
+    "±": r"$\pm$",
+    "–": "--",
+    "−": r"$-$",
+    "√": r"$\surd$",
+}
+
+
+def escape(text: str) -> str:
+    r"""Return text with LaTeX's special characters written out; a line break becomes a space.
+
+    What acts or is not seen stands as an escape, see `tomeval.core.text.visible`.
+
+    Examples
+    --------
+    >>> print(escape("50 %\n\x1b"))
+    50 \% \textbackslash{}x1b
+    """
+    return "".join(ESCAPES.get(char, char) for char in " ".join(visible(text).split()))
+
+
+def latex_table(caption: str, grid: Grid) -> str:
+    r"""Return a table in booktabs style: a longtable, which goes on over pages.
+
+    Columns of numbers stand at the right.
+
+    Examples
+    --------
+    >>> print(latex_table("", Grid([], ["x"], [["1.5 ± 0.25"]])).splitlines()[-2])
+    1.5 $\pm$ 0.25 \\
+    """
+    import pandas
+
+    body = [list(map(escape, cells)) for cells in grid.body]
+    frame = pandas.DataFrame(body, columns=list(map(_heading, grid.heads)))
+    sides = "".join("r" if is_numeric(cells) else "l" for cells in grid.columns)
+    made = frame.to_latex(
+        index=False,
+        escape=False,
+        longtable=True,
+        column_format=sides,
+        caption=escape(caption) or None,
+    )
+    return f"% needs: \\usepackage{{booktabs, longtable}}\n{made.strip()}"
+
+
+def _heading(text: str) -> str:
+    """Return a heading, its levels below each other."""
+    levels = [escape(level) for level in text.split("\n") if level]
+    stacked = r" \\ ".join(levels)
+    return stacked if len(levels) == 1 else rf"\shortstack{{{stacked}}}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,21 +14,9 @@ from tomeval.core.outcomes import LENIENT
 from tomeval.core.text import in_line, lines_of
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Line
 from tomeval.runs.measures import Measure
 from tomeval.runs.results import Run
 from tomeval.strategies.asking import replaced
-
-
-def find_cell(run: Run, number: int, episode: int) -> RunCell:
-    """Return a cell of a run, checked to have an episode."""
-    cell = next((cell for cell in run.cells if cell.number == number), None)
-    if cell is None:
-        last = max(cell.number for cell in run.cells)
-        raise TomevalError(f"{run.folder}: no cell {number}, there are 0 to {last}")
-    if run.store.status(number, episode) is None:
-        raise TomevalError(f"{run.folder}: cell {number} has no episode {episode}")
-    return cell
 
 
 def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> Iterator[str]:
@@ -42,15 +30,19 @@ def transcript_lines(run: Run, cell: int, episode: int, calls: bool = True) -> I
     TomevalError
         No such cell or episode.
     """
-    which = find_cell(run, cell, episode)
+    which = next((one for one in run.cells if one.number == cell), None)
+    if which is None:
+        last = max(one.number for one in run.cells)
+        raise TomevalError(f"{run.folder}: no cell {cell}, there are 0 to {last}")
+    if run.store.status(cell, episode) is None:
+        raise TomevalError(f"{run.folder}: cell {cell} has no episode {episode}")
     asked: dict[int, list[dict[str, Any]]] = {}
     seats = len({seat for _, seat, _, _ in run.store.calls(cell, episode)})
     for step, seat, form, record in run.store.calls(cell, episode) if calls else ():
         purpose = str(record.get("purpose", form))
         said = f"{seat}: {purpose}" if seats > 1 else purpose
         asked.setdefault(step, []).append({**record, "purpose": said})
-    lines: Iterable[Line] = run.domain.lines(run, which, episode)
-    for step, group in itertools.groupby(lines, key=lambda line: line.step):
+    for step, group in itertools.groupby(which.lines(episode), key=lambda line: line.step):
         shown = list(group)
         for line in shown:
             if line.heading:

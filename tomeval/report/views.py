@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tomeval.core.errors import TomevalError
 from tomeval.report.pivot import Words, answered, pivot_of, pivoted
@@ -83,18 +83,19 @@ def rows_of(runs: Sequence[Run], asked: Asked, *, data: bool) -> tuple[Rows, Ask
     """
     run = joined(runs)
     _check(runs, asked)
+    tables: Any = import_module(run.domain.published) if run.domain.published else None
     if asked.against is not None:
-        if run.domain.beside is None:
+        if not hasattr(tables, "beside"):
             raise TomevalError(f"--against: there are no published numbers of {run.domain.name}")
-        path = Path(asked.against)
-        rows, notes = run.domain.beside(run, path, asked.as_model, asked.interval, asked.reference)
+        how = asked.against, asked.as_model, asked.interval, asked.reference
+        rows, notes = tables.beside(run, *how)
         return rows, asked, notes
     if asked.published:
-        if run.domain.published is None:
+        if not hasattr(tables, "as_published"):
             raise TomevalError(f"--published: {run.domain.name} has no published tables")
         interval = "normal" if asked.interval == AUTO else asked.interval
         rows = joined_rows(runs, None, interval, asked.reference)
-        rows, measures, notes = run.domain.published(run, rows)
+        rows, measures, notes = tables.as_published(run, rows)
         metrics = asked.metrics or tuple(measures)
         return rows, asked._replace(metrics=metrics, interval=interval), notes
     names = _needed(run, asked, data=data)
@@ -163,18 +164,10 @@ def cells_notes(
 
 
 def table_grid(run: Run, rows: Rows, asked: Asked, words: Words = str) -> Grid | None:
-    """Return a table other than that of cells, without the columns that have no number."""
+    """Return a table other than that of cells."""
     if not rows:
         return None
-    gone: set[str] = set()
-    measure = ""
-    for column in rows[0]:
-        measure = measure if is_interval(column) else column
-        values = [row[column] for row in rows]
-        if measure in gone or all(isinstance(v, float) and math.isnan(v) for v in values):
-            gone.add(column)
-    left = [{name: value for name, value in row.items() if name not in gone} for row in rows]
-    return grid_of(chosen_rows(left, run.measures, asked), run.measures, words=words)
+    return grid_of(chosen_rows(rows, run.measures, asked), run.measures, words=words)
 
 
 def cells_view(runs: Sequence[Run], asked: Asked, words: Words = str) -> View:

@@ -129,8 +129,8 @@ def known_measures(domain: Domain, run: Run | None = None) -> dict[str, Measure]
     TomevalError
         A name is taken.
     """
-    own = domain.measured(run) if run and domain.measured else domain.measures
-    measures = dict(own)
+    own = domain.measures.items()
+    measures = {name: one for name, one in own if run is None or one.present(run.store)}
     for name, analysis in analyses_of(domain, run.store if run else None).items():
         for measure in analysis.measures:
             _check_free(domain, name, measure, measures)

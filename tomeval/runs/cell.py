@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from tomeval.strategies.compose import recorded_strategy
 from tomeval.strategies.parts import KINDS
 
 if TYPE_CHECKING:
-    from tomeval.runs.domain import Domain, Worded
+    from tomeval.runs.domain import Domain, Line, Worded
 
 IntArray = NDArray[np.int64]
 
@@ -38,8 +38,8 @@ Ends = tuple[float, ...]
 """Mean, half-width, lower and upper end of an interval, as `Estimate` has them."""
 
 
-JUDGED = {"correct": "REAL", "regret": "REAL", "best_action": "INTEGER", "tom_regret": "REAL"}
-"""What a step of every domain can be worth, with types; see `RunCell.judged`."""
+JUDGED = ("correct", "regret", "best_action", "tom_regret")
+"""What a step of every domain can be worth, see `RunCell.judged`."""
 
 
 class RunCell(ABC):
@@ -96,6 +96,14 @@ class RunCell(ABC):
         episode's steps are the domain's measures.
         """
 
+    @abstractmethod
+    def step_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield everything known of every step of all episodes, by column, for exports."""
+
+    @abstractmethod
+    def lines(self, episode: int) -> Iterator[Line]:
+        """Yield an episode for readers, without the model calls."""
+
     @property
     def player(self) -> str:
         """Who is measured, in a few words."""
@@ -150,13 +158,8 @@ class RunCell(ABC):
         return self.measures[name].limits if name in self.measures else UNBOUNDED
 
     @property
-    def payoff_range(self) -> float | None:
-        """Range of the payoffs, for measures in payoff units; None without payoffs."""
-        return None
-
-    @property
-    def payoff_size(self) -> float | None:
-        """The payoff farthest from 0, which rounding is relative to; None without payoffs."""
+    def payoffs(self) -> tuple[float, float] | None:
+        """The least and the largest payoff, for measures in payoff units; None without payoffs."""
         return None
 
     @property
@@ -195,14 +198,9 @@ class RunCell(ABC):
             for name, values in said.items()
         }
 
-    @property
-    def episode_names(self) -> Sequence[str]:
-        """What each episode is called where it was recorded, from 0; empty if it has no name."""
-        return ()
-
-    def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
+    def shown_episode(self, episode: int, own: Sequence[Any]) -> dict[str, Any]:
         """Return the domain's columns of an episode as exports show them."""
-        return typed
+        return dict(zip(self.domain.schema.episodes, own, strict=True))
 
     # How comparisons take it
 
@@ -238,7 +236,7 @@ class RunCell(ABC):
     @property
     def reference(self) -> str:
         """What regret is measured from by default."""
-        return str(self.definition.get("reference", self.domain.references[0]))
+        return str(self.definition.get("reference", self.domain.experiment.REFERENCES[0]))
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ domain for nothing but what is here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,8 +20,6 @@ from tomeval.runs.analyses import LOADED
 from tomeval.runs.measures import Measure
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tomeval.models.base import Model
     from tomeval.runs.cell import RunCell
     from tomeval.runs.columns import Table
@@ -215,33 +213,21 @@ class Domain:
         What tells a cell from others in tables.
     run_cell : function of store, number, definition
         A cell of a run, which reads its episodes when they are first used.
-    step_records : function of store, cells
-        Yields everything known of every step of some cells, by column, for exports.
-    measured : function of run
-        The domain's own measures that a run has data for; None: all.
-    references : tuple of str
-        What regret can be measured from, the default first.
     headline : tuple of str
         The measures that are shown first: functional, then literal; default: the first of all.
-    lines : function of run, cell, episode
-        Yields an episode for readers, without the model calls.
     tables : mapping of str to Table
         Besides that of cells, in the order of a report. The first is printed if only ``--by`` is
         given.
     figures : mapping
         What draws its figures, ``module:function``, by name.
-    curves : tuple of str
-        Those of them that are lines over steps, which ``--by`` and ``--window`` choose.
-    own_seat : str
-        The seat that is measured, whose answers rates are of; empty: all.
     facts : function of run
         What is known of players and tasks beyond the cells' columns.
     table_notes : function of run, names
         Sentences that stand below a table of cells that shows these measures, and in a report.
-    beside : function of run, path, model, interval, reference
-        A run's rows beside published results, and notes, for ``table --against``.
-    published : function of run, rows
-        A run's rows named and ordered as in published tables, the measures of these, and notes.
+    published : str
+        The module that knows published tables: ``beside``, given run, path, model, interval and
+        reference, returns a run's rows beside theirs, and notes; with tables ``as_published``,
+        given run and rows, these named and ordered as there, the measures, and notes. Empty: none.
     verdict : Verdict
         What the first screen of a run says.
     unit : str
@@ -252,16 +238,14 @@ class Domain:
         first of `task`.
     task_words : function of a task
         A task, or some of its columns, in words; empty without columns.
-    side : function of measure, by
-        A measure with the better side that it has for the levels of a comparison.
     questions : function of cell, seat, note
         What a language model in a seat is asked in made-up episodes that go to their ends: one, or
         several that differ in what they ask. `note` is what the model writes in every summary,
         lesson or plan, see `tomeval.strategies.recording.Recording`.
     example : function of strategy, seat, settings
         A cell that shows a strategy in a seat, for ``tomeval prompt``.
-    bounds, cannot_tell : function of cells
-        What can be attained in an experiment's cells, and sentences on what measures cannot tell.
+    bounds : function of cells
+        What can be attained in an experiment's cells.
     lists : mapping
         What ``tomeval list`` can list of it, by name: a function, or ``module:function``.
     """
@@ -276,9 +260,7 @@ class Domain:
     task: tuple[str, ...]
     columns: Callable[[Mapping[str, Any]], dict[str, str | int]]
     run_cell: Callable[[Store, int, dict[str, Any]], RunCell]
-    step_records: Callable[[Store, Sequence[int]], Iterator[dict[str, Any]]]
     headline: tuple[str, ...]
-    lines: Callable[[Run, Any, int], Iterator[Line]]
     facts: Callable[[Run], list[Facts]]
     table_notes: Callable[[Run, Collection[str]], list[str]]
     verdict: Verdict
@@ -290,17 +272,10 @@ class Domain:
     figures: Mapping[str, str]
     together: Callable[[Any], int] = lambda cell: 0
     play_many: Callable[[Any, int, int], list[Record]] | None = None
-    measured: Callable[[Run], Mapping[str, Measure]] | None = None
-    references: tuple[str, ...] = ("",)
     tables: Mapping[str, Table] = field(default_factory=dict)
-    curves: tuple[str, ...] = ()
-    own_seat: str = ""
-    beside: Callable[[Run, Path, str | None, str, str | None], tuple[Rows, list[str]]] | None = None
-    published: Callable[[Run, Rows], tuple[Rows, list[str], list[str]]] | None = None
+    published: str = ""
     unit: str = "episode"
-    side: Callable[[Measure, str], Measure] = lambda measure, by: measure
     bounds: Callable[[Sequence[Any]], Rows] | None = None
-    cannot_tell: Callable[[Sequence[Any]], list[str]] = lambda cells: []
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes load it by its name."""

@@ -17,6 +17,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    TypeAdapter,
     ValidationError,
     field_validator,
 )
@@ -80,6 +81,8 @@ class Experiment(BaseModel):
     stop_after_voids: int = Field(default=5, ge=0)
     POLICIES: ClassVar[Sequence[str]] = ON_INVALID
     """What `on_invalid` may say."""
+    REFERENCES: ClassVar[Sequence[str]] = ("",)
+    """What regret can be measured from, the default first."""
 
     _base: Path | None = None
     _where: str = "experiment"
@@ -175,6 +178,10 @@ class Experiment(BaseModel):
         Tables inside of tables, or of lists of them, have dotted names.
         """
         return {}
+
+    def cannot_tell(self) -> list[str]:
+        """Return sentences on what measures cannot tell of its cells."""
+        return []
 
     def identity(self) -> dict[str, Any]:
         """Return what makes this experiment itself.
@@ -326,11 +333,13 @@ def _domain_of(data: dict[str, Any], where: str) -> Domain:
     return get_domain(data.get("domain", DEFAULT_DOMAIN), f"{where}: domain")
 
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T")
 
 
 def read_table(keys: type[T], data: Mapping[str, Any] | str, where: str) -> T:
     """Check a table whose keys depend on what it says, such as the parameters of a game; or JSON.
+
+    `keys` is a model or a dataclass of pydantic's kind.
 
     Raises
     ------
@@ -338,7 +347,8 @@ def read_table(keys: type[T], data: Mapping[str, Any] | str, where: str) -> T:
         `where`, the key, the value and the near match.
     """
     try:
-        return keys.model_validate_json(data) if isinstance(data, str) else keys(**data)
+        table = TypeAdapter(keys)
+        return table.validate_json(data) if isinstance(data, str) else table.validate_python(data)
     except ValidationError as error:
         from tomeval.runs.faults import field_of, worded
 

@@ -74,8 +74,8 @@ def explained(
     return worded(problems[0], field, tables.get(inner) or outer, where)
 
 
-def worded(problem: Mapping[str, Any], field: str, keys: type[BaseModel], where: str) -> str:
-    """Word a problem that pydantic found in a field of a table with some keys."""
+def worded(problem: Mapping[str, Any], field: str, keys: Any, where: str) -> str:
+    """Word a problem that pydantic found in a field of a table, given its model or dataclass."""
     field = re.sub(r"\.(\d+)\b", r"[\1]", field)
     if problem["type"] == "extra_forbidden":
         name = field.rpartition(".")[2]

@@ -30,7 +30,7 @@ from tomeval.core.parts import named as named_parts
 from tomeval.core.parts import part
 from tomeval.core.resources import shipped_experiments
 from tomeval.runs.domain import Domain
-from tomeval.runs.index import EXPERIMENT
+from tomeval.runs.lines import EXPERIMENT
 from tomeval.runs.record import Record
 from tomeval.runs.writing import WritableStore
 

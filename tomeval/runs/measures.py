@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.statistics.bounded import UNBOUNDED, Bounds
+
+if TYPE_CHECKING:
+    from tomeval.runs.store import Store
 
 FloatArray = NDArray[np.float64]
 
@@ -124,6 +127,11 @@ class Measure:
     bounds : tuple of float
         Between what its expectation lies, whoever plays, such as from 0 of a regret: intervals end
         there. Default: percent from 0 to 100, all else without bounds.
+    present : callable
+        Tells of a store whether its run has the data.
+    better_by : mapping of str to int
+        What is `better` for the levels of a comparison, by the column that they are of, if it is
+        something else.
     """
 
     name: str
@@ -134,11 +142,13 @@ class Measure:
     source: str
     of: Callable[[Any, str], Totals]
     bounds: Bounds | None = None
+    present: Callable[[Store], bool] = lambda store: True
+    better_by: Mapping[str, Literal[1, 0, -1]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for field in ("name", "heading", "meaning", "unit", "source"):
-            if not getattr(self, field):
-                raise ValueError(f"measure {self.name!r}: {field} is empty")
+        for part in ("name", "heading", "meaning", "unit", "source"):
+            if not getattr(self, part):
+                raise ValueError(f"measure {self.name!r}: {part} is empty")
         if self.name.endswith("_percent") != (self.unit == "%"):
             raise ValueError(f"measure {self.name!r}: the name does not fit the unit {self.unit!r}")
 

@@ -171,7 +171,7 @@ def interval_notes(run: Run, names: Sequence[str] | None = None, interval: str =
         waits = (cell for cell in cells if _unbounded(cell, shown))
         lacks = ": it has no known bounds, or values beyond them"
         return few_notes(run) + _of_cells(waits, "no confidence sequence for a measure in", lacks)
-    alike = [cell for cell in cells if _alike(cell, shown)]
+    alike = [cell for cell in cells if _alike(cell, shown, interval)]
     fewest = min((cell.units for cell in alike), default=FEWEST)
     bound = 100 * (1 - 0.05 ** (1 / fewest))
     follows = f"after {fewest} equal episodes up to {bound:.2g} % of all "
@@ -188,20 +188,10 @@ def _unbounded(cell: RunCell, names: Sequence[str]) -> bool:
     return bool((np.isnan(estimate.low) & np.isfinite(estimate.mean)).any())
 
 
-def _alike(cell: RunCell, names: Sequence[str]) -> bool:
-    """Return whether a shown mean of a cell has an interval of width 0."""
-    for name in names:
-        if (
-            name not in cell.measures
-            or cell.totals(name).share
-            or np.isfinite(cell.limits(name)).all()
-        ):
-            continue  # what may be unseen has bounds, and so has the interval
-        values = cell.totals(name).values
-        some = values[np.isfinite(values)]
-        if len(some) > 1 and np.ptp(some) <= 1e-12 * max(1.0, float(np.abs(some).max())):
-            return True
-    return False
+def _alike(cell: RunCell, names: Sequence[str], interval: str) -> bool:
+    """Return whether a shown mean of a cell has an interval of width 0, but for rounding."""
+    found = cell.estimate([name for name in names if name in cell.measures], interval)
+    return bool((found.half <= 1e-12 * np.maximum(1.0, np.abs(found.mean))).any())
 
 
 def lacks_interval(rows: Sequence[Mapping[str, Any]]) -> bool:

@@ -252,25 +252,25 @@ def _nothing(record: Record) -> tuple[()]:
 
 @dataclass
 class Schema:
-    """A domain's own columns of records, as mappings of name to kind: REAL, INTEGER or TEXT.
+    """A domain's own columns of records.
 
     Attributes
     ----------
-    episodes, steps : mapping
+    episodes, steps : tuple of str
         Those of `Record.own` and of `Record.columns`. Lists of episodes show the first column of an
         episode, as `RunCell.shown_episode` gives it.
     asked : callable
         See `Asked`. Default: all questions are among the answers.
-    shown : mapping
-        Kinds of columns that only exports have, or have with another kind. All others are text.
+    own_seat : str
+        The seat that is measured, whose answers rates are of; empty: all.
     turn : str
         The column of steps that numbers what exports show as steps, where these are several.
     """
 
-    episodes: Mapping[str, str] = field(default_factory=dict)
-    steps: Mapping[str, str] = field(default_factory=dict)
+    episodes: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
     asked: Asked = _nothing
-    shown: Mapping[str, str] = field(default_factory=dict)
+    own_seat: str = ""
     turn: str = ""
 
 

@@ -230,7 +230,7 @@ class Run:
             30 sampling units and the normal form from there on; both end at the measure's bounds,
             see `tomeval.statistics.bounded.score_ends`. Of a run that is `sequential` it is
             ``sequence``. Shares of items have Wilson's interval, but with ``sequence``, see
-            `tomeval.statistics.estimates.share_of_sums`.
+            `tomeval.statistics.estimates.clustered_share`.
         reference : str, optional
             What regret is measured from, if the domain knows several; overrides the cells' own.
         names : sequence of str, optional
@@ -241,7 +241,7 @@ class Run:
         -------
         list of dict
             The columns of `RunCell.columns`, ``episodes`` (complete ones), ``invalid_rate`` (the
-            share of all answers, or of `Domain.own_seat`'s, that were invalid, those of voided
+            share of all answers, or of `Schema.own_seat`'s, that were invalid, those of voided
             episodes included), ``reask_rate`` (the share for which the question was asked more
             than once), ``lenient_rate`` (the share that was read although it was not in the
             exact form asked for), and the measures, each followed by half the width of its 95 %
@@ -268,7 +268,7 @@ class Run:
             if names is None:
                 end |= {OF_CELLS[name]: cell.prompted[name] for name in more}
                 end |= {ANSWER: answer(cell, interval)} if self.scores else {}
-            if len(self.domain.references) > 1:
+            if len(self.domain.experiment.REFERENCES) > 1:
                 end["reference"] = reference or cell.reference
             end["interval"] = cell.interval_kind(interval)
             end |= {key: cell.definition[key] for key in SETTINGS}
@@ -285,12 +285,13 @@ class Run:
 
     def check_reference(self, reference: str | None) -> None:
         """Raise if the domain does not know a reference of regret."""
-        if reference is not None and not any(self.domain.references):
+        known = list(filter(None, self.domain.experiment.REFERENCES))
+        if reference is not None and not known:
             raise TomevalError(
                 f"--reference: the domain {self.domain.name!r} has no references to choose from"
             )
-        if reference is not None and reference not in self.domain.references:
-            raise unknown("reference", reference, filter(None, self.domain.references))
+        if reference is not None and reference not in known:
+            raise unknown("reference", reference, known)
 
     def status(self) -> list[dict[str, Any]]:
         """Return per cell its number and the episodes that are complete, wanted, void and failed.
@@ -441,19 +442,15 @@ def _plain(value: Any) -> Any:
 
 def _step_rows(run: Run) -> Iterator[dict[str, Any]]:
     """Yield every step as it is stored, how its cell is asked, and its `RunCell.judged`."""
-    cells = {cell.number: cell for cell in run.cells}
-    known = run.cells[0].judged() if cells else {}
+    known = run.cells[0].judged() if run.cells else {}
     names, asked = [name for name in JUDGED if name in known], prompted_columns(run.cells)
-    number, how, worth = -1, dict[str, str](), iter([()])
-    for row in run.domain.step_records(run.store, list(cells)):
-        if row["cell"] != number:
-            number = row["cell"]
-            how = {name: cells[number].prompted[name] for name in asked}
-            judged = cells[number].judged() if names else {}
-            worth = zip(*(judged[name] for name in names), strict=True)
-        over = names and row["status"] == COMPLETE
-        own = next(worth) if over else (None,) * len(names)
-        yield row | how | dict(zip(names, own, strict=True))
+    for cell in run.cells:
+        how, judged = {name: cell.prompted[name] for name in asked}, cell.judged()
+        worth = zip(*(judged[name] for name in names), strict=True)
+        for row in cell.step_rows():
+            over = names and row["status"] == COMPLETE
+            own = next(worth) if over else (None,) * len(names)
+            yield row | how | dict(zip(names, own, strict=True))
 
 
 def _asked_rows(run: Run) -> Iterator[dict[str, Any]]:
@@ -470,7 +467,6 @@ def _episode_rows(run: Run) -> Iterator[dict[str, Any]]:
     Recorded ones have the name that their log gives them as ``match``.
     """
     typed, names = list(run.domain.schema.episodes), run.metric_names
-    called = any(cell.episode_names for cell in run.cells)
     asked = prompted_columns(run.cells)
     for cell in run.cells:
         values = {name: cell.totals(name).values.tolist() for name in names}
@@ -480,10 +476,8 @@ def _episode_rows(run: Run) -> Iterator[dict[str, Any]]:
         columns = ("episode", *typed, "status", "steps")
         for episode, *own, status, steps in run.store.read("episodes", columns, cell.number):
             row = {**about, "episode": episode}
-            if called:
-                row["match"] = cell.episode_names[episode] if cell.episode_names else ""
-            shown = zip(typed, cell.shown_episode(own), strict=True)
             # A measure says the same of complete episodes.
+            shown = cell.shown_episode(episode, own).items()
             row |= {name: value for name, value in shown if name not in names}
             row |= {"status": status, "steps": steps}
             over = status == COMPLETE

@@ -18,7 +18,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import re
+import weakref
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -29,16 +32,17 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, FAILED, NOT_ASKED, VALID
 from tomeval.models.naming import public_names, renamed
 from tomeval.runs.domain import Domain, get_domain
-from tomeval.runs.index import (
+from tomeval.runs.lines import (
     EXPERIMENT,
+    FORMAT,
     RESTORE,
-    Damaged,
-    Index,
-    NothingPlayed,
-    Place,
+    Line,
+    body_of,
+    decode,
+    read_calls,
     read_experiment,
+    read_lines,
 )
-from tomeval.runs.lines import read_calls, read_lines
 from tomeval.runs.record import Record, Spent, total
 
 logger = logging.getLogger(__name__)
@@ -48,6 +52,23 @@ KEPT = 200_000
 
 REPLIES = "replies"
 """The folder of kept replies."""
+
+
+_EPISODE = re.compile(rb'\{"cell":(\d+),"episode":(\d+),"status":"(\w+)","steps":(\d+)[,}]')
+
+
+class NothingPlayed(TomevalError):
+    """A folder's run was stopped before it had begun."""
+
+
+class Place(NamedTuple):
+    """Where the line of an episode is, and what must be known of it at once."""
+
+    file: int
+    offset: int
+    size: int
+    status: str
+    steps: int
 
 
 class Summary(NamedTuple):
@@ -75,7 +96,7 @@ def identity_sha256(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-class Store(Index):
+class Store:
     """What a run folder holds, open for reading: as it was at the first look.
 
     Parameters
@@ -110,17 +131,121 @@ class Store(Index):
             raise TomevalError(f"{folder}: not a run folder (no {EXPERIMENT} in it){then:.400}")
         if "cells" not in self._experiment:
             self.close()
-            raise Damaged(
+            raise TomevalError(
                 f"{self.path}: {'damaged' if self.path.exists() else 'missing'}; run the same "
                 "experiment into the folder again to restore it"
             )
         self.domain: Domain = get_domain(str(self._experiment["domain"]), str(self.path))
 
     def _open_files(self, folder: Path) -> None:
-        Index.__init__(self, folder, read_experiment(folder))
+        """Read which lines there are; where the experiment's file says nothing, heads say it."""
+        self.folder = folder
+        self._experiment = read_experiment(folder)
+        self._files: list[Path] = []
+        self._seeds: dict[int, int] = {}
+        self._open: dict[int, int] = {}
+        weakref.finalize(self, _close, self._open)
+        self._index: dict[int, dict[int, Place]] = {}
+        self._notes: list[dict[str, Any]] = []
+        self._wrong: dict[Path, list[int]] = {}
         self._summaries: dict[int, Summary] = {}
         self._recent: tuple[int, list[Record]] | None = None
         self._held: dict[str, frozenset[int]] = {}
+        try:
+            for path in filter(Path.is_file, sorted(folder.glob("episodes*.jsonl"))):
+                self._read_file(path)
+        except TomevalError:
+            Store.close(self)
+            raise
+        for path, lines in self._wrong.items():
+            logger.warning(
+                "%s: is not what was written: line %s%s; what stood there counts as not played: "
+                "run the same experiment into the folder again to play it",
+                *(path, ", ".join(map(str, lines[:5])), ", ..." * (len(lines) > 5)),
+            )
+
+    def _read_file(self, path: Path) -> None:
+        number = len(self._files)
+        self._files.append(path)
+        for line in read_lines(path):
+            if line.number == 1:
+                self._seeds[number] = self._read_head(path, line)
+            elif line.torn:
+                pass  # it is being written, or its writer was killed
+            elif line.body is None:
+                self._wrong.setdefault(path, []).append(line.number)
+            elif (head := _EPISODE.match(line.body)) is None:
+                self._notes.append(decode(path, line.body))
+            else:
+                place = Place(number, line.offset, len(line.text), head[3].decode(), int(head[4]))
+                self._enter(int(head[1]), int(head[2]), place)
+        if number not in self._seeds:
+            raise TomevalError(f"{path}: damaged, as it is empty; {RESTORE}")
+
+    def _read_head(self, path: Path, line: Line) -> int:
+        """Check the head of a file; return what its other lines' checksums begin with."""
+        if line.body is None:
+            raise TomevalError(f"{path}: damaged, its head is not what was written; {RESTORE}")
+        head = decode(path, line.body)
+        if (version := head.get("tomeval")) != FORMAT:
+            older = "an earlier" if isinstance(version, int) and version < FORMAT else "another"
+            raise TomevalError(
+                f"{path}: written by {older} version of tomeval (format {version}, this one has "
+                f"{FORMAT}); read it with that version, or play the experiment into another folder"
+            )
+        known = self._experiment.get("sha256", head.get("experiment"))
+        if head.get("experiment") != known:
+            raise TomevalError(
+                f"{path}: is of the experiment {head.get('name')!r}, and {EXPERIMENT} of another "
+                f"one, {self._experiment.get('name')!r}; put back the right one"
+            )
+        about = {"name": head.get("name"), "domain": head.get("domain"), "sha256": known}
+        self._experiment = about | dict(self._experiment)
+        return zlib.crc32(line.body)
+
+    def _enter(self, cell: int, episode: int, place: Place) -> None:
+        """Enter where an episode is; what was over before must be the same."""
+        mine = self._index.setdefault(cell, {})
+        before = mine.get(episode)
+        if before is not None and before.status != FAILED:  # which a later line may replace
+            if place.status == FAILED:
+                return
+            one, other = (_content(self._data(p)) for p in (before, place))
+            if one != other:
+                where = " and ".join(self._files[p.file].name for p in (before, place))
+                raise TomevalError(
+                    f"{self.folder}: episode {episode} of cell {cell} stands there twice, and "
+                    f"differs (in {where}); leave one of the two out"
+                )
+            return
+        mine[episode] = place
+
+    def _data(self, place: Place) -> dict[str, Any]:
+        """Return what the line of an episode holds."""
+        path, line = self._files[place.file], self._line(place)
+        if (body := body_of(line, self._seeds[place.file])) is None:
+            raise TomevalError(f"{path}: has changed while it was read; {RESTORE}")
+        return decode(path, body)
+
+    def _line(self, place: Place) -> bytes:
+        """Return the line of an episode as it stands there now."""
+        try:
+            if place.file not in self._open:
+                self._open[place.file] = os.open(self._files[place.file], os.O_RDONLY)
+            return os.pread(self._open[place.file], place.size, place.offset)
+        except OSError as error:
+            path = self._files[place.file]
+            raise TomevalError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+    def close(self) -> None:
+        """Close its files."""
+        _close(self._open)
+
+    def damaged(self, why: object) -> TomevalError:
+        """Return the error for a store whose content cannot be trusted."""
+        return TomevalError(
+            f"{self.folder}: damaged, not readable as a tomeval run ({why}); {RESTORE}"
+        )
 
     # The experiment
 
@@ -215,14 +340,9 @@ class Store(Index):
         place = self._index.get(cell, {}).get(episode)
         return None if place is None else place.status
 
-    def finished_of(self, cell: int) -> Iterator[int]:
-        """Yield the episodes of a cell that need not be played, in order; void ones included."""
-        return (e for e, place in self._sorted(cell) if place.status != FAILED)
-
-    def most_finished(self) -> dict[int, tuple[int, int]]:
-        """Return by cell how many episodes need not be played, and the last of them."""
-        finished = {cell: list(self.finished_of(cell)) for cell in self._index}
-        return {cell: (len(mine), mine[-1]) for cell, mine in finished.items() if mine}
+    def finished(self, cell: int) -> list[int]:
+        """Return the episodes of a cell that need not be played, in order; void ones included."""
+        return [e for e, place in self._sorted(cell) if place.status != FAILED]
 
     # What was played
 
@@ -332,7 +452,7 @@ class Store(Index):
         try:
             return iter(read_calls(path, *where))
         except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise Damaged(
+            raise TomevalError(
                 f"{path}: damaged, the calls of episode {episode} of cell {cell} are not what was "
                 f"written ({error}); {RESTORE}"
             ) from None
@@ -355,7 +475,7 @@ class Store(Index):
         mine: dict[tuple[str, str], str] = {}
         for line in read_lines(path, next(iter(self._seeds.values()))):
             if line.body is not None:
-                data = self._decode(path, line.body)
+                data = decode(path, line.body)
                 mine[data["seat"], data["request"]] = data["reply"]
             elif line.text != b"\n" and not line.torn:
                 said = "%s: line %d is not what was written; what it kept is asked for again"
@@ -369,3 +489,13 @@ class Store(Index):
 
 
 _FINE = (VALID, NOT_ASKED)
+
+
+def _close(files: dict[int, int]) -> None:
+    while files:
+        os.close(files.popitem()[1])
+
+
+def _content(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an episode without what its record says of the machine."""
+    return {name: value for name, value in data.items() if name not in ("calls", "spent")}

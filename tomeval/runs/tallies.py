@@ -119,8 +119,8 @@ def _lenient(store: Store, cell: int) -> int:
 
 
 def _own(store: Store, seat: str) -> bool:
-    """Return whether answers of a seat are those of who is measured, see `Domain.own_seat`."""
-    return store.domain.own_seat in ("", seat)
+    """Return whether answers of a seat are those of who is measured, see `Schema.own_seat`."""
+    return store.domain.schema.own_seat in ("", seat)
 
 
 def enforced_cells(store: Store) -> dict[int, Spent]:

@@ -14,10 +14,18 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.files import replacing
 from tomeval.core.outcomes import FAILED
 from tomeval.runs.domain import Domain
-from tomeval.runs.index import FORMAT, Place, signed
-from tomeval.runs.lines import Appended, cannot_write, encode, pack_calls, read_lines
+from tomeval.runs.lines import (
+    EXPERIMENT,
+    FORMAT,
+    Appended,
+    cannot_write,
+    encode,
+    pack_calls,
+    read_lines,
+    signed,
+)
 from tomeval.runs.record import Record
-from tomeval.runs.store import REPLIES, Store, beside, identity_sha256
+from tomeval.runs.store import REPLIES, Place, Store, beside, identity_sha256
 
 logger = logging.getLogger(__name__)
 
@@ -45,12 +53,6 @@ class WritableStore(Store):
         self.path = folder / f"episodes{part}.jsonl"
         _repair(self.path)
         self._open_files(folder)
-        said = self._experiment.get("domain", domain.name)
-        if said != domain.name:
-            raise TomevalError(
-                f"{folder}: holds a run of the domain {said!r}, but the experiment is of "
-                f"{domain.name!r}; nothing was changed. Choose another folder with --out"
-            )
         if self.path not in self._files:
             self._files.append(self.path)
         self._own = self._files.index(self.path)
@@ -80,9 +82,8 @@ class WritableStore(Store):
                 f"({differing_words(self.identity(), identity)}); nothing was changed. Choose "
                 "another folder with --out"
             )
-        finished = self.most_finished().items()
-        counts = {n: last + 1 if self.part else count for n, (count, last) in finished}
-        most = max([wanted, *(c for n, c in counts.items() if n not in apart)])
+        done = {n: of for n in self.played_cells() if n not in apart and (of := self.finished(n))}
+        most = max([wanted, *(of[-1] + 1 if self.part else len(of) for of in done.values())])
         most = max(most, self.planned() or 0) if self.part else most
         # First the experiment: no store stands without the file that says which one it is of.
         about = {"sha256": sha256, "domain": self.domain.name, "episodes": most}
@@ -102,7 +103,7 @@ class WritableStore(Store):
         return most
 
     def _write_experiment(self, whole: dict[str, Any]) -> None:
-        path = self.folder / "experiment.json"
+        path = self.folder / EXPERIMENT
         if self._experiment != whole:  # to lay out thousands of cells takes seconds
             if path.exists() and "cells" not in self._experiment:
                 logger.warning("%s: was damaged; it is written again", path)

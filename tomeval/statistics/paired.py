@@ -66,19 +66,11 @@ def standard_error(influences: Sequence[FloatArray]) -> Standard:
     return Standard(np.sqrt(total), degrees)
 
 
-def t_interval(
-    mean: FloatArray, standard: Standard, level: float = 0.95
-) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of Student's interval; its width is 0 if nothing varies."""
-    half = t_quantile(standard, level) * standard.error
-    return mean - half, mean + half
-
-
-def t_quantile(standard: Standard, level: float = 0.95) -> FloatArray:
-    """Return how many standard errors lie on either side in Student's interval, shape (M,)."""
+def t_quantile(standard: Standard) -> FloatArray:
+    """Return how many standard errors lie on either side in Student's 95 % interval, (M,)."""
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(standard.freedom, 0.5 + level / 2), dtype=np.float64)
+    return np.asarray(stdtrit(standard.freedom, 0.975), dtype=np.float64)
 
 
 def t_test(mean: FloatArray, standard: Standard) -> FloatArray:
@@ -392,10 +384,6 @@ def _random_signs(
     count: int, sizes: Sequence[int], rng: np.random.Generator
 ) -> Iterator[FloatArray]:
     """Yield for each stratum independent signs, shape (count, size)."""
-    lengths = [count * -(-size // 8) for size in sizes]
-    # A generator gives four bytes at a time: these are the bytes of one call for each stratum.
-    ends = np.cumsum([-(-length // 4) * 4 for length in lengths]).tolist()
-    octets = np.frombuffer(rng.bytes(ends[-1]), dtype=np.uint8)
-    for size, length, start in zip(sizes, lengths, [0, *ends], strict=False):
-        bits = np.unpackbits(octets[start : start + length].reshape(count, -1), axis=1, count=size)
-        yield _SIGNS[bits]
+    for size in sizes:
+        octets = np.frombuffer(rng.bytes(count * -(-size // 8)), dtype=np.uint8)
+        yield _SIGNS[np.unpackbits(octets.reshape(count, -1), axis=1, count=size)]

@@ -72,9 +72,12 @@ def mean_sequence(
 
 
 def ratio_sequence(
-    sums: ArrayLike, sizes: ArrayLike, confidence: float = CONFIDENCE, *, bounds: Bounds = UNBOUNDED
+    sums: ArrayLike, sizes: ArrayLike, *, bounds: Bounds = UNBOUNDED
 ) -> tuple[float, float]:
     """Return the interval of the sum of `sums` over that of `sizes`, such as a share of all items.
+
+    That of `mean_sequence` if all sizes are equal. Else the ratio is linearised (Kish 1965), with
+    bounds as much wider as the largest unit is: valid for many.
 
     Parameters
     ----------
@@ -82,9 +85,6 @@ def ratio_sequence(
         Per sampling unit what its items add up to, and how many they are, above 0.
     bounds : tuple of float
         Between what a single item lies.
-    confidence
-        As for `mean_sequence`, whose interval this is if all sizes are equal. Else the ratio is
-        linearised (Kish 1965), with bounds as much wider as the largest unit is: valid for many.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def ratio_sequence(
     ratio, widest = float(top.sum() / items.sum()), float(items.max() / items.mean())
     rows = ratio + (top - ratio * items) / items.mean()
     wider = ratio + widest * (bounds[0] - ratio), ratio + widest * (bounds[1] - ratio)
-    low, high = mean_sequence(rows, confidence, bounds=wider)
+    low, high = mean_sequence(rows, bounds=wider)
     return max(low, min(bounds[0], ratio)), min(high, max(bounds[1], ratio))
 
 

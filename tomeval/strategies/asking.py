@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import (
@@ -23,7 +23,6 @@ from tomeval.core.outcomes import (
 from tomeval.core.text import common_prefix, without_thinking
 from tomeval.models.base import (
     BackendError,
-    Capabilities,
     ContextExceeded,
     GenerateRequest,
     Model,
@@ -78,24 +77,6 @@ class Asking:
         if self.sampling.max_tokens:
             return self.sampling.max_tokens
         return self.allowances[kind] + notes * self.allowances["plan"]
-
-
-class Form(NamedTuple):
-    """What a reply is held to by servers that do that: one of the choices, or a JSON schema."""
-
-    choices: tuple[str, ...] = ()
-    schema: str = ""
-
-
-def form_of(reader: Reader[Any], kind: str, explained: bool, holds: bool = True) -> Form:
-    """Return what an answer is held to where the server of a model does that.
-
-    An answer that is to come after reasoning or with notes is held to nothing.
-    """
-    if kind != "qa" or explained or not holds:
-        return Form()
-    # Of what can be listed there may be a schema, too.
-    return Form(schema=reader.schema) if reader.schema else Form(reader.choices)
 
 
 class Asker:
@@ -153,43 +134,26 @@ class Asker:
         self.model.settled(reason, self._calls[-1])
         return Invalid(reason, reply.text)
 
-    async def answer(
-        self,
-        purpose: str,
-        kind: str,
-        prompt: Prompt,
-        step: int,
-        reader: Reader[T],
-        most: int,
-        explained: bool = False,
-        notes: bool = False,
-    ) -> tuple[Said[T] | Invalid, str]:
+    async def answer(self, asked: Overheard, reader: Reader[T]) -> tuple[Said[T] | Invalid, str]:
         """Ask until a reply can be read and is legal; also return the reply's text.
 
-        Every attempt is a fresh draw of at most `most` tokens. At temperature 0 there is only one.
-        `explained` tells whether the reply is to hold more than the answer; `notes`, whether that
-        is plans and insights.
+        Every attempt is a fresh draw. At temperature 0 there is only one.
         """
-        asked = Overheard(
-            self.how, purpose, kind, prompt, step, reader, most, explained, notes=notes
-        )
         tell(asked)
         outcome, text = "unparsable", ""
-        can = Capabilities() if self._model is None else self._model.capabilities
-        if can.compares and len(reader.choices) > 1:
+        if self.model.capabilities.compares and len(reader.choices) > 1:
             return await self._compared(asked, reader)
-        form = form_of(reader, kind, explained, can.holds)
         for attempt in range(1, asked.attempts + 1):
-            reply = await self._generate(asked, attempt, form=form)
+            reply = await self._generate(asked, attempt)
             if isinstance(reply, Invalid):
                 return reply, ""
             text = reply.text
             held = ENFORCED in reply.details  # then it has the form that was asked for
             read = reader.read(text, reply.finish, self.how.strict and not held)
             self._calls[-1]["outcome"] = outcome = read.outcome
-            self.model.judged(outcome)
             if read.fault:
                 self._calls[-1]["fault"] = read.fault
+            self.model.judged(outcome, self._calls[-1])
             if read.value is not None:
                 details: dict[str, Any] = {}
                 if held:
@@ -248,7 +212,7 @@ class Asker:
             raise
         except Unlisted as error:  # the model did answer: it would say something else
             self._calls.append(record | {"outcome": "unlisted", "error": self._said(error)})
-            self.model.judged("unlisted")
+            self.model.judged("unlisted", self._calls[-1])
             self.model.settled("unlisted", self._calls[-1])
             return Invalid("unlisted", self._said(error))
         except BackendError as error:
@@ -259,7 +223,7 @@ class Asker:
             value == -math.inf for value in scores.logprobs
         ):
             return Invalid("backend_error", f"no log-probabilities: {scores.logprobs}")
-        self.model.judged(VALID)
+        self.model.judged(VALID, self._calls[-1])
         self.model.settled(VALID, self._calls[-1])
         return scores
 
@@ -268,17 +232,21 @@ class Asker:
         asked: Overheard,
         attempt: int = 1,
         group: str = "",
-        form: Form = Form(),  # noqa: B008 (a tuple)
     ) -> Reply | Invalid:
-        """Send one request and log it."""
+        """Send one request and log it.
+
+        An answer that is to come after reasoning or with notes is held to no form.
+        """
         sampling = replace(self.how.sampling, max_tokens=asked.longest)
         seed = request_seed(self.seed, asked.purpose, asked.step, attempt)
         record = self._record(asked) | {"attempt": attempt, "seed": seed}
         record["sampling"] = vars(sampling)
         group = self.seed + group
-        request = GenerateRequest(
-            asked.prompt, sampling, seed, group, form.choices, attempt, form.schema
-        )
+        held = asked.kind == "qa" and not asked.explained and self.model.capabilities.holds
+        reader = asked.reader if held else None
+        schema = reader.schema if reader else ""  # what can be listed may have one, too
+        choices = reader.choices if reader and not schema else ()
+        request = GenerateRequest(asked.prompt, sampling, seed, group, choices, attempt, schema)
         try:
             reply = await self.model.generate(request)
         except BackendError as error:

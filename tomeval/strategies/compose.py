@@ -85,11 +85,6 @@ class Strategy:
         return f"{name} {shown()[self.context]}" if self.context.startswith("-") else name
 
     @property
-    def memory(self) -> int:
-        """How many texts the player carries from step to step."""
-        return self.part.memory if self.reflects else int(self.part.takes_notes)
-
-    @property
     def shows_history(self) -> bool:
         """Whether past steps are shown, or summarised."""
         return self.context != "-history"
@@ -122,19 +117,8 @@ class Strategy:
     @property
     def writes(self) -> bool:
         """Whether any call has a text written."""
-        return not self.scored or self.summarises or self.part.writes
-
-    @property
-    def calls_per_step(self) -> int:
-        """Model calls to act once, with the reflection after the step but without probes."""
-        writes = self.advice == "plans_insights" and self.scored
-        questions = 1 + self.part.predicts_first
-        return questions * (1 + self.summarises) + self.part.calls + writes
-
-    @property
-    def probes_per_step(self) -> int:
-        """Further model calls for the literal probe: none if the prediction came first."""
-        return 0 if self.part.predicts_first else 1 + self.summarises
+        predicts = self.part.predicts_first and self.advice != "social_lm"
+        return not self.scored or self.summarises or self.part.make.writes or predicts
 
     @property
     def scores(self) -> bool:

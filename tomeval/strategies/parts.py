@@ -7,11 +7,19 @@ from collections.abc import Callable
 from functools import lru_cache
 from inspect import getdoc
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import origin, register
 from tomeval.core.resources import shipped as shipped_file
+from tomeval.strategies.advice import (
+    Advice,
+    Oracle,
+    PlansInsights,
+    Planting,
+    Reflexion,
+    Social,
+)
 from tomeval.strategies.beliefs import Belief, read_belief
 
 _Class = TypeVar("_Class", bound=type)
@@ -29,41 +37,37 @@ class Part(NamedTuple):
     """One advice part: its name in strategies, and what follows from choosing it."""
 
     shown: str  # its name in tables
-    about: str = ""  # what it adds to what a player sees, as lists say it; empty: nothing to say
-    predicts_first: bool = False  # as `tomeval.strategies.advice.Advice` has them
-    is_told: bool = False
-    takes_notes: bool = False
-    calls: int = 0
-    writes: bool = False  # whether it has texts written, or depends on one
+    about: str  # what it adds to what a player sees, as lists say it
+    make: type[Advice]  # what it does in an episode
     memory: int = 0  # how many lessons are shown
-    # What makes it, for parts from outside, which may only do what they declare.
-    make: Callable[[Any], Any] | None = None
-    templates: Path | None = None  # the folder of templates of such a part
+    templates: Path | None = None  # the folder of templates of a part from outside
     belief: Belief | None = None  # what it states before every action, for parts with parameters
 
+    @property
+    def predicts_first(self) -> bool:
+        """See `Advice`."""
+        return self.make.predicts_first
 
-def _lessons(count: int) -> Part:
-    about = f"its last {count} lessons" if count > 1 else "its last lesson"
-    return Part(f"Reflexion {count}", about, calls=1, writes=True, memory=count)
+    @property
+    def is_told(self) -> bool:
+        """See `Advice`."""
+        return self.make.is_told
 
 
+_WITH_MAX = "the partner's true action and to maximise against it"
 PARTS = {
-    "social_qa": Part(
-        "Social QA", "its own generated prediction", predicts_first=True, writes=True
-    ),
-    "social_lm": Part("Social LM", "its own scored prediction", predicts_first=True),
-    "oracle": Part("Oracle", "the partner's true action", is_told=True),
-    "oracle_max": Part(
-        "Oracle + Max", "the partner's true action and to maximise against it", is_told=True
-    ),
-    **{f"reflexion_{count}": _lessons(count) for count in (1, 2, 3)},
-    "plans_insights": Part(
-        "Plans + Insights", "its last plans and insights", takes_notes=True, writes=True
-    ),
+    "social_qa": Part("Social QA", "its own generated prediction", Social),
+    "social_lm": Part("Social LM", "its own scored prediction", Social),
+    "oracle": Part("Oracle", "the partner's true action", Oracle),
+    "oracle_max": Part("Oracle + Max", _WITH_MAX, Oracle),
+    "reflexion_1": Part("Reflexion 1", "its last lesson", Reflexion, 1),
+    "reflexion_2": Part("Reflexion 2", "its last 2 lessons", Reflexion, 2),
+    "reflexion_3": Part("Reflexion 3", "its last 3 lessons", Reflexion, 3),
+    "plans_insights": Part("Plans + Insights", "its last plans and insights", PlansInsights),
 }
 """Advice by key; parts from outside are added."""
 
-_NONE = Part("")
+_NONE = Part("", "", Advice)
 _ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
 
 KINDS = ("context", "advice", "answer")
@@ -98,7 +102,7 @@ def _believing(key: str) -> Part | None:
     return Part(
         belief.name,
         f"a belief that is right on {belief.accuracy} % of the steps",
-        is_told=True,
+        Planting,
         templates=shipped_file("prompts") / "parts" / "belief",
         belief=belief,
     )
@@ -171,22 +175,15 @@ def register_advice(
         )
 
     def add(made: _Class) -> _Class:
-        own: Any = made
         key = name.lower().replace(" ", "_")
         for other, text in shown().items():
-            old = PARTS[other].make if other in PARTS else None
-            if _joined(text) == _joined(name) and (old is None or origin(old) != origin(made)):
-                whose = origin(old) if old else "tomeval"
+            whose = origin(PARTS[other].make) if other in PARTS else "tomeval"
+            if _joined(text) == _joined(name) and whose != origin(made):
                 raise TomevalError(f"strategy part {name!r}: {whose} has the name; choose another")
         PARTS[key] = Part(
             name,
             about or (getdoc(made) or "").partition("\n")[0].rstrip("."),
-            predicts_first=own.predicts_first,
-            is_told=own.is_told,
-            takes_notes=own.takes_notes,
-            calls=own.calls,
-            writes=bool(own.calls or own.predicts_first or own.takes_notes),
-            make=made,
+            made,
             templates=None if templates is None else Path(templates),
         )
         register("strategies", name, made)

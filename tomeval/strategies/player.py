@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.models.base import LOW_MASS, Prompt, Scores
-from tomeval.strategies.advice import Declared, Desk, make_advice
+from tomeval.strategies.advice import Advice
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import DEFAULT_ANSWER, Strategy
 from tomeval.strategies.labels import Labels
@@ -24,6 +22,7 @@ from tomeval.strategies.questions import (
     Told,
     user_prompt,
 )
+from tomeval.strategies.recording import Overheard
 
 T = TypeVar("T")
 
@@ -51,31 +50,9 @@ def _chosen(scores: Scores, how: str, rng: np.random.Generator) -> Said[int]:
     return Said(action, tuple(float(p) for p in probs), details=details)
 
 
-class Beside(Generic[T]):
-    """A question under way beside another one of its episode.
-
-    `asking` asks it through `line`, which is its own (see `Asker.fork`): its calls are logged with
-    its answer.
-    """
-
-    def __init__(self, line: Asker, asking: Coroutine[Any, Any, Said[T] | Invalid]) -> None:
-        self._line, self._task = line, asyncio.ensure_future(asking)
-        # Where its episode is broken off nobody waits: an error is then nobody's, and no traceback.
-        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
-
-    async def answer(self) -> Said[T] | Invalid:
-        """Wait for the answer; only the first one returned has its calls."""
-        answer = await self._task
-        return replace(answer, calls=self._line.drain())
-
-    async def settle(self) -> None:
-        """Wait until it is over, however it ends, so that no paid reply is lost."""
-        await asyncio.gather(self._task, return_exceptions=True)
-
-
 @dataclass(frozen=True)
 class Asked(Generic[T]):
-    """What became of a question, and the question asked `beside` it.
+    """What became of a question.
 
     The calls of `answer` are still in the line's log, see `Asker.drain`. `prompt` is None if
     something else failed before it was asked; `text` is the reply that held the answer, empty for
@@ -85,7 +62,6 @@ class Asked(Generic[T]):
     answer: Said[T] | Invalid
     prompt: Prompt | None = None
     text: str = ""
-    beside: Beside[Any] | None = None
 
 
 class LLMPlayer:
@@ -108,47 +84,35 @@ class LLMPlayer:
         self.scene, self.line = scene, line
         self._rng, self._decide, self._predict = rng, decide, predict
         self.context = Context(scene, strategy.summarises)
-        self.advice = make_advice(strategy)
+        self.advice: Advice = strategy.part.make(strategy)
 
-    @property
-    def _desk(self) -> Desk:
-        return Desk(self.scene, self.context, self.line, self.advice.strategy.part)
+    def render(self, template: str, **values: object) -> str:
+        """Render one of the domain's templates."""
+        return self.scene.prompts.render(template, **values)
 
-    async def act(
-        self,
-        question: Question[T],
-        foresight: Foresight,
-        beside: Question[Any] | None = None,
-    ) -> Asked[T]:
-        """Ask for a move, after what the strategy does first.
+    async def write(
+        self, purpose: str, kind: str, request: str, step: int, group: str = ""
+    ) -> str | Invalid:
+        """Have a note written."""
+        prompt = user_prompt(self.scene.earlier, request)
+        return await self.line.write(purpose, kind, prompt, step, group)
 
-        `beside`, a question that does not depend on this one, is asked at the same time if the
-        model allows it. The two then share one pass over the context on a local model, and the
-        waiting time on a served one.
-        """
+    async def act(self, question: Question[T], foresight: Foresight) -> Asked[T]:
+        """Ask for a move, after what the strategy does first."""
         context = await self.context.text(self.line)
         if isinstance(context, Invalid):
             return Asked(context)
         if self.advice.failure is not None:
             return Asked(self.advice.failure)
-        if (part := self.advice.strategy.part).make:
-            foresight = Declared(foresight, part)
-        told = await self.advice.before_act(self._desk, foresight)
+        if not (self.advice.predicts_first or self.advice.is_told):
+            foresight = Foresight()
+        told = await self.advice.before_act(self, foresight)
         if isinstance(told, Invalid):
             return Asked(told)
-        other = None
-        if beside is not None and self.line.model.capabilities.concurrent:
-            line = self.line.fork()
-            other = Beside(line, self._answer(beside, line))
-        try:
-            asked = await self.ask(question, told, self.advice.ask_along(self._desk))
-        except Exception:
-            if other is not None:
-                await other.settle()
-            raise
+        asked = await self.ask(question, told, self.advice.ask_along(self))
         if isinstance(asked.answer, Said):
             self.advice.after_act(asked.text)
-        return replace(asked, beside=other)
+        return asked
 
     async def ask(
         self,
@@ -173,7 +137,7 @@ class LLMPlayer:
         style = Style("cot", shots=True) if kind == "cot_3_shot" else Style(kind)
         question = replace(question, values={"given": told.given, **question.values})
         phrased = self.scene.phrase(question, style, extra)
-        parts = (context, self.advice.memory(self._desk), told.text, *phrased.parts)
+        parts = (context, self.advice.memory(self), told.text, *phrased.parts)
         prompt = user_prompt(
             self.scene.earlier, *parts, prefill=phrased.prefill, instead=phrased.instead
         )
@@ -185,7 +149,8 @@ class LLMPlayer:
             # T is int: the reader reads labels.
             return Asked(cast("Said[T]", _chosen(scores, how, self._rng)), prompt)
         notes = bool(extra)
-        answer, text = await line.answer(
+        asking = Overheard(
+            line.how,
             question.purpose,
             question.kind or style.kind,
             prompt,
@@ -195,11 +160,9 @@ class LLMPlayer:
             explained=notes or style.kind == "cot",
             notes=notes,
         )
+        answer, text = await line.answer(asking, question.reader)
         return Asked(answer, prompt, text)
-
-    async def _answer(self, question: Question[T], line: Asker) -> Said[T] | Invalid:
-        return (await self.ask(question, line=line)).answer
 
     async def observe(self) -> None:
         """Do what the strategy does between two steps; the scene already shows the next one."""
-        await self.advice.after_step(self._desk)
+        await self.advice.after_step(self)

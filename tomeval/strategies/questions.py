@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
 from tomeval.models.base import Message, Prompt
 from tomeval.strategies.asking import Asker
@@ -101,22 +102,23 @@ class Scene(Protocol):
 class Foresight:
     """What others do in a step, as values for the templates `social` and ``oracle``.
 
-    This class serves seats that have nobody to predict: strategies that ask are refused there.
+    This class serves seats that have nobody to predict, where strategies that ask are refused, and
+    parts that did not declare that they ask: what is declared decides which seats a strategy fits.
     """
 
     social: ClassVar[str] = "advice/social"
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
         """Ask the player itself, for answers of a kind: ``lm`` or ``qa``."""
-        raise NotImplementedError
+        raise TomevalError("a strategy part that predicts must have predicts_first = True")
 
     async def truth(self) -> dict[str, Any] | Invalid:
         """Look up what others truly do; that this was done is recorded."""
-        raise NotImplementedError
+        raise TomevalError("a strategy part that looks up the truth must have is_told = True")
 
     async def planted(self, belief: Belief) -> dict[str, Any] | Invalid:
         """State what others do, as often right as the belief; the statement is recorded."""
-        raise NotImplementedError
+        return await self.truth()
 
 
 def join(*parts: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from train_on_regret import SHIPPED, environments, loss_of, play, worth
+from train_on_regret import SHIPPED, environments, loss_of, play
 
 from tomeval.models.local.transformers import TransformersModel
 
@@ -34,13 +34,3 @@ def test_the_loss_is_minus_worth_times_log_probability(model) -> None:
     assert float(found.detach()) == pytest.approx(total, rel=1e-4)
     found.backward()
     assert any(p.grad is not None and p.grad.abs().max() > 0 for p in model.model.parameters())
-
-
-def test_worth_is_in_deviations_of_the_own_game() -> None:
-    envs = environments()
-    games = [env.game.name for env in envs]
-    first, last = games.index("IPD"), games.index("IBS")
-    decisions = [
-        (e, None, "", reward) for e, reward in [(first, 0), (first, -2), (last, 5), (last, 9)]
-    ]
-    assert worth(decisions, envs) == pytest.approx([1, -1, -1, 1], abs=1e-5)

@@ -232,16 +232,6 @@ def test_a_damaged_log_is_refused_in_a_line(said, log_of_qa, tmp_path):
     assert said in refused(changed(log_of_qa, tmp_path, change))
 
 
-def test_samples_that_are_not_in_the_log_are_told(log_of_qa, tmp_path):
-    copy = tmp_path / "short.eval"
-    with zipfile.ZipFile(log_of_qa) as old, zipfile.ZipFile(copy, "w") as new:
-        for name in old.namelist():
-            if "episode 2" not in name:
-                new.writestr(name, old.read(name))
-    [note] = recorded_log(copy)[1].notes
-    assert note.startswith("1 of 4 samples have an error, met a limit or are missing")
-
-
 def test_logs_of_others_are_refused_in_a_line(log_of_qa, tmp_path, monkeypatch, capsys):
     path = log_of_qa
 

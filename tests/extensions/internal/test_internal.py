@@ -5,7 +5,6 @@ import pytest
 import torch
 from compiled import BACKEND
 from transformers import (
-    AutoModelForCausalLM,
     GPT2Config,
     GPT2LMHeadModel,
     LlamaConfig,
@@ -19,8 +18,6 @@ from tomeval.extensions.internal import found_of, kept, path_of, probe, share_of
 from tomeval.extensions.internal.states import RANDOM, TWIN, Watched
 from tomeval.models import BACKENDS, open_model
 from tomeval.models.base import Message, Prompt, ScoreRequest
-from tomeval.models.local.llama import Llama
-from tomeval.models.local.load import pocket_folder
 from tomeval.runs.experiment import load_experiment
 from tomeval.runs.results import Run
 
@@ -186,9 +183,6 @@ def test_states_are_those_of_transformers(watched) -> None:
     question = asked("B", "J")
     ids = torch.tensor([watched.local.codec.label_query(question).prefix])
     model = watched.local.model
-    if isinstance(model, Llama):  # which has no such option: transformers' own of the same weights
-        folder = pocket_folder("pocket")
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     with torch.no_grad():
         told = model(ids, output_hidden_states=True).hidden_states
     seen = watched.run(question).states

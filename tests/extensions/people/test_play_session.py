@@ -11,17 +11,22 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.printing import Console
-from tomeval.extensions.people import play_session, session
+from tomeval.extensions.people import play_session
+from tomeval.runs.experiment import make_experiment
 from tomeval.runs.results import Run, iterate_export
 
 C, D = "Cooperate", "Defect"
 
 
-def play(folder, lines, game="IPD", partners="tit_for_tat", **more):
+def session(**more):
+    data = {"games": "IPD", "partners": "tit_for_tat", "episodes": 1, "horizon": 3, **more}
+    return make_experiment(data | {"subjects": {"kind": "person", "name": "ann"}})
+
+
+def play(folder, lines, **more):
     """Play with these lines of input; return whether it ended, and what was shown."""
     console = Console(io.StringIO("".join(f"{line}\n" for line in lines)), io.StringIO())
-    experiment = session(game, partners, **{"name": "ann", "horizon": 3} | more)
-    return play_session(experiment, console, folder), console.sink.getvalue()
+    return play_session(session(**more), console, folder), console.sink.getvalue()
 
 
 def exported(folder):
@@ -76,6 +81,8 @@ def test_a_game_that_is_left_is_not_kept(tmp_path, left_by):
     assert play(tmp_path / "run", [C, C, D, D, D, D])[0]
     play(tmp_path / "whole", [C, C, D, D, D, D])
     assert exported(tmp_path / "run") == exported(tmp_path / "whole")
+    play(tmp_path / "run", [C] * 6)  # another episode
+    assert [step["episode"] for step in exported(tmp_path / "run")] == [0, 0, 0, 1, 1, 1]
 
 
 def test_ctrl_c_leaves_the_game_at_any_moment(tmp_path):
@@ -87,24 +94,17 @@ def test_ctrl_c_leaves_the_game_at_any_moment(tmp_path):
 
     count = itertools.count()
     console = Console(Interrupted(), io.StringIO())
-    over = play_session(session("IPD", "tit_for_tat", horizon=3), console, tmp_path / "run")
+    over = play_session(session(), console, tmp_path / "run")
     assert not over
     assert exported(tmp_path / "run") == []
 
 
-def test_played_again_it_is_another_episode(tmp_path):
-    for number in range(2):
-        assert play(tmp_path / "run", [C] * 6)[0]
-        with tomeval.Run(tmp_path / "run") as run:
-            assert run.cells[0].episodes.tolist() == [*range(number + 1)]
-
-
 def test_people_meet_what_other_subjects_meet(tmp_path):
     """The same seed, number, game and partners: the same chance, so that they are pairs."""
-    play(tmp_path / "run", ["1"] * 20, "RPS", "mixture(0.2, 0.3, 0.5)", horizon=10, seed=5)
-    experiment = {"games": "RPS", "subjects": {"kind": "simulated", "p": 0, "q": 0}}
-    experiment |= {"partners": "mixture(0.2, 0.3, 0.5)", "horizon": 10, "episodes": 1, "seed": 5}
-    tomeval.run(experiment, tmp_path / "other").close()
+    task = {"games": "RPS", "partners": "mixture(0.2, 0.3, 0.5)", "horizon": 10, "seed": 5}
+    play(tmp_path / "run", ["1"] * 20, **task)
+    other = {**task, "subjects": {"kind": "simulated", "p": 0, "q": 0}, "episodes": 1}
+    tomeval.run(other, tmp_path / "other").close()
     mine, theirs = exported(tmp_path / "run"), exported(tmp_path / "other")
     assert [s["partner_action"] for s in mine] == [s["partner_action"] for s in theirs]
     assert [s["own_action"] for s in mine] != [s["own_action"] for s in theirs]

@@ -27,7 +27,6 @@ from tomeval.games.matrix.games import MatrixGame, get_game
 from tomeval.games.matrix.play import Setup, play_episode
 from tomeval.games.matrix.responses import best_responses, rational_responses
 from tomeval.games.matrix.subject_specs import nothing_drawn
-from tomeval.runs.results import Run
 from tomeval.statistics import estimate
 from tomeval.strategies.beliefs import propensity
 
@@ -281,40 +280,3 @@ def test_episodes_with_beliefs_are_no_copies() -> None:
     assert nothing_drawn(cell)
     belief = {**options, "strategy": "Belief 50% (own) + LM"}
     assert not nothing_drawn(replace(cell, options=belief))
-
-
-# The table
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    data = {
-        "games": ["RPS", "IPD"],
-        "partners": ["uniform_random"],
-        "horizon": 5,
-        "episodes": 12,
-        "subjects": [
-            {"kind": "believer", "accuracy": [0, 0.25, 0.5, 1], "use": ["rational", 0.0]},
-            "random",
-        ],
-    }
-    where = tmp_path_factory.mktemp("planted") / "run"
-    tomeval.run(data, where).close()
-    return where
-
-
-def test_the_table_holds_a_row_per_accuracy_and_from_where_following_pays(folder) -> None:
-    with Run(folder) as run:
-        assert "planted" in run.tables
-        rows = accuracy_rows(run)
-        cells = {row["subject"]: row for row in run.rows() if row["game"] == "RPS"}
-    assert len(rows) == 2 * 2 * 4
-    rational = [row for row in rows if "rational" in row["subject"] and row["game"] == "RPS"]
-    assert [row["accuracy_percent"] for row in rational] == [0, 25, 50, 100]
-    assert all(row["excess_regret_per_step"] == 0 for row in rational)  # RPS: no ties
-    assert {row["use_slope_ceiling"] for row in rows if row["game"] == "IPD"} == {0.0}
-    assert all(row["pays_from_percent"] == pytest.approx(100 / 3) for row in rational)
-    # In the table of cells: as a measure like any other, empty where nothing is told.
-    assert cells["believer(accuracy=0.5, use=rational)"]["use_slope"] > 0.5
-    assert math.isnan(cells["random"]["use_slope"])
-    assert math.isnan(cells["random"]["compliance_wrong_percent"])

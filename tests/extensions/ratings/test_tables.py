@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
-from tomeval import run
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.ratings import error_notes, error_rows, pairs_of, rating_rows
 from tomeval.extensions.ratings.bradley_terry import ELO
-from tomeval.games.arena.domain import subject_errors
 from tomeval.games.arena.records import ErrorRecord, GameRecord
-from tomeval.statistics.estimates import wilson
 
 
 def game(number, wins, errors=(), rounds=5, status="complete", players=("A", "B", "C"), **more):
@@ -58,7 +55,9 @@ def test_errors_are_counted_for_who_made_them_and_who_saw_them():
     assert a["caused_percent"] == pytest.approx(20)
     assert a["witnessed_percent"] == pytest.approx(60)
     assert a["witnessed_fatal_percent"] == pytest.approx(60)
-    assert a["caused_percent_ci95_low"] == pytest.approx(100 * wilson(1, 5)[0])
+    assert a["caused_percent_ci95_low"] == pytest.approx(
+        100 * proportion_confint(1, 5, method="wilson")[0]
+    )
     b = row_of(rows, player="B", error="format")
     assert (b["caused"], b["caused_fatal"], b["witnessed"]) == (2, 2, 1)
     assert row_of(rows, player="B", error="target")["repaired"] == 1
@@ -66,17 +65,6 @@ def test_errors_are_counted_for_who_made_them_and_who_saw_them():
     # What one player caused, each of the two others witnessed.
     whole = [row for row in rows if row["error"] == "any"]
     assert sum(row["witnessed"] for row in whole) == 2 * sum(row["caused"] for row in whole)
-
-
-def test_errors_of_the_measured_seat_are_those_of_all_games():
-    """Void games too; the numbers are those of the table of errors for a player of one seat."""
-    assert subject_errors(RECORDS)["void"] == 1
-    assert subject_errors(RECORDS)["refused_per_game"] == pytest.approx(1 / 5)
-    for seat, player in enumerate("AB"):
-        row = subject_errors([replace(record, subject=seat) for record in RECORDS])
-        like = row_of(error_rows(RECORDS), player=player, error="any")
-        for name in ("caused_fatal_percent", "witnessed_fatal_percent"):
-            assert row[name] == like[name]
 
 
 def test_the_validity_rule():
@@ -140,7 +128,9 @@ def test_what_cannot_be_rated_is_said_and_the_rest_is_rated():
     rows, notes = rating_rows(records)
     assert {row["game"] for row in rows} == {"ipd3", "blotto"}
     assert any("all games" in note and "no chain of games" in note for note in notes)
-    assert any("blotto (all)" in note and "by a prior: X, Y" in note for note in notes)
+    few = "no rating from fewer than 5 deals: X, Y"
+    assert any("blotto (all)" in note and few in note for note in notes)
+    assert all(np.isnan(row["rating"]) for row in rows if row["game"] == "blotto")
     with pytest.raises(TomevalError, match="nobody to rate"):
         rating_rows(records[:9], dict.fromkeys("ABC", 0.0))
     with pytest.raises(TomevalError, match="no game to rate"):
@@ -155,33 +145,29 @@ def test_a_newcomer_among_a_frozen_pool():
     assert value["A"] == pytest.approx(100 + 0.8 * ELO, abs=60)
 
 
-ARENA = {
-    "domain": "arena",
-    "episodes": 36,
-    "on_invalid": "eliminate",
-    "games": {"g": {"game": "ipd3", "talk": 0, "rounds": 4}},
-    "players": {
-        "noisy": {"kind": "tit_for_tat", "noise": 0.3},
-        "sloppy": {"kind": "tit_for_tat", "error_rate": 0.2, "noise": 0.3},
-        "chance": {"kind": "random"},
-    },
-    "lineups": [{"game": "g", "subject": "noisy", "others": ["sloppy", "chance"]}],
-    "values": False,
-    "probes": False,
-}
+def test_openskill_moves_players_as_plackett_and_luce_do():
+    """One duel of fresh players, by hand: sigma^2 / c / 2, with c^2 = 2 (sigma^2 + beta^2).
+
+    Who wins most has the highest mu in any order of the games, and a game with itself moves nobody.
+    """
+    skill = pytest.importorskip("tomeval.extensions.ratings.skill")
+    pytest.importorskip("openskill")
+    duel = {"teams": ((0,), (1,)), "players": ("A", "B")}
+    variance = (25 / 3) ** 2 + (25 / 300) ** 2  # as every game adds tau^2
+    moved = variance / np.sqrt(2 * (variance + (25 / 6) ** 2)) / 2
+    mean, sd = skill.skills([game(0, (1, 0), **duel)], "AB")
+    assert mean == pytest.approx([25 + moved, 25 - moved], abs=1e-9)
+    assert sd == pytest.approx([0, 0], abs=1e-9)
+    records = drawn_games(60, (1, 0, -1))
+    rows = rating_rows(records)[0][:3]
+    assert [row["player"] for row in sorted(rows, key=lambda row: -row["openskill"])] == list("ABC")
+    assert all(0 < row["openskill_sd"] < 3 for row in rows)
+    alone = game(99, (0, 0, 0), players=("A", "A", "A"))
+    assert rating_rows([*records, alone])[0][0]["openskill"] == rows[0]["openskill"]
 
 
-def test_the_command(tomeval, tmp_path):
-    folder = tmp_path / "run"
-    run(ARENA, folder).close()
-    code, out, errors = tomeval("table", folder, "--what", "ratings")
-    assert code == 0
-    assert all(name in out for name in ARENA["players"])
-    assert "of the games have an error" in errors
-    rows = json.loads(tomeval("table", folder, "--what", "ratings", "--format", "json")[1])
-    assert {(row["games"], row["deals"]) for row in rows if row["subset"] == "all"} == {(36, 12)}
-    rows = json.loads(tomeval("table", folder, "--what", "errors", "--format", "json")[1])
-    caused = {row["player"]: row["caused"] for row in rows if row["error"] == "any"}
-    assert caused["noisy"] == caused["chance"] == 0 < caused["sloppy"]
-    code, _, errors = tomeval("table", folder, "--what", "ratings", "--by", "game")
-    assert (code, "leave out --by" in errors) == (2, True)
+def test_without_openskill_the_table_says_so(monkeypatch):
+    monkeypatch.setattr("tomeval.extensions.ratings.is_known", lambda: False)
+    rows, notes = rating_rows(drawn_games(10, (1, 0, -1)))
+    assert all(np.isnan(row["openskill"]) for row in rows)
+    assert any("tomeval[ratings]" in note for note in notes)

@@ -14,9 +14,8 @@ from support import dump, scripts
 import tomeval
 from tomeval.core.streams import Stream
 from tomeval.extensions.ratings import error_rows
-from tomeval.games.arena.domain import result_rows
 from tomeval.games.arena.records import game_records
-from tomeval.games.arena.replaying import actions_of, game_lines, replay
+from tomeval.games.arena.replaying import actions_of, replay
 from tomeval.play.runner import run_experiment
 from tomeval.runs.experiment import make_experiment
 
@@ -106,7 +105,7 @@ def test_a_stored_game_is_replayed_to_what_was_paid(played):
         *_, (_, last) = replay(game, first, json.loads(marks), actions_of(rows))
         assert game.rewards(last) == tuple(json.loads(rewards))
         endings.append(any(isinstance(mark, list) for mark in json.loads(marks)))
-        assert [*game_lines(run, cell, episode)]
+        assert [*cell.lines(episode)]
     assert True in endings
     assert False in endings
 
@@ -123,9 +122,7 @@ def test_asked_again_nothing_changes_but_the_count(played):
     broken = played(["sloppy"], ["noisy", "alld"], episodes=30)
     rewards = [run.cells[0].totals("reward").values.tolist() for run in (clean, broken)]
     assert rewards[0] == rewards[1]
-    [row] = result_rows(broken, ())
-    # Attempts before the valid one are geometric: 0.4 / 0.6 a decision, four decisions a game.
-    assert row["refused_per_game"] == pytest.approx(4 * 0.4 / 0.6, abs=0.8)
+    assert broken.rows()[0]["reask_rate"] == pytest.approx(0.4, abs=0.15)
     assert broken.cells[0].totals("exact_percent").values == pytest.approx(100.0)
 
 
@@ -141,18 +138,14 @@ def test_a_void_game_counts_in_no_measure(played):
     assert all(r.clean for r in records if r.complete)
 
 
-def test_results_and_ratings_count_the_same_games(played):
-    """Half of the games are void by another's answer: both tables say so."""
+def test_errors_that_made_games_void_are_counted(played):
     run = played(["tft"], ["sloppy", "alld"], episodes=60, attempts=1)
     void = statuses(run)["void"]
-    [row] = result_rows(run, ())
     errors = error_rows(game_records(run))
     [own] = (r for r in errors if r["player"] == "tft" and r["error"] == "any")
     assert 30 < void < 60
-    assert row["void"] == void
-    assert row["witnessed_fatal_percent"] == own["witnessed_fatal_percent"]
-    assert row["witnessed_fatal_percent"] == pytest.approx(100 * void / 60)
-    assert row["caused_fatal_percent"] == row["invalid_rate"] == 0
+    assert own["witnessed_fatal_percent"] == pytest.approx(100 * void / 60)
+    assert own["caused_fatal_percent"] == run.rows()[0]["invalid_rate"] == 0
 
 
 def test_forfeit_loses_at_once(played):
@@ -161,7 +154,6 @@ def test_forfeit_loses_at_once(played):
     [cell] = run.cells
     fatal = np.array([any(e.fatal for e in r.caused("sloppy")) for r in game_records(run)])
     assert 40 <= fatal.sum() <= 60
-    assert result_rows(run, ())[0]["caused_fatal_percent"] == pytest.approx(fatal.mean() * 100)
     assert (cell.totals("win_percent").values[fatal] == 0).all()
 
 
@@ -175,12 +167,6 @@ def test_who_breaks_rules_beside_the_seat_that_forfeits_loses_nothing_by_it(play
         # Who forfeits has the last place alone, whoever else erred beside it.
         cost = [e.seat for e in record.errors if e.fatal]
         assert cost == ([record.rewards.index(-1.0)] if record.errors else [])
-    own = [r.episode for r in records if any(e.fatal and e.seat == r.episode % 3 for e in r.errors)]
-    assert [r.subject for r in records] == [r.episode % 3 for r in records]
-    ended = [r.episode for r in records if r.errors]
-    [row] = result_rows(run, ())
-    assert row["caused_fatal_percent"] == pytest.approx(100 * len(own) / 60)
-    assert row["witnessed_fatal_percent"] == pytest.approx(100 * (len(ended) - len(own)) / 60)
 
 
 def test_the_default_action_is_not_the_players_own(played):
@@ -191,7 +177,6 @@ def test_the_default_action_is_not_the_players_own(played):
     )
     assert len(rows) > 20
     assert set(rows) == {('["cooperate", "cooperate"]', None, None)}
-    assert result_rows(run, ())[0]["caused_fatal_percent"] == 0
 
 
 # One seed, one run

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tomeval.core.errors import TomevalError
+from tomeval.core.streams import Stream
 from tomeval.games.decrypto.embedding_players import (
     ENCODER_DRAWS,
     MATCHINGS,
@@ -27,10 +28,9 @@ from tomeval.games.decrypto.game import (
     Deal,
     Game,
     Rules,
-    deal_stream,
     hint_fault,
 )
-from tomeval.games.decrypto.seats import ALICE, BOB, EVE, Probes, seat_stream
+from tomeval.games.decrypto.seats import ALICE, BOB, EVE, Probes
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.seats import Chair
 from tomeval.lexicon.embeddings import Embedding, shipped_embedding
@@ -41,10 +41,11 @@ MINILM, WORDNET = shipped_embedding("minilm"), shipped_embedding("wordnet")
 
 
 def play_in_seats(specs, seed, game, rules=None, lists=LISTS) -> Game:
-    rules, rng = rules or Rules(), seat_stream(seed, "encoder", "a").episode(game, ENCODER_DRAWS)
+    rules = rules or Rules()
+    rng = Stream.of(seed, "decrypto", "encoder", "a").episode(game, ENCODER_DRAWS)
     alice = EmbeddingEncoder(Chair(0, rng), specs[0], lists)
     bob, eve = EmbeddingListener(specs[1]), EmbeddingListener(specs[2])
-    state = Decrypto(lists, rules, Probes()).deal(deal_stream(seed).episode(game))
+    state = Decrypto(lists, rules, Probes()).deal(Stream.of(seed, "decrypto", "deal").episode(game))
 
     async def play(state: Game) -> Game:
         while state.outcome is None:
@@ -104,7 +105,7 @@ def test_games_over_random_embeddings_with_ties(seed, levels, k, matching) -> No
     players = (EmbeddingSpec(one, k), EmbeddingSpec(two, matching=matching), EmbeddingSpec(one))
     for number in range(3):
         played = play_in_seats(players, 1, number, lists=lists)
-        draws = seat_stream(1, "encoder", "a").block(number, 1, ENCODER_DRAWS)[0]
+        draws = Stream.of(1, "decrypto", "encoder", "a").block(number, 1, ENCODER_DRAWS)[0]
         keywords = [lists.keywords.index(word) for word in played.deal.keywords]
         for past, turn in enumerate(played.turns):
             state = Game(played.deal, played.rules, played.turns[:past])

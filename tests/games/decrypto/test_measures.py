@@ -7,7 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
+from tomeval.games.decrypto.domain import DECRYPTO
 from tomeval.games.decrypto.game import OUTCOMES
 from tomeval.games.decrypto.measures import (
     BELIEF_MEASURES,
@@ -17,11 +19,12 @@ from tomeval.games.decrypto.measures import (
     turn_items,
     turns_a_wrong,
 )
-from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, comparable
-from tomeval.games.decrypto.tables import pooled
+from tomeval.games.decrypto.seats import INTERCEPTOR_QUESTIONS, ROLES, comparable
+from tomeval.games.decrypto.tables import Together
 from tomeval.games.decrypto.turns import READ, SHOWN_AS
 from tomeval.games.played import Played
-from tomeval.statistics.estimates import Share, clustered_share, wilson
+from tomeval.runs.columns import flat
+from tomeval.statistics.estimates import Share, clustered_share
 
 CODE, OTHER, THIRD = 241, 123, 312
 KEYS = ("river", "violin", "bread", "winter")
@@ -53,9 +56,11 @@ def played(games, **more) -> Played:
 
 def table(*pairings: Played, name: str) -> dict[str, float]:
     """Return a measure of several pairings as tables have it."""
-    cells = [SimpleNamespace(played=one) for one in pairings]
-    measure = MEASURES[name]
-    return pooled(name, [measure.of(one, "") for one in pairings], cells, "auto", measure.limits)
+    about = {"store": SimpleNamespace(domain=DECRYPTO), "number": 0, "sequential": False}
+    about |= {"definition": {"players": {role: {"name": role} for role in ROLES}}}
+    about |= {"measures": MEASURES}
+    cells = [SimpleNamespace(played=p, episodes=np.arange(p.games), **about) for p in pairings]
+    return flat([name], Together(cells).estimate([name]))
 
 
 def measured(data: Played, name: str) -> tuple[float, float]:
@@ -166,10 +171,9 @@ def test_means_are_over_games_of_their_own_means() -> None:
 def test_outcomes_and_replays_that_break_off() -> None:
     twice = played(GAMES * 2, outcome=np.array(["survived", "both", "undecided"] * 2))
     found = table(twice, name="both_percent")
-    low, high = wilson(2, 6)  # of all games: the undecided one does not leave
-    assert list(found.values()) == pytest.approx(
-        [100 / 3, 50 * (high - low), 100 * low, 100 * high]
-    )
+    # Of all games: the undecided one does not leave.
+    low, high = np.multiply(100, proportion_confint(2, 6, method="wilson"))
+    assert list(found.values()) == pytest.approx([100 / 3, (high - low) / 2, low, high])
     outcomes = np.array(["survived", "both", "undecided"])
     data = played(GAMES, outcome=outcomes, ended=outcomes != "undecided")
     shares = [MEASURES[f"{name}_percent"].of(data, "") for name in (*OUTCOMES, "undecided")]

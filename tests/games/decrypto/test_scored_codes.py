@@ -9,8 +9,9 @@ import pytest
 from decrypto_support import ALL_PROBES, DEAL, Logged, everything, experiment, play, said, table
 
 import tomeval
+from tomeval.core.streams import Stream
 from tomeval.games.decrypto.game import CODES
-from tomeval.games.decrypto.seats import ROLES, seat_stream
+from tomeval.games.decrypto.seats import ROLES
 from tomeval.games.decrypto.stages import shown
 from tomeval.models.base import GenerateRequest, ScoreRequest
 from tomeval.models.scripted import SCRIPTS
@@ -60,7 +61,7 @@ def test_guesses_are_drawn_from_the_scores_by_the_seat_s_own_chance(tmp_path, mo
     for role, guesses in (("decoder", played["bob"]), ("interceptor", played["eve"])):
         for game in range(3):
             mine = guesses[played["game"] == game]
-            u = seat_stream(5, role, "s").episode(game).random(len(mine))
+            u = Stream.of(5, "decrypto", role, "s").episode(game).random(len(mine))
             drawn = [CODES[int((x >= weights.cumsum()[:-1]).sum())] for x in u]
             assert mine.tolist() == [int("".join(map(str, code))) for code in drawn]
 

@@ -121,7 +121,7 @@ def test_a_prediction_stands_if_the_action_that_follows_cannot_be_read(tmp_path,
             "SELECT act_outcome, act_attempts, predict_outcome, predict_attempts, predicted_action "
             "FROM steps WHERE step = 2",
         )
-        text = "\n".join(line.text for line in found.domain.lines(found, found.cells[0], 0))
+        text = "\n".join(line.text for line in found.cells[0].lines(0))
     assert last == [("unparsable", 2, "valid", 2, 0)] * EPISODES
     assert (status["void"], status["unparsable"]) == (2, 2)
     assert (row["invalid_rate"], row["reask_rate"]) == (1 / 4, 2 / 4)

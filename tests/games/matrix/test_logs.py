@@ -11,7 +11,7 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import Labels, MatrixGame
-from tomeval.report.exporting import export_run
+from tomeval.report.exporting import export
 
 PEOPLE = """\
 participant,condition,bot,match,round,choice,opponent,guess,points
@@ -192,7 +192,7 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
     }
     truth = {}
     with tomeval.run(experiment, tmp_path / "run") as run:
-        export_run(run, "steps", "csv", tmp_path / "steps.csv")
+        export(run, "csv", "steps", tmp_path / "steps.csv")
         for cell in run.cells:
             columns = cell.columns
             for name, values in cell.metrics().items():

@@ -8,21 +8,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from documents import draw_documents  # noqa: E402
-from encoding import encode  # noqa: E402
 from plays import HELD_OUT_GAME, HELD_OUT_LABELS, draw_play  # noqa: E402
 
 from tomeval.games.matrix.games import GAMES, NONSENSE  # noqa: E402
 from tomeval.games.matrix.optima import best_response  # noqa: E402
-from tomeval.models import open_model  # noqa: E402
-from tomeval.models.base import Message, Prompt, ScoreRequest  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def pocket():
-    return open_model({"name": "pocket", "prefix_reuse": False})
 
 
 def plays(own_play: str, count: int = 150):
@@ -57,31 +48,3 @@ def test_the_rational_variant_is_taught_the_exact_best_response() -> None:
         plan = best_response(play.game, play.partner, play.horizon)
         for step, (state, target) in enumerate(zip(play.states, play.targets, strict=True)):
             assert plan.optimal[step, state, target]
-
-
-def test_a_branch_is_the_prompt_that_the_model_reads(pocket) -> None:
-    """Root tokens and branch tokens in a row are the backend's tokens of the prompt."""
-    rng = np.random.default_rng(0)
-    checked = 0
-    for _ in range(12):
-        for document in draw_documents(rng, int(rng.integers(1, 9)), own_play="varied"):
-            found = encode(document, pocket.tokenizer)
-            length = len(found.ids)
-            for branch, begin in zip(
-                document.branches, sorted(set(found.begins) - {length}), strict=True
-            ):
-                inside = np.flatnonzero(found.begins == begin)
-                sees = int(found.sees_root[begin])
-                tokens = [*found.ids[:sees], *found.ids[inside]]
-                assert found.positions[inside].tolist() == list(range(sees, len(tokens)))
-                content = document.text[: branch.offset] + branch.question
-                prompt = Prompt((Message("user", content),), branch.prefill)
-                if branch.kind.endswith(" lm"):
-                    label = branch.answer.strip()
-                    query = pocket.codec.label_query(ScoreRequest(prompt, (label, "Zzz")))
-                    assert tokens == [*query.prefix, *query.sequences[0]]
-                else:
-                    ids, _ = pocket.codec.encode(prompt)
-                    assert tokens[: len(ids)] == ids
-                checked += 1
-    assert checked > 100

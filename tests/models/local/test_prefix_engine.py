@@ -26,6 +26,7 @@ from tomeval.models.local.engine import Engine  # noqa: E402
 from tomeval.models.local.prefix import Prefixes  # noqa: E402
 from tomeval.models.local.tasks import (  # noqa: E402
     LabelQuery,
+    Scored,
     Text,
     choose,
 )
@@ -231,6 +232,19 @@ def test_a_new_episode_takes_its_beginning_from_one_that_asks_at_the_same_time(m
     engine.score([LabelQuery(start, ((7,), (8, 9)), group="old")])
     asked = [LabelQuery((*start, n, n), ((7,), (8, 9)), group=g) for n, g in ((5, "old"), (6, "b"))]
     assert sum(one.fed for one in engine.score(asked)) == 2 * 3
+
+
+def test_short_readings_are_not_padded_to_long_ones_where_these_fill_a_pass(models):
+    (engine, whole), rng = engines(models("llama")), random.Random(2)
+    texts = [tuple(rng.randrange(5, 200) for _ in range(n)) for n in (300, 20, 290, 280, 30, 270)]
+    queries = [LabelQuery(ids, ((7,), (8, 9)), group=f"{n}") for n, ids in enumerate(texts)]
+    sizes = [
+        [len(one.ids) for one in batch]
+        for batch in engine.reader.batches(list(map(Scored, queries)))
+    ]
+    assert sizes == [[300, 290, 280, 270], [30, 20]]
+    for one, other in zip(engine.score(queries), whole.score(queries), strict=True):
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
 
 
 LINES = st.lists(

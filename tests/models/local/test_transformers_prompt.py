@@ -146,10 +146,9 @@ def test_labels_are_scored_with_thinking_off_or_not_at_all():
         codec("switch", thinking=True).label_query(request)
 
 
-def test_a_block_that_cannot_be_switched_off_is_closed_with_a_warning(caplog):
+def test_a_block_that_cannot_be_switched_off_is_closed():
     made = codec("always", thinking=False)
     assert text_of(made, user("x")).endswith("<think>\n\n</think>\n\n")
-    assert "opens <think> with thinking off; it is closed at once" in caplog.text
     default = codec("always")
     assert default.encode(user("x"))[1] == "<think>\n"
     assert text_of(default, user("x", "Answer:")).endswith("</think>\n\nAnswer:")

@@ -126,14 +126,6 @@ def test_usage_of_the_reply_is_settled_and_a_failed_call_gives_its_room_back():
     assert (budget.calls, budget.tokens) == before
 
 
-def test_every_kind_of_trouble_is_told_once(caplog):
-    with FakeServer() as server:
-        for _ in range(2):
-            server.faults.append({"status": 429, "headers": {"retry-after-ms": "10"}})
-        post(server)
-    assert [m.partition("; ")[0] for m in caplog.messages] == ["toy: HTTP 429: a fault"]
-
-
 class Broken(FakeServer):
     """Answers the first questions of a game, and then with whatever it is told."""
 
@@ -177,13 +169,6 @@ def test_a_run_stops_with_what_is_kept_and_goes_on(tmp_path, fault, said):
         assert len(server.games) == len(set(server.games))  # nothing is asked twice
     for table in ("steps", "answers"):
         assert dump(tmp_path / "run")[table] == dump(tmp_path / "whole")[table]
-
-
-def test_prices_give_costs():
-    """600 fresh at 2, 400 cached at 0.5, 100 written at 8, per million."""
-    price = Price(prompt=2, completion=8.0, cached=0.5)
-    assert price.cost(Usage(1000, 100, 400)) == pytest.approx(2.2e-3)
-    assert Price(prompt=1, completion=1).cost(Usage(1000, 0, 400)) == pytest.approx(1e-3)
 
 
 @pytest.mark.parametrize(

@@ -247,9 +247,7 @@ SHAPED = GenerateRequest(PROMPT, Sampling(), 7, schema=json.dumps(SHAPE))
     ("flavour", "field", "form"),
     [
         ("vllm", "structured_outputs", "choice"),
-        ("sglang", "ebnf", "ebnf"),
-        ("llama.cpp", "grammar", "grammar"),
-        ("plain", "response_format", "json_schema"),
+        ("llama.cpp", "response_format", "json_schema"),
     ],
 )
 def test_answers_are_held_to_choices_or_a_schema_in_the_servers_own_words(flavour, field, form):

@@ -130,13 +130,6 @@ def test_wrong_log_probs_are_refused_and_each_way_is_named(flavour, lie):
     assert f"openai:toy@{server.url}: labels cannot be scored: leave LM" in str(raised.value)
 
 
-def test_missing_log_probs_of_llama_cpp_are_refused():
-    with FakeServer("llama.cpp") as server:
-        server.lie = "missing"
-        with pytest.raises(TomevalError, match="labels cannot be scored"):
-            score(server)
-
-
 def test_scoring_must_be_there_where_it_is_required_and_started():
     with (
         FakeServer("plain") as server,

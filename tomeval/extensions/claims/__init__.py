@@ -18,7 +18,7 @@ from tomeval.comparing.sides import Incomparable, Side, known_by, read_sides
 from tomeval.core.numbers import decimals, fixed, interval
 from tomeval.core.parts import Compared
 from tomeval.core.resources import read_text, shipped
-from tomeval.report.comparisons import READ
+from tomeval.report.tables import DATA
 from tomeval.runs.results import Run
 
 FILE = "reported_claims.csv"
@@ -202,7 +202,7 @@ def claims_table(runs: Sequence[Run], options: Row) -> tuple[list[Row], list[str
     if absent := [claim.claim for claim, found in zip(claims, checked, strict=True) if not found]:
         notes.append(f"these runs cannot tell: {'; '.join(dict.fromkeys(absent))}")
     headings = {name: measure.heading for name, measure in runs[0].measures.items()}
-    shown = [_shown(row, headings) for row in rows] if options["form"] in READ else rows
+    shown = [_shown(row, headings) for row in rows] if options["form"] not in DATA else rows
     return shown, above, notes
 
 

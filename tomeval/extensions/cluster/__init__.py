@@ -28,7 +28,7 @@ from tomeval.core.text import excerpt
 from tomeval.extensions.cluster.replicas import Player, Setting
 from tomeval.models import is_served, model_name
 from tomeval.models.base import ContextExceeded
-from tomeval.play.engines import Engine, run_loop
+from tomeval.play.engines import Engine, Models, run_loop
 from tomeval.play.filling import Filler
 from tomeval.play.schedule import Schedule
 from tomeval.runs.experiment import Experiment
@@ -80,11 +80,10 @@ class RayEngine(Engine):
         self._ray: Any = None
         self._connected = False  # by us, to be undone by us
         self._setting: Setting  # of `prepare`
-        self._concurrency = 1
         self.under_way = 0  # episodes
         self._lost_in_vain = 0  # replicas in a row
 
-    def prepare(self, experiment: Experiment, concurrency: int) -> None:
+    def prepare(self, experiment: Experiment) -> None:
         """Raise if the cluster cannot give what is asked, or cells cannot be sent to it."""
         self.check()
         try:
@@ -102,10 +101,9 @@ class RayEngine(Engine):
             plugins=tuple(str(Path(n).resolve()) if n.endswith(".py") else n for n in named),
             versions=versions(),
         )
-        self._concurrency = concurrency
 
-    def play(self, filler: Filler) -> None:
-        """Play all cells without a served model.
+    def play_with(self, filler: Filler, models: Models, schedule: Schedule) -> None:
+        """Play the cells of some language models, unless one is served.
 
         Raises
         ------
@@ -114,23 +112,16 @@ class RayEngine(Engine):
         KeyboardInterrupt, SystemExit
             The run was asked to stop; the episodes under way are finished.
         """
-        super().play(filler)
-        stopping = filler.stopping
-        groups = {
-            models: Schedule(jobs, filler.stop_after_voids)
-            for models, jobs in filler.groups().items()
-            if not any(is_served(json.loads(key)) for key in models)
-        }
-        for models, schedule in groups.items():
-            filler.live.asking = True
-            filler.schedules |= dict.fromkeys(schedule.cells, schedule)
-            try:
-                run_loop(self._play(filler, schedule, models))
-            finally:
-                stopping.on_request = lambda: None
-            stopping.check()
+        if any(is_served(json.loads(key)) for key in models):
+            super().play_with(filler, models, schedule)
+            return
+        try:
+            run_loop(self._play(filler, schedule, models))
+        finally:
+            filler.stopping.on_request = lambda: None
+        filler.stopping.check()
 
-    async def _play(self, filler: Filler, schedule: Schedule, models: tuple[str, ...]) -> None:
+    async def _play(self, filler: Filler, schedule: Schedule, models: Models) -> None:
         """Play cells with the same models; a replica that has no place yet is not waited for."""
         loop = asyncio.get_running_loop()
         filler.stopping.on_request = partial(loop.call_soon_threadsafe, schedule.clear)
@@ -149,7 +140,7 @@ class RayEngine(Engine):
         self, filler: Filler, schedule: Schedule, setting: Setting, number: int
     ) -> None:
         """Play on one replica after the other, each of which begins when the last one is lost."""
-        slots = min(self._concurrency, math.ceil(len(schedule) / self.replicas))
+        slots = min(self.concurrency, math.ceil(len(schedule) / self.replicas))
         while len(schedule) and not filler.stopping.asked:
             actor, name = self.start(setting, slots), f"replica {number}"
             try:

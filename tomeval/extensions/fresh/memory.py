@@ -18,7 +18,7 @@ from tomeval.core.numbers import fixed, interval, p_text
 from tomeval.core.parts import Compared
 from tomeval.extensions.fresh.twins import said_kinds
 from tomeval.games.matrix.results import MatrixRunCell
-from tomeval.report.comparisons import READ
+from tomeval.report.tables import DATA
 from tomeval.runs.columns import interval_columns
 from tomeval.runs.results import Run
 from tomeval.statistics.paired import holm
@@ -156,7 +156,7 @@ NOTE = "regret above 0 or ToM % below 0: worse where disguised; Student's t, Hol
 
 def _compared(runs: Sequence[Run], options: dict[str, Any]) -> tuple[Rows, list[str], list[str]]:
     rows = effects(pairs(runs, options["reference"]))
-    return [_read(row) for row in rows] if options["form"] in READ else rows, [ABOVE], [NOTE]
+    return [_read(row) for row in rows] if options["form"] not in DATA else rows, [ABOVE], [NOTE]
 
 
 MEMORY = Compared(_compared)

@@ -112,8 +112,7 @@ def measure(experiment: Experiment, number: int, record: Record) -> Measured:
             values |= {name: float(cell.totals(name).parts[0]) for name in cell.measures}
         values[INVALID] = 100 * tallies.rates_of(run.store, [number])["invalid_rate"]
         values[VOID] = float(status != COMPLETE)
-        lines = run.domain.lines(run, cell, episode)
-        text = "\n".join(line.text for line in lines)
+        text = "\n".join(line.text for line in cell.lines(episode))
         return Measured(values, status, run.store.last_unread(number, episode), text)
 
 

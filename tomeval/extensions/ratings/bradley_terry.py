@@ -102,15 +102,15 @@ def rate(pairs: Pairs, given: FloatArray, rng: np.random.Generator) -> Ratings:
         raise TomevalError("ratings: no game of two different teams is complete")
     if not free.any():
         raise TomevalError("ratings: every player's rating is given: there is nobody to rate")
-    limited = _core(pairs, free)
+    result, player = np.nonzero(pairs.apart)
+    met = np.unique(np.column_stack([player, pairs.deal[result]]), axis=0)[:, 0]
+    deals = np.bincount(met, minlength=len(free))
+    limited = _core(pairs, free) & (deals >= FEWEST)
     base = free & free.all() & (limited | ~limited.any())
     fitted = np.where(free, 0.0, given) + np.zeros((RESAMPLES + 1, 1))
     fitted[:, free] = _fitted(pairs, free, pairs.apart @ fitted[0], rng)
     if base.any():
         fitted -= fitted[:, base].mean(axis=1, keepdims=True)
-    result, player = np.nonzero(pairs.apart)
-    met = np.unique(np.column_stack([player, pairs.deal[result]]), axis=0)[:, 0]
-    deals = np.bincount(met, minlength=len(free))
     ends = np.array([_ends(fitted[1:, k], int(deals[k])) for k in range(len(free))])
     ends[~(free & limited)] = np.nan
     return Ratings(fitted[0], ends[:, 0], ends[:, 1], base, deals)
@@ -151,7 +151,7 @@ def _ends(values: FloatArray, deals: int) -> FloatArray:
     """Return the expanded percentile interval of one rating's resamples, see `rate`."""
     from scipy.special import ndtr, stdtrit
 
-    if deals < FEWEST:
+    if deals < 2:
         return np.full(2, np.nan)
     tail = float(ndtr(math.sqrt(deals / (deals - 1)) * stdtrit(deals - 1, 0.025)))
     ends: FloatArray = np.quantile(values, (tail, 1 - tail))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -74,11 +74,6 @@ class ArenaCell(GameCell):
         return tuple(map(slot_name, range(len(self.players))))
 
     @property
-    def length(self) -> int:
-        """The most decisions of a game."""
-        return self.game.length
-
-    @property
     def attempts(self) -> int:
         """How often a decision is asked for."""
         given = self.experiment.attempts
@@ -89,11 +84,6 @@ class ArenaCell(GameCell):
     def key(self) -> tuple[str, ...]:
         """What tells this cell from the others."""
         return (self.table.name, *super().key)
-
-    def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
-        """Return which deal an episode plays, and the seat of every player."""
-        deal, rotation = divmod(episode, len(self.game.rotations))
-        return deal, self.game.rotations[rotation]
 
     def policies(self, episode: int) -> dict[int, Policy] | None:
         """Return the policies of all seats but the subject's; None if they are not all known.
@@ -186,21 +176,11 @@ class ArenaCell(GameCell):
         slips = (player.error_rate, player.error)
         return kind(chair, self.seat_policies.get(slot), player.kind == RANDOM, *slips)
 
-    def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
-        """Return chance, and what values follow from."""
-
-        def drawn(what: str, number: int, *of: str) -> np.random.Generator:
-            return Stream.of(self.seed, "arena", what, *of).episode(number)
-
-        return {
-            "deal": drawn("deal", self.seated(episode)[0], self.table.stream),
-            "chance": drawn("chance", episode, self.table.stream),
-            "fallback": drawn("fallback", episode, *self.key),
-            "statements": drawn("statements", episode, *self.key),
-            "on_invalid": self.on_invalid,
-            "solver": self.solver(episode) if self.values else None,
-            "on_step": lambda decision: on_step(),
-        }
+    def drawn(self, what: str, episode: int) -> np.random.Generator:
+        """Return chance: games on one deal share it, and line-ups of one game their chance."""
+        of = (self.table.stream,) if what in ("deal", "chance") else self.key
+        number = self.seated(episode)[0] if what == "deal" else episode
+        return Stream.of(self.seed, "arena", what, *of).episode(number)
 
     def solver(self, episode: int) -> Solver | None:
         """Return the solver of the subject's seat; None if not all others are known policies."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.arena.cells import SUBJECT, ArenaCell
-from tomeval.games.arena.named_games import GAMES, all_games, get_kind, named_game
+from tomeval.games.arena.named_games import GAMES, all_games, get_kind
 from tomeval.games.arena.players import ANYWHERE, RANDOM, together
 from tomeval.games.people.session import Sitting
 from tomeval.games.players import table_at_terminal
@@ -96,7 +96,7 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Arena
     return cell
 
 
-PERSON = "person"
+PERSON = "you"
 
 
 def sit(
@@ -124,7 +124,7 @@ def sit(
     strategy : str
         Of language models.
     """
-    names = list(others) or [_usual(game, rules or {})]
+    names = list(others) or [next(iter(get_kind(game).policies))]
     tables = {name: table_at_terminal(name, strategy) for name in names}
     data = {
         "domain": "arena",
@@ -139,20 +139,7 @@ def sit(
     }
     cell = make_experiment(data, base=Path(), where="play").cells[0]
     assert isinstance(cell, ArenaCell)
-    episode = _episode(cell, seat, deal)
-    return Sitting(cell, SUBJECT, episode, ["you", *cell.names[1:]], cell.table.kind.endings)
-
-
-def _usual(game: str, rules: Mapping[str, Any]) -> str:
-    """Return the first scripted player of a game that can play it without options."""
-    table = named_game(game, {"game": game, **rules}, "play")
-    for name, policy in table.kind.policies.items():
-        try:
-            policy().fits(table.game)
-        except (TypeError, TomevalError):  # it needs options, or other parameters of the game
-            continue
-        return name
-    raise TomevalError(f"every player of {game} needs options: name one with --other")
+    return Sitting(cell, SUBJECT, _episode(cell, seat, deal))
 
 
 def _episode(cell: ArenaCell, seat: int, deal: int) -> int:

@@ -39,8 +39,6 @@ class Kind:
     solver : callable
         Given the game, the subject's seat and the policies of all other seats, returns a `Solver`,
         or None where not even bounds are known; `enumeration.enumeration` does so for any game.
-    endings : mapping of str to str
-        What the words of `ArenaGame.ending` mean.
     wording : Wording or None
         How TextArena plays it and its players write, for games that were played there.
     """
@@ -52,7 +50,6 @@ class Kind:
     make: Callable[[Any], ArenaGame[Any]]
     policies: Mapping[str, type[Policy]]
     solver: Callable[[Any, int, Mapping[int, Policy]], Solver | None]
-    endings: Mapping[str, str]
     wording: Wording | None = None
 
 

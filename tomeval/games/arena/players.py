@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.arena.named_games import get_kind
 from tomeval.games.game import ERRORS, ArenaGame
-from tomeval.games.played import frozen
 from tomeval.games.players import LLM, GamePlayer, check_options
 from tomeval.games.solver import Policy
-from tomeval.runs.experiment import located
+from tomeval.runs.experiment import located, read_table
 
 PLANNER, RANDOM = "planner", "random"
 ANYWHERE = {
@@ -95,32 +94,8 @@ class ArenaPlayer(GamePlayer):
 
 def made_policy(cls: type[Policy], kind: str, options: Mapping[str, Any]) -> Policy:
     """Return a policy, made from its options, which are checked."""
-    known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
-    check_options(kind, options, known, SLIPS)
-    hints = get_type_hints(cls)
-    for key, value in options.items():
-        if hints[key] in _SCALARS and not _fits(value, hints[key]):
-            raise TomevalError(f"{kind}: {key} must be {_SCALARS[hints[key]]}, is {value!r}")
-    for name, field in known.items():
-        if field.default is MISSING and field.default_factory is MISSING and name not in options:
-            raise TomevalError(f"a player of kind {kind!r} needs {name!r}")
-    return cls(**{key: frozen(value) for key, value in options.items()})
-
-
-_SCALARS: Mapping[type, str] = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-}
-"""Types of options that are checked here, for all policies; others are checked by the policy."""
-
-
-def _fits(value: Any, wanted: type) -> bool:
-    """Return whether a value has the type of an option; whole numbers are numbers, true is not."""
-    if wanted is float:
-        return type(value) in (int, float) and math.isfinite(value)
-    return type(value) is wanted
+    check_options(kind, options, [field.name for field in fields(cls)], SLIPS)  # type: ignore[arg-type]
+    return read_table(cls, json.dumps(options, default=str), kind)
 
 
 def together(names: Sequence[str]) -> str:

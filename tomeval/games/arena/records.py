@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.arena.results import ArenaRunCell
@@ -36,15 +35,12 @@ class ErrorRecord:
         It cost the seat the game or its place in it, or made the game void.
     repaired : bool
         A later attempt was valid.
-    refused : int
-        Attempts that broke the rules.
     """
 
     seat: int
     kind: str
     fatal: bool = False
     repaired: bool = False
-    refused: int = 1
 
 
 @dataclass(frozen=True)
@@ -70,8 +66,6 @@ class GameRecord:
     status : str
         ``complete``, ``void`` or ``failed``.
     errors : tuple of ErrorRecord
-    subject : int
-        The seat of the player who is measured in the line-up.
     """
 
     cell: int
@@ -85,7 +79,6 @@ class GameRecord:
     usual: int
     status: str = COMPLETE
     errors: tuple[ErrorRecord, ...] = ()
-    subject: int = 0
 
     @property
     def complete(self) -> bool:
@@ -115,11 +108,6 @@ def subsets(records: Records) -> Iterator[tuple[str, list[GameRecord]]]:
     yield CLEAN, [record for record in records if record.clean]
 
 
-def deals(records: Records) -> NDArray[Any]:
-    """Return the sampling unit of each game, shape (N,)."""
-    return np.array([record.deal for record in records], dtype=np.str_)
-
-
 def players_of(records: Records) -> tuple[str, ...]:
     """Return the players in order of appearance."""
     return tuple(dict.fromkeys(name for record in records for name in record.players))
@@ -135,7 +123,8 @@ def share(records: Records, name: str, hits: Sequence[float]) -> Row:
 
     A hit can be a part of one, such as a share of a win.
     """
-    return flat_share(name, clustered_sums(hits, np.ones(len(hits)), deals(records)))
+    deals = np.array([record.deal for record in records], dtype=np.str_)
+    return flat_share(name, clustered_sums(hits, np.ones(len(hits)), deals))
 
 
 def game_records(run: Run) -> list[GameRecord]:
@@ -149,7 +138,7 @@ def game_records(run: Run) -> list[GameRecord]:
     return [record for cell in cells for record in _records(cell, several)]
 
 
-_STEP = ("episode", "seat", "verdict", "answered", "attempts", "tries")
+_STEP = ("episode", "seat", "verdict", "answered", "tries")
 _GAME = ("episode", "status", "deal", "rounds", "seats", "teams", "rewards", "marks")
 
 
@@ -177,18 +166,16 @@ def _records(cell: ArenaRunCell, several: bool) -> Iterator[GameRecord]:
             usual=table.game.usual,
             status=status,
             errors=tuple(_error(row, marks) for row in errors.get(episode, ())),
-            subject=seats[0],
         )
 
 
 def _error(row: tuple[Any, ...], marks: Sequence[Any]) -> ErrorRecord:
     """Return a decision some of whose attempts were refused."""
-    seat, verdict, outcome, attempts, tries = row
+    seat, verdict, outcome, tries = row
     fatal = verdict == "invalid" or (verdict == "fatal" and seat in struck_seats(marks))
     return ErrorRecord(
         seat,
         tries[-1][0] if tries else "backend",
         fatal=fatal,
         repaired=outcome == VALID,
-        refused=attempts - (outcome == VALID),
     )

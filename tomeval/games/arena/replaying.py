@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tomeval.core.streams import Stream
-from tomeval.games.arena.results import ArenaRunCell
 from tomeval.games.arena.wording import Wording
 from tomeval.games.game import COUNTED, Action, ArenaGame, Ask
 from tomeval.games.played import Mark, frozen
 from tomeval.games.transcripts import transcript
 from tomeval.runs.domain import Line
 from tomeval.runs.record import Record
-from tomeval.runs.results import Run
+
+if TYPE_CHECKING:
+    from tomeval.games.arena.results import ArenaRunCell
 
 Actions = Mapping[int, Mapping[int, Action]]
 """What was done, by entry of a record, by seat."""
 
 
-def game_lines(run: Run, cell: ArenaRunCell, episode: int) -> Iterator[Line]:
+def game_lines(cell: ArenaRunCell, episode: int) -> Iterator[Line]:
     """Yield a game of a run for readers."""
-    record, table = run.store.record(cell.number, episode), cell.table
+    record, table = cell.store.record(cell.number, episode), cell.table
     try:
         states = states_of(cell, record)
     except (ValueError, KeyError, IndexError) as error:
-        raise run.store.damaged(f"game {episode} of cell {cell.number}: {error}") from None
+        raise cell.store.damaged(f"game {episode} of cell {cell.number}: {error}") from None
     title = f"{cell.name}; seed {cell.seed}, game {episode}, deal {record.own['deal']}"
     names = [player["name"] for player in cell.definition["players"]]
-    return transcript(table.game, record, title, names, states, table.kind.endings)
+    return transcript(table.game, record, title, names, states)
 
 
 def states_of(cell: ArenaRunCell, record: Record) -> list[Any]:

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from tomeval.core.once import held
 from tomeval.core.outcomes import LENIENT, VALID
-from tomeval.games.arena.cells import slot_name
+from tomeval.games.arena.cells import SUBJECT, slot_name
 from tomeval.games.arena.named_games import NamedGame, game_from
+from tomeval.games.arena.replaying import game_lines
 from tomeval.games.arena.scores import scores
 from tomeval.games.game import COUNTED
 from tomeval.games.played import Played
 from tomeval.games.players import worded
 from tomeval.games.records import EPISODES, HELD, PAYOFFS, STEPS, VALUES, asked_of
 from tomeval.games.scores import ScoredCell, Scores
-from tomeval.runs.domain import Worded
+from tomeval.runs.domain import Line, Worded
 from tomeval.runs.record import Schema
-from tomeval.runs.store import Store
 
 _VALUES = (*VALUES, *PAYOFFS, *HELD)
 _STEP = ("episode", "step", "slot", "verdict", "action", "reply", *_VALUES)
@@ -75,6 +75,37 @@ class ArenaRunCell(ScoredCell):
             worth["regret"].append(math.nan if regret is None else regret)
             worth["tom_regret"].append(math.nan if tom_regret is None else tom_regret)
         return worth
+
+    def step_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield all of every decision, by column."""
+        definition, players = self.definition, self.definition["players"]
+        about: dict[str, Any] = {name: self.columns[name] for name in ("game", "player", "others")}
+        about |= {name: definition[name] for name in ("seed", "on_invalid")}
+        about |= {name: players[0].get(name) for name in ("model", "strategy")}
+        about["templates_sha256"] = definition.get("templates")
+        for record in self.store.records(self.number):
+            own = {"cell": self.number, "episode": record.episode, "status": record.status}
+            own |= {name: record.own[name] for name in ("deal", "ending")}
+            probes: dict[int, dict[str, Any]] = {}
+            for answer in record.answers:
+                probes.setdefault(answer[0], {})[answer[2]] = dict(answer[5])
+            columns = (record.column(name) for name in STEPS)
+            for step, values in enumerate(zip(*columns, strict=True), 1):
+                row = dict(zip(STEPS, values, strict=True)) | {"step": step}
+                asked = probes.get(step, {})
+                row["chances"] = _json({name: told.pop("chance") for name, told in asked.items()})
+                row |= {"probes": _json(asked), "outcome": row["answered"]}
+                row["name"] = players[row["slot"]]["name"]
+                row["role"] = record.own["roles"][row["seat"]]
+                counted, replied = row["verdict"] in COUNTED, row["tom_regret"] is not None
+                row["action"] = json.dumps(row["action"]) if counted else None
+                row["reply"] = json.dumps(row["reply"]) if replied else None
+                row["lenient"] = (row["details"] or {}).get(LENIENT)
+                yield about | own | {name: row[name] for name in _SHOWN}
+
+    def lines(self, episode: int) -> Iterator[Line]:
+        """Yield a game, played again from its record."""
+        return game_lines(self, episode)
 
     @property
     def clusters(self) -> NDArray[Any]:
@@ -169,42 +200,11 @@ def _read(cell: ArenaRunCell) -> Played:
     )
 
 
-SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name))
+SCHEMA = Schema(EPISODES, STEPS, asked_of(slot_name), own_seat=SUBJECT)
 
 _SHOWN: tuple[str, ...] = ("step", "stage", "round", "seat", "slot", "name", "role", "kind")
 _SHOWN += ("action", "verdict", "outcome", "attempts", "error", "tries", "best", "chosen", "reply")
 _SHOWN += (*PAYOFFS, "probes", *HELD, "chances", "lenient", "details")
-
-
-def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield all of every decision of some cells, by column."""
-    for number, definition in store.cells():
-        if number not in cells:
-            continue
-        told, players = store.domain.columns(definition), definition["players"]
-        about: dict[str, Any] = {name: told[name] for name in ("game", "player", "others")}
-        about |= {name: definition[name] for name in ("seed", "on_invalid")}
-        about |= {name: players[0].get(name) for name in ("model", "strategy")}
-        about["templates_sha256"] = definition.get("templates")
-        for record in store.records(number):
-            own = {"cell": number, "episode": record.episode, "status": record.status}
-            own |= {name: record.own[name] for name in ("deal", "ending")}
-            probes: dict[int, dict[str, Any]] = {}
-            for answer in record.answers:
-                probes.setdefault(answer[0], {})[answer[2]] = dict(answer[5])
-            columns = (record.column(name) for name in STEPS)
-            for step, values in enumerate(zip(*columns, strict=True), 1):
-                row = dict(zip(STEPS, values, strict=True)) | {"step": step}
-                asked = probes.get(step, {})
-                row["chances"] = _json({name: told.pop("chance") for name, told in asked.items()})
-                row |= {"probes": _json(asked), "outcome": row["answered"]}
-                row["name"] = players[row["slot"]]["name"]
-                row["role"] = record.own["roles"][row["seat"]]
-                counted, replied = row["verdict"] in COUNTED, row["tom_regret"] is not None
-                row["action"] = json.dumps(row["action"]) if counted else None
-                row["reply"] = json.dumps(row["reply"]) if replied else None
-                row["lenient"] = (row["details"] or {}).get(LENIENT)
-                yield about | own | {name: row[name] for name in _SHOWN}
 
 
 def _json(data: Any) -> str:

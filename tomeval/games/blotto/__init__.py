@@ -9,7 +9,7 @@ from tomeval.games.arena.named_games import Kind
 from tomeval.games.arena.wording import Reading, Wording, whole
 from tomeval.games.blotto.exact import solver
 from tomeval.games.blotto.policies import POLICIES
-from tomeval.games.blotto.rules import ENDINGS, PRESETS, Blotto, BlottoRules
+from tomeval.games.blotto.rules import PRESETS, Blotto, BlottoRules
 from tomeval.games.game import Action, Ask, Broken
 
 _PART = re.compile(r"([A-Za-z])\s*:?\s*(\d+)")
@@ -73,6 +73,5 @@ KIND = Kind(
     make=Blotto,
     policies=POLICIES,
     solver=solver,
-    endings=ENDINGS,
     wording=BlottoWording(),
 )

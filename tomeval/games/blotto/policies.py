@@ -11,16 +11,16 @@ import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from tomeval.core.errors import TomevalError
 from tomeval.games.blotto.allocations import Allocation, Mix, best_reply, listed
 from tomeval.games.blotto.rules import Blotto, BlottoView
 from tomeval.games.game import Ask
-from tomeval.games.solver import Choices, Memory, Policy
+from tomeval.games.solver import Chance, Choices, Memory, Policy
 
 
 class Commander(Policy):
@@ -55,13 +55,9 @@ class Commander(Policy):
         return self.then(memory, view.last[1])
 
 
-def _check(game: Blotto, where: str, allocations: Any) -> None:
-    """Raise a `TomevalError` if an option is not a list of allocations of the board."""
-    if not isinstance(allocations, list | tuple) or not allocations:
-        raise TomevalError(f"{where}: must be a list of allocations, is {allocations!r}")
+def _check(game: Blotto, where: str, allocations: Sequence[Allocation]) -> None:
+    """Raise a `TomevalError` if an option is no allocation of the board."""
     for one in allocations:
-        if not isinstance(one, list | tuple):
-            raise TomevalError(f"{where}: an allocation is a list of whole numbers, not {one!r}")
         if broken := game.broken(one):
             raise TomevalError(f"{where}: {list(one)}: {broken.text}")
 
@@ -70,11 +66,7 @@ def _check(game: Blotto, where: str, allocations: Any) -> None:
 class Noisy(Commander):
     """One that may slip."""
 
-    noise: float = 0.0  # probability that any allocation is played instead, from 0 to 1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.noise <= 1:
-            raise TomevalError(f"noise must be from 0 to 1, is {self.noise!r}")
+    noise: Chance = 0.0  # that any allocation is played instead
 
 
 @dataclass(frozen=True)
@@ -94,27 +86,18 @@ class Mixture(Noisy):
 
     about: ClassVar[str] = "a fixed allocation, or a mixture of several"
 
-    allocations: Sequence[Sequence[int]]
-    weights: Sequence[float] | None = None  # one for each allocation; default: equal
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if (weights := self.weights) is None:
-            return
-        numbers = isinstance(weights, list | tuple) and all(
-            type(w) in (int, float) and isfinite(w) and w >= 0 for w in weights
-        )
-        if not numbers or not sum(weights) > 0:
-            raise TomevalError(f"weights must be positive numbers, are {weights!r}")
+    allocations: Annotated[tuple[Allocation, ...], Field(min_length=1)]
+    weights: tuple[NonNegativeFloat, ...] | None = None  # one for each; default: equal
 
     def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if an allocation is not one of this board."""
         _check(game, "allocations", self.allocations)
-        if self.weights is not None and len(self.weights) != len(self.allocations):
+        weights = self.weights
+        if weights is not None and (len(weights) != len(self.allocations) or not sum(weights)):
             raise TomevalError(
-                f"{len(self.allocations)} allocations have {len(self.weights)} weights"
+                f"weights: one for each of {len(self.allocations)} allocations is needed, not all "
+                f"0; they are {list(weights)}"
             )
-        self._mix  # noqa: B018 (kept, and checked before the first round)
 
     @property
     def without_chance(self) -> bool:
@@ -127,7 +110,7 @@ class Mixture(Noisy):
 
     @functools.cached_property
     def _mix(self) -> Mix:
-        return Mix([tuple(a) for a in self.allocations], self.weights, self.noise)
+        return Mix(self.allocations, self.weights, self.noise)
 
 
 @dataclass(frozen=True)
@@ -139,7 +122,7 @@ class Planner(Noisy):
 
     remembers: ClassVar[bool] = True
 
-    first: Sequence[int] | None = None  # its allocation in the first round; default: the even split
+    first: Allocation | None = None  # its allocation in the first round; default: the even split
 
     def fits(self, game: Blotto) -> None:
         """Raise a `TomevalError` if its first allocation is not one of this board."""
@@ -154,7 +137,7 @@ class Planner(Noisy):
     def start(self, view: BlottoView) -> Allocation:
         """Return its first allocation."""
         evenly: Allocation = view.game.evenly
-        return evenly if self.first is None else tuple(self.first)
+        return evenly if self.first is None else self.first
 
     def memories(self, game: Blotto) -> tuple[Allocation, ...]:
         """Return all plans of a board, if they can be listed."""
@@ -195,12 +178,7 @@ class Shift(Planner):
 
     # Units that each field gives up, as far as it has them. They go one by one to the fields that
     # were not lost, in turn from the first to the last.
-    step: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.step < 1:
-            raise TomevalError(f"step must be 1 or more, is {self.step!r}")
+    step: PositiveInt = 2
 
     def then(self, memory: Allocation, other: Allocation) -> Allocation:
         """Return the plan before, with units moved."""

@@ -169,6 +169,7 @@ class Blotto(ArenaGame[State]):
     on_broken: ClassVar[tuple[str, ...]] = ("forfeit", "default")
     views = BlottoView
     role = "commander"
+    endings = ENDINGS
     lines: ClassVar[Mapping[str, str]] = {"forfeit": "{who} forfeits the match"}
     seats = 2
 

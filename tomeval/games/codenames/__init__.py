@@ -10,7 +10,7 @@ from tomeval.games.arena.named_games import Kind
 from tomeval.games.arena.wording import Reading, Wording, whole
 from tomeval.games.codenames.policies import POLICIES
 from tomeval.games.codenames.rules import Codenames
-from tomeval.games.codenames.state import COLOURS, ENDINGS, Board, CodenamesRules
+from tomeval.games.codenames.state import COLOURS, Board, CodenamesRules
 from tomeval.games.codenames.values import CodenamesSolver
 from tomeval.games.game import Action, Ask, Broken
 
@@ -85,6 +85,5 @@ KIND = Kind(
     make=Codenames,
     policies=POLICIES,
     solver=CodenamesSolver,
-    endings=ENDINGS,
     wording=CodenamesWording(),
 )

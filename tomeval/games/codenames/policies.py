@@ -6,15 +6,14 @@ and number are told.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+from pydantic import NonNegativeFloat
 
-from tomeval.core.errors import TomevalError
 from tomeval.games.codenames.clues import Words
 from tomeval.games.codenames.rules import Codenames
 from tomeval.games.codenames.state import CodenamesView, State, members
@@ -35,14 +34,9 @@ class EmbeddingPlayer(Policy):
     about: ClassVar[str] = "gives clues near own words and far from others; takes the nearest words"
 
     embedding: str = "minilm"  # one of the shipped embeddings, or a file; see docs/decrypto.md
-    risk: float = 0.15  # what one more word is worth, in cosine
-    caution: float = 0.05  # added to the assassin's cosine
+    risk: NonNegativeFloat = 0.15  # what one more word is worth, in cosine
+    caution: NonNegativeFloat = 0.05  # added to the assassin's cosine
     extra: bool = False  # whether it makes the one guess more than the number that it may
-
-    def __post_init__(self) -> None:
-        for name in ("risk", "caution"):
-            if not 0 <= (value := getattr(self, name)) < math.inf:
-                raise TomevalError(f"{name} must be a number of at least 0, is {value!r}")
 
     @property
     def without_chance(self) -> bool:

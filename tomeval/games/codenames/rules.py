@@ -26,6 +26,7 @@ from tomeval.games.codenames.state import (
     ASSASSIN,
     CLUE,
     COLOURS,
+    ENDINGS,
     GUESS,
     PASS,
     SEATS,
@@ -63,6 +64,7 @@ class Codenames(ArenaGame[State]):
     views = CodenamesView
     role = tuple(name.split()[1] for name in SEATS)
     sides = ((0, 1), (2, 3))
+    endings = ENDINGS
     seats = 4
     rotations = ((0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0))  # nobody changes the mate
     questions: ClassVar[Mapping[str, str]] = {

@@ -10,19 +10,15 @@ from typing import Any
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import Console
 from tomeval.games.decrypto.experiment import DecryptoCell
-from tomeval.games.decrypto.game import ENDINGS, Turn
-from tomeval.games.decrypto.llm import DecryptoOptions, TableScene
+from tomeval.games.decrypto.game import Turn
+from tomeval.games.decrypto.llm import DecryptoOptions
 from tomeval.games.decrypto.players import kinds
 from tomeval.games.decrypto.replays import RecordedGame, read_games, write_games
 from tomeval.games.decrypto.results import DecryptoRunCell
-from tomeval.games.decrypto.seats import (
-    NAMES,
-    ROLES,
-    Probes,
-)
+from tomeval.games.decrypto.seats import ROLES, Probes
 from tomeval.games.game import COUNTED
 from tomeval.games.people.session import Sitting
-from tomeval.games.players import player_row, table_at_terminal
+from tomeval.games.players import player_facts, table_at_terminal
 from tomeval.lexicon.embeddings import SHIPPED
 from tomeval.runs.columns import unique
 from tomeval.runs.domain import Facts, Rows
@@ -33,12 +29,10 @@ from tomeval.runs.results import Run
 def run_facts(run: Run) -> list[Facts]:
     """Return players, and rules with what games are played with."""
     cells = [cell for cell in run.cells if isinstance(cell, DecryptoRunCell)]
-    seated = [cell.definition["players"][role] for cell in cells for role in ROLES]
-    players = [player_row(one) | {"vectors": one.get("vectors", "")[:12]} for one in seated]
     data = [cell.definition for cell in cells]
     rules = [{**d["rules"], "probes": _asked(d), "best_turn": d["best_turn"]} for d in data]
     return [
-        Facts("Players", [("Players with their options as recorded", unique(players))]),
+        player_facts(cell.definition["players"][role] for cell in cells for role in ROLES),
         Facts("Rules", [("Rules and probes", unique(rules))]),
     ]
 
@@ -80,6 +74,9 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Decry
     return cell
 
 
+HUMAN = "human"
+
+
 def sit(
     seat: str,
     others: Sequence[str] = (),
@@ -109,17 +106,17 @@ def sit(
     if len(names) not in (1, 2):
         raise TomevalError(f"--other: give one or two other players, not {len(names)}")
     names = names * (2 // len(names))
-    names.insert(ROLES.index(seat), "human")
     tables = {
-        NAMES[role]: {"embedding": name}
-        if name in SHIPPED
-        else table_at_terminal("random" if role == seat else name, strategy)
-        for role, name in zip(ROLES, names, strict=True)
+        name: {"embedding": name} if name in SHIPPED else table_at_terminal(name, strategy)
+        for name in names
     }
-    data = {"domain": "decrypto", "players": tables, "pairings": [dict(NAMES)]}
+    names.insert(ROLES.index(seat), HUMAN)
+    tables[HUMAN] = {"kind": "random"}
+    pairing = dict(zip(ROLES, names, strict=True))
+    data = {"domain": "decrypto", "players": tables, "pairings": [pairing]}
     [cell] = make_experiment({**(settings or {}), **data}, base=Path(), where="play").cells
     assert isinstance(cell, DecryptoCell)
-    return Sitting(cell, seat, deal, names, ENDINGS, TableScene)
+    return Sitting(cell, seat, deal)
 
 
 def keep(sitting: Sitting, out: Path, console: Console) -> None:
@@ -142,7 +139,7 @@ def keep(sitting: Sitting, out: Path, console: Console) -> None:
         turns=turns,
         rules=first.rules,
         name=next(one for n in range(1, len(names) + 2) if (one := f"game {n}") not in names),
-        players=dict(zip(ROLES, sitting.names, strict=True)),  # type: ignore[arg-type]
+        players=dict(zip(ROLES, cell.names, strict=True)),  # type: ignore[arg-type]
         source=f"played at the terminal, seed {cell.seed}, game {played.deal}",
     )
     write_games(out, [*before, record])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +19,10 @@ from tomeval.core.streams import Stream
 from tomeval.games.cells import GameCell
 from tomeval.games.decrypto.best_turn import BestTurnSearch
 from tomeval.games.decrypto.embedding_players import ENCODER_DRAWS
-from tomeval.games.decrypto.game import CODES, Game, Rules, deal_stream
+from tomeval.games.decrypto.game import CODES, Game, Rules
 from tomeval.games.decrypto.players import DecryptoPlayer, embedding_sha256
 from tomeval.games.decrypto.replays import RecordedGame, RecordedSeat, Replay, read_games
-from tomeval.games.decrypto.seats import ALICE, BOB, EVE, ROLES, Probes, seat_stream
+from tomeval.games.decrypto.seats import ALICE, BOB, EVE, ROLES, Probes
 from tomeval.games.decrypto.stages import Decrypto, random_hints
 from tomeval.games.game import Stage
 from tomeval.games.players import RECORD, GameExperiment
@@ -45,10 +45,9 @@ class DecryptoCell(GameCell):
 
     @property
     def length(self) -> int:
-        """The most turns of a game."""
-        if self.experiment.records:
-            return max((len(game.turns) for game in self.experiment.recorded), default=1)
-        return int(self.experiment.rules.turns)
+        """The most decisions of a game."""
+        recorded = (3 * len(game.turns) for game in self.experiment.recorded)
+        return max(recorded, default=self.game.length)
 
     @property
     def game(self) -> Decrypto:
@@ -73,10 +72,6 @@ class DecryptoCell(GameCell):
             state = state.after(hints, guesses[BOB], guesses[EVE])
         return [MadeUp(trail, state)]
 
-    def seated(self, episode: int) -> tuple[int, tuple[int, ...]]:
-        """Return the deal of an episode, which is its own, and the seats."""
-        return episode, (0, 1, 2)
-
     def game_of(self, episode: int) -> Decrypto:
         """Return the game of an episode, or a record that is played again."""
         e = self.experiment
@@ -86,7 +81,7 @@ class DecryptoCell(GameCell):
 
     def first(self, episode: int) -> Game:
         """Return a game as it is dealt."""
-        return self.game_of(episode).deal(deal_stream(self.seed).episode(episode))
+        return self.game_of(episode).deal(self.drawn("deal", episode))
 
     @property
     def data(self) -> dict[str, Any]:
@@ -113,7 +108,8 @@ class DecryptoCell(GameCell):
         """Return a player's own chance: it depends on role and name."""
         player = self.players[slot]
         most = ENCODER_DRAWS if slot == ALICE and player.kind == "embedding" else None
-        return seat_stream(self.seed, ROLES[slot], player.name).episode(episode, most)
+        stream = Stream.of(self.seed, "decrypto", ROLES[slot], player.name)
+        return stream.episode(episode, most)
 
     @property
     def stream(self) -> str:
@@ -135,22 +131,15 @@ class DecryptoCell(GameCell):
         seat: Seat = self.players[slot].seat(self.experiment.lists, chair)
         return seat
 
-    def setting(self, episode: int, on_step: Callable[[], None]) -> dict[str, Any]:
-        """Return the game with chance, and what values follow from."""
+    def drawn(self, what: str, episode: int) -> np.random.Generator:
+        """Return chance: all pairings of a seed share their deals."""
+        of = () if what == "deal" else (self.stream,)
+        return Stream.of(self.seed, "decrypto", what, *of).episode(episode)
 
-        def drawn(what: str) -> np.random.Generator:
-            return Stream.of(self.seed, "decrypto", what, self.stream).episode(episode)
-
-        return {
-            "game": self.game_of(episode),
-            "deal": deal_stream(self.seed).episode(episode),
-            "chance": np.random.default_rng(0),  # leaves nothing open after the deal
-            "fallback": drawn("fallback"),
-            "statements": drawn("statements"),
-            "on_invalid": "ask_again" if self.on_invalid == "void" else self.on_invalid,
-            "solver": self.solver(episode),
-            "on_step": lambda decision: on_step() if decision.seat == EVE else None,
-        }
+    @property
+    def values(self) -> bool:
+        """Whether the best attainable value of a turn is searched for."""
+        return bool(self.experiment.best_turn)
 
     def solver(self, episode: int) -> Solver | None:
         """Return the search for the best attainable value of a turn, if the pairing allows it.
@@ -158,7 +147,7 @@ class DecryptoCell(GameCell):
         Both listeners play over embeddings, and Bob is greedy.
         """
         e, (_, bob, eve) = self.experiment, self.players
-        if not e.best_turn or e.records or {bob.kind, eve.kind} != {"embedding"}:
+        if e.records or {bob.kind, eve.kind} != {"embedding"}:
             return None
         greedy = bob.options["matching"] == "greedy"
         return BestTurnSearch(e.lists, bob.spec(e.lists), eve.spec(e.lists)) if greedy else None

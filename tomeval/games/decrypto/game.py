@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tomeval.core.streams import Stream
 from tomeval.games.decrypto.seats import ALICE, EVE
 from tomeval.lexicon.words import MAX_LENGTH, hint_words, is_form
 
@@ -182,11 +181,6 @@ def hint_history(turns: Sequence[Turn]) -> tuple[tuple[str, ...], ...]:
         for digit, hint in zip(turn.code, turn.hints, strict=True):
             by_digit[digit - 1].append(hint)
     return tuple(tuple(hints) for hints in by_digit)
-
-
-def deal_stream(seed: int) -> Stream:
-    """Return the stream that games are dealt from: one episode each, equal for all pairings."""
-    return Stream.of(seed, "decrypto", "deal")
 
 
 def as_code(value: object) -> Code | None:

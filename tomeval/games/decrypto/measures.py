@@ -7,7 +7,6 @@ carry over from matrix games is this project's reading. See docs/decrypto.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Literal
 
@@ -384,7 +383,7 @@ MEASURES = registry(
 )
 """All measures, in the order of tables; those that only some runs have come last."""
 
-_FOR_EVE: dict[str, Literal[1, -1]] = {
+FOR_EVE: dict[str, Literal[1, 0, -1]] = {
     "interception_percent": 1,
     "interception_per_turn_percent": 1,
     "survived_percent": -1,
@@ -392,9 +391,4 @@ _FOR_EVE: dict[str, Literal[1, -1]] = {
     "value_per_turn": -1,
 }
 
-
-def for_interceptor(measure: Measure) -> Measure:
-    """Return a measure with the side that is better for Eve; 0 for what is not her doing."""
-    if measure.name.removesuffix("_percent") in BELIEF_MEASURES:
-        return measure
-    return replace(measure, better=_FOR_EVE.get(measure.name, 0))
+"""The side of measures that is better for Eve; all others are not her doing."""

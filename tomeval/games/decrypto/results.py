@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.once import held, once_each
-from tomeval.games.decrypto.game import ENDINGS, UNDECIDED, Deal, Game, Rules
+from tomeval.games.decrypto.game import UNDECIDED, Deal, Game, Rules
 from tomeval.games.decrypto.llm import spec_for
 from tomeval.games.decrypto.measures import scores
 from tomeval.games.decrypto.seats import NAMES, ROLES, Probes, comparable
 from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.decrypto.turns import (
+    COLUMNS,
     NONE,
     READ,
     finished,
@@ -30,7 +31,6 @@ from tomeval.lexicon.words import shipped_lists
 from tomeval.runs.analyses import readers
 from tomeval.runs.domain import Line, Worded
 from tomeval.runs.record import Record
-from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 from tomeval.strategies.compose import recorded_strategy
 
@@ -59,6 +59,29 @@ class DecryptoRunCell(ScoredCell):
         predicted = played["predicted_eve"]
         among = (predicted != NONE) & played["guessed_eve"]
         return {"correct": np.where(among, predicted == played["eve"], np.nan).tolist()}
+
+    def step_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield all of every turn, by column."""
+        definition, players = self.definition, self.definition["players"]
+        about = {**self.columns, "records": definition.get("records")}
+        about |= {name: definition[name] for name in ("seed", "on_invalid")}
+        about |= {f"{role}_model": players[role].get("model") for role in ROLES}
+        about["templates_sha256"] = definition.get("templates")
+        for record in self.store.records(self.number):
+            own = {"cell": self.number, "episode": record.episode, "status": record.status}
+            own |= {name: record.own[name] for name in ("outcome", "keywords")}
+            for turn in turns_of(record):
+                shown = {name: turn[name] for name in COLUMNS}
+                yield about | own | shown | {"details": turn["details"] or None}
+
+    def lines(self, episode: int) -> Iterator[Line]:
+        """Yield a game: every turn with its probes, and the ending."""
+        record = self.store.record(self.number, episode)
+        names = list(map(str, self.columns.values()))
+        title = ", ".join(f"{NAMES[role]} {name}" for role, name in self.columns.items())
+        title += f"; seed {self.seed}, game {episode}"
+        game = Decrypto(shipped_lists(), Rules(**self.definition["rules"]), Probes())
+        return transcript(game, record, title, names, states_of(record), step="round")
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -156,16 +179,6 @@ def read_played(store: Store, cell: int, seed: int, replayed: bool) -> Played:
         },
         {name: column(name, kind) for kind, names in READ.items() for name in names},
     )
-
-
-def game_lines(run: Run, cell: DecryptoRunCell, game: int) -> Iterator[Line]:
-    """Yield a game of a run: every turn with its probes, and the ending."""
-    record = run.store.record(cell.number, game)
-    rules, states = Rules(**cell.definition["rules"]), states_of(record)
-    names = ", ".join(f"{NAMES[role]} {name}" for role, name in cell.columns.items())
-    title = f"{names}; seed {cell.seed}, game {game}"
-    of, players = Decrypto(shipped_lists(), rules, Probes()), list(map(str, cell.columns.values()))
-    return transcript(of, record, title, players, states, ENDINGS, step="round")
 
 
 def states_of(record: Record) -> list[Game]:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from tomeval.core.streams import Stream
 from tomeval.core.text import ascii_signs
 
 ROLES = ("encoder", "decoder", "interceptor")
@@ -38,11 +37,6 @@ INTERCEPTOR_QUESTIONS = (
     *(question for asked in BELIEFS.values() for question in asked),
 )
 """Prompt A, which names the keywords, then prompts B and C without and with its answer in view."""
-
-
-def seat_stream(seed: int, role: str, player: str) -> Stream:
-    """Return the stream of one player in one seat; it does not depend on the other two seats."""
-    return Stream.of(seed, "decrypto", role, player)
 
 
 class Probes(BaseModel):

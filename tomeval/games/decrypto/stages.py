@@ -12,6 +12,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.decrypto.game import (
     CODES,
     DIGITS,
+    ENDINGS,
     MAX_HINT_LENGTH,
     Code,
     Deal,
@@ -105,6 +106,8 @@ class Decrypto(ArenaGame[Game]):
     on_broken: ClassVar[tuple[str, ...]] = ()
     role = ROLES
     sides = ((ALICE, BOB), (EVE,))
+    endings = ENDINGS
+    rotations = ((ALICE, BOB, EVE),)
     seats = 3
     questions: ClassVar[Mapping[str, str]] = {
         "eve": "Eve's guess",

@@ -3,56 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tomeval.core.errors import unknown
 from tomeval.core.outcomes import FAILED, VOID
 from tomeval.games.decrypto.game import OUTCOMES, UNDECIDED
 from tomeval.games.decrypto.measures import (
     BELIEF_MEASURES,
-    BRIER_MEASURES,
     CHANCE,
     MEASURES,
     expects_bad,
-    turn_items,
     turns_a_wrong,
 )
-from tomeval.games.decrypto.results import gives_probabilities, replays
+from tomeval.games.decrypto.results import DecryptoRunCell
 from tomeval.games.decrypto.seats import BELIEFS, ENCODER_QUESTIONS, ROLES
-from tomeval.games.scores import totals_of
+from tomeval.games.played import Played
 from tomeval.runs import tallies
 from tomeval.runs.cell import RunCell
-from tomeval.runs.columns import Table, flat, flat_share, never
+from tomeval.runs.columns import Table, flat, never
 from tomeval.runs.measures import Totals
 from tomeval.runs.results import Run
-from tomeval.statistics import AUTO, estimate
-from tomeval.statistics.bounded import FEWEST, UNBOUNDED, Bounds
-from tomeval.statistics.estimates import SEQUENCE, clustered_sums, kind_of
+from tomeval.statistics import AUTO
 
 Row = dict[str, Any]
 Cells = Sequence[RunCell]
 
 
-def pooled(
-    name: str, parts: Sequence[Totals], cells: Cells, how: str = AUTO, bounds: Bounds = UNBOUNDED
-) -> Row:
-    """Return a measure of several cells as one, with its interval, given their totals.
+class Together(DecryptoRunCell):
+    """Pairings that a row of a table takes as one, in all turns or in one of them.
 
-    Games of one seed and number share keywords and codes: they are one sampling unit. Shares have
-    Wilson's interval, clustered, but with ``sequence``; means over games the one that is asked for,
-    see `tomeval.statistics.estimate`.
+    Games of one seed and number share keywords and codes: they are one sampling unit.
     """
-    clusters = np.concatenate([cell.played.by_game["cluster"] for cell in cells])
-    top, bottom = np.concatenate([part[:2] for part in parts], axis=1)
-    if parts[0].share:
-        share = clustered_sums(top, bottom, clusters, sequence=how == SEQUENCE)
-        return flat_share(name, share)
-    values = Totals(top, bottom).values
-    has = np.isfinite(values)
-    return flat([name], estimate(values[has], how, clusters=clusters[has], bounds=bounds))
+
+    def __init__(self, cells: Cells, turn: int = 0) -> None:
+        first = cells[0]
+        super().__init__(first.store, first.number, first.definition)
+        self.sequential, self.measures = first.sequential, first.measures
+        self.parts = [cell.played for cell in cells]
+        if turn:
+            self.parts = [in_turn(one, turn) for one in self.parts]
+        self.episodes = np.concatenate([cell.episodes for cell in cells])
+
+    @property
+    def clusters(self) -> NDArray[Any]:
+        """Seed and number of every game."""
+        return np.concatenate([one.by_game["cluster"] for one in self.parts])
+
+    def totals(self, name: str, reference: str | None = None) -> Totals:
+        """Return a measure by game, one pairing after the other."""
+        parts = [self.measures[name].of(one, "") for one in self.parts]
+        top, bottom = np.concatenate([part[:2] for part in parts], axis=1)
+        return Totals(top, bottom, parts[0].share)
+
+
+def in_turn(played: Played, turn: int) -> Played:
+    """Return games as if they had only one of their turns."""
+    among = played["step"] == turn
+    return replace(played, steps={name: values[among] for name, values in played.steps.items()})
 
 
 _COLUMNS: dict[str, tuple[str, ...]] = {
@@ -60,10 +72,12 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
         *("games", VOID, FAILED, "invalid_rate", "reask_rate", "lenient_rate"),
         *(f"{name}_percent" for name in OUTCOMES),
         *("turns_per_game", "miscommunication_per_turn_percent", "interception_per_turn_percent"),
+        f"{UNDECIDED}_percent",
     ),
     "perspective": (
         *("games", "turns", "probe_invalid_rate"),
         *(f"{w}_{q}_percent" for q in ENCODER_QUESTIONS for w in ("tom", "predicted", "actual")),
+        *(f"brier_{question}" for question in ENCODER_QUESTIONS),
     ),
     "beliefs": (
         *("games", "probe_invalid_rate", "keywords_right_percent", "turns_a_wrong"),
@@ -77,31 +91,26 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 """The counts and measures of every table but that of turns."""
 
 
-def _row(columns: Sequence[str], counts: Row, cells: Cells, how: str) -> Row:
+def _row(columns: Sequence[str], counts: Row, together: Together) -> Row:
     """Return counts, and measures with their intervals; means over games also with its kind."""
     row: Row = {}
-    mean = ""
     for name in columns:
         if name in counts:
             row[name] = counts[name]
-            continue
-        measure = MEASURES[name]
-        parts = [measure.of(cell.played, "") for cell in cells]
-        row |= pooled(name, parts, cells, how, measure.limits)
-        mean = mean if measure.unit == "%" else name
-    if mean:
-        units = len({label for cell in cells for label in cell.played.by_game["cluster"].tolist()})
-        row["interval"] = kind_of(how, units) if units >= FEWEST else ""
+        elif name in together.measures:
+            row |= flat([name], together.estimate([name]))
+    if any(MEASURES[name].unit != "%" for name in row if name in MEASURES):
+        row["interval"] = together.interval_kind(AUTO)
     return row
 
 
 BY_TURN = {
-    "predicted_eve_percent": "predicted_eve",
-    "predicted_eve_reminded_percent": "predicted_eve_reminded",
-    "interception_percent": "interception_per_turn",
-    "miscommunication_percent": "miscommunication_per_turn",
+    "predicted_eve_percent": "predicted_eve_percent",
+    "predicted_eve_reminded_percent": "predicted_eve_reminded_percent",
+    "interception_percent": "interception_per_turn_percent",
+    "miscommunication_percent": "miscommunication_per_turn_percent",
 }
-"""The shares of the table of turns by column."""
+"""The measures of the table of turns by column."""
 
 
 def _turn_rows(cells: Cells) -> Iterator[Row]:
@@ -109,15 +118,8 @@ def _turn_rows(cells: Cells) -> Iterator[Row]:
         row: Row = {"turn": number}
         row["games"] = sum(int((cell.played["step"] == number).sum()) for cell in cells)
         row["chance_percent"] = 100 * CHANCE if number == 1 else float("nan")
-
-        def items(name: str, played: Any, number: int = number) -> Any:
-            hits, among = turn_items(played)[name]
-            return played["game"], hits, among & (played["step"] == number)
-
-        for column, name in BY_TURN.items():
-            parts = [totals_of(partial(items, name), True, cell.played, "") for cell in cells]
-            row |= pooled(column, parts, cells)
-        yield row
+        found = Together(cells, number).estimate([*BY_TURN.values()])
+        yield row | flat([*BY_TURN], found)
 
 
 def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
@@ -136,9 +138,6 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
     roles, together = by or ROLES, dict[tuple[Any, ...], list[RunCell]]()
     for cell in run.cells:
         together.setdefault(tuple(cell.columns[role] for role in roles), []).append(cell)
-    columns = _COLUMNS.get(what, ())
-    columns += (f"{UNDECIDED}_percent",) * (what == "outcomes" and replays(run.store))
-    columns += BRIER_MEASURES * (what == "perspective" and gives_probabilities(run.store))
     result: list[Row] = []
     for names, cells in together.items():
         head: Row = dict(zip(roles, names, strict=True))
@@ -146,7 +145,7 @@ def table_rows(what: str, run: Run, by: Sequence[str] = ()) -> list[Row]:
             result += [head | row for row in _turn_rows(cells)]
         else:
             counts = _counts(run, cells, what)
-            result.append(head | _row(columns, counts, cells, run.method(AUTO)))
+            result.append(head | _row(_COLUMNS[what], counts, Together(cells)))
     return result
 
 

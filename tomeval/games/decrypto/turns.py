@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED, VALID
 from tomeval.games import records
-from tomeval.games.decrypto.game import Code, Game, Turn, code_number, outcome_of
+from tomeval.games.decrypto.game import Code, Turn, code_number, outcome_of
 from tomeval.games.decrypto.replays import Replay
 from tomeval.games.decrypto.seats import (
     ALICE,
@@ -18,10 +18,11 @@ from tomeval.games.decrypto.seats import (
     INTERCEPTOR_QUESTIONS,
     ROLES,
 )
-from tomeval.games.decrypto.stages import Decrypto
 from tomeval.games.played import RECORDED, PlayedGame, frozen
 from tomeval.runs.record import Record, Schema
-from tomeval.runs.store import Store
+
+if TYPE_CHECKING:
+    from tomeval.games.decrypto.experiment import DecryptoCell
 
 SHOWN_AS = {
     "eve": "predicted_eve",
@@ -55,14 +56,10 @@ Alice learned what her view does not show; `best` and `random`: what the best an
 were worth, if that was searched for. `details`, by role, are facts such as an Oracle's draft and
 hints that nobody heard (``given``)."""
 
-_NUMBERS: tuple[str, ...] = ("code", "bob", "eve", "miscommunication", "interception", "told")
-_NUMBERS += (*(f"{role}_attempts" for role in ROLES), *_PREDICTED)
-
 SCHEMA = Schema(
-    {"outcome": "TEXT", "keywords": "TEXT", **records.EPISODES, "codes": "TEXT", "record": "TEXT"},
+    ("outcome", "keywords", *records.EPISODES, "codes", "record"),
     records.STEPS,
     records.asked_of(ROLES.__getitem__, "slot"),
-    {**dict.fromkeys(_NUMBERS, "INTEGER"), "best": "REAL", "random": "REAL"},
     turn="round",
 )
 """Decisions, with how the game ended, what was dealt, and the game that it replays."""
@@ -128,11 +125,12 @@ def finished(turns: Sequence[Mapping[str, Any]]) -> list[Turn]:
     ]
 
 
-def as_record(game: PlayedGame, of: Decrypto, first: Game) -> Record:
-    """Return a played game as it is stored, given its rules and the state that it began with.
+def as_record(cell: DecryptoCell, game: PlayedGame) -> Record:
+    """Return a played game as it is stored.
 
     A replay has the outcome that its own guesses led to first. Calls are told by turn.
     """
+    first, of = cell.first(game.index), cell.game_of(game.index)
     own: dict[str, Any] = {"keywords": first.deal.keywords, "codes": first.deal.codes}
     own["record"] = of.record.as_json() if isinstance(of, Replay) else None
     record = records.as_record(game, ROLES.__getitem__, outcome=None, **own)
@@ -147,24 +145,6 @@ def as_record(game: PlayedGame, of: Decrypto, first: Game) -> Record:
         for number, slot, _, call in game.calls
     ]
     return record
-
-
-def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield all of every turn of some cells, by column."""
-    for number, definition in store.cells():
-        if number not in cells:
-            continue
-        told, players = store.domain.columns(definition), definition["players"]
-        about = {role: told[role] for role in ROLES} | {"records": definition.get("records")}
-        about |= {name: definition[name] for name in ("seed", "on_invalid")}
-        about |= {f"{role}_model": players[role].get("model") for role in ROLES}
-        about["templates_sha256"] = definition.get("templates")
-        for record in store.records(number):
-            own = {"cell": number, "episode": record.episode, "status": record.status}
-            own |= {name: record.own[name] for name in ("outcome", "keywords")}
-            for turn in turns_of(record):
-                shown = {name: turn[name] for name in COLUMNS}
-                yield about | own | shown | {"details": turn["details"] or None}
 
 
 def _code(number: int) -> Code:

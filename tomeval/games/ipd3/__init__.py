@@ -81,11 +81,6 @@ KIND = Kind(
     make=Ipd3,
     policies=POLICIES,
     solver=enumeration,
-    endings={
-        "played": "all rounds were played",
-        "forfeit": "a player broke the rules for good and lost",
-        "alone": "two players were eliminated",
-    },
     wording=Ipd3Wording(),
 )
 """The game, as the arena's registry knows it."""

@@ -16,7 +16,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.games.game import Ask
 from tomeval.games.ipd3.rules import Ipd3
 from tomeval.games.ipd3.states import MOVES, OPPONENTS, PAIRS, PLACE, Ipd3View, acts_of, sentence_of
-from tomeval.games.solver import Choices, Policy
+from tomeval.games.solver import Chance, Choices, Policy
 
 
 class Row(NamedTuple):
@@ -42,11 +42,7 @@ class Machine(Policy):
     remembers: ClassVar[bool] = True
     states: ClassVar[Mapping[str, Row]]
 
-    noise: float = 0.0  # the chance, toward each opponent, to do the opposite of what is meant
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.noise <= 1:
-            raise TomevalError(f"noise: {self.noise!r} is not between 0 and 1")
+    noise: Chance = 0.0  # toward each opponent, to do the opposite of what is meant
 
     @property
     def without_chance(self) -> bool:

@@ -63,6 +63,11 @@ class Ipd3(ArenaGame[State]):
     views = Ipd3View
     seats = 3
     sums = ("points",)
+    endings: ClassVar[Mapping[str, str]] = {
+        "played": "all rounds were played",
+        "forfeit": "a player broke the rules for good and lost",
+        "alone": "two players were eliminated",
+    }
     questions: ClassVar[Mapping[str, str]] = {
         "move": "move of {}",
         "other": "move of {} toward the third player",

@@ -13,7 +13,7 @@ from tomeval.games.arena.wording import Reading, Wording, whole
 from tomeval.games.enumeration import Enumeration, enumeration
 from tomeval.games.game import Action, ArenaGame, Ask, Broken
 from tomeval.games.mafia.policies import POLICIES
-from tomeval.games.mafia.rules import ENDINGS, Mafia, MafiaRules
+from tomeval.games.mafia.rules import Mafia, MafiaRules
 from tomeval.games.mafia.scripts import Script
 from tomeval.games.mafia.state import DETECTIVE
 from tomeval.games.solver import Policy
@@ -158,6 +158,5 @@ KIND = Kind(
     make=Mafia,
     policies=POLICIES,
     solver=solver,
-    endings=ENDINGS,
     wording=MafiaWording(),
 )

@@ -101,6 +101,7 @@ class Mafia(MafiaAnswers):
     name = "mafia"
     round_word = "day"
     on_broken = ("eliminate", "forfeit", "default")
+    endings = ENDINGS
 
     def __init__(self, rules: MafiaRules) -> None:
         self.rules = rules

@@ -6,12 +6,11 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
-from tomeval.core.errors import TomevalError, unknown
 from tomeval.games.game import Action, Ask, Probe
 from tomeval.games.mafia.state import NOBODY, SILENT, Act, MafiaView, say
-from tomeval.games.solver import Choices, Memory, Policy
+from tomeval.games.solver import Chance, Choices, Memory, Policy
 
 Pick = Literal["lowest", "next", "random"]
 Said = tuple[tuple[float, Act], ...]
@@ -30,17 +29,9 @@ class Script(Policy):
     # Whom it takes among equals: ``lowest``; ``next``, the first seat after its own, going round;
     # ``random``, each with the same probability.
     pick: Pick = "lowest"
-    # Probability, from 0 to 1, with which it names any seat that may be named instead.
-    noise: float = 0.0
+    noise: Chance = 0.0  # to name any seat that may be named instead
     # What it listens to, besides what goes with its role.
     reads: ClassVar[frozenset[str]] = frozenset()
-
-    def __post_init__(self) -> None:
-        picks, where = get_args(Pick), f"policy {type(self).__name__.lower()}"
-        if self.pick not in picks:
-            raise unknown("pick", self.pick, picks, where)
-        if isinstance(self.noise, bool) or not 0 <= self.noise <= 1:
-            raise TomevalError(f"{where}: noise must be from 0 to 1, is {self.noise!r}")
 
     def choices(self, view: MafiaView, ask: Ask, memory: Memory) -> Choices:
         """Return what it does, by kind of decision."""

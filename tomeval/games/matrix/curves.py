@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.comparing.sides import has_level
+from tomeval.comparing.sides import level
 from tomeval.games.matrix.measures import MEASURES
 from tomeval.games.matrix.played import FloatArray
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
@@ -23,7 +23,7 @@ from tomeval.plots.drawing import (
     sample_words,
     with_interval,
 )
-from tomeval.plots.families import pages, tasks
+from tomeval.plots.families import all_words, pages, tasks
 from tomeval.runs.cell import RunCell
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
@@ -71,7 +71,8 @@ def _curves(run: Run, options: Options, name: str, metric: str) -> list[Drawing]
 def _by_task(run: Run) -> Iterator[tuple[str, str, list[Named]]]:
     """Yield title, file name and cells of every task, cells with the names of their lines."""
     for task, cells in tasks(run.cells).items():
-        yield str(task), task.stem, [(cell.title, cell) for cell in cells]
+        named = [(cell.title, cell) for cell in cells]
+        yield all_words(cells), "_".join(str(value) for _, value in task), named
 
 
 def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
@@ -87,7 +88,7 @@ def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
         where = (*cell.task_without(by).values(), cell.seed)
         if cell.is_baseline:
             base.setdefault(where, cell)
-        elif has_level(cell, by):
+        elif level(cell, by):
             found.setdefault((where, cell.fixed(by)), []).append(cell)
     apart = {where for where, held in found if held}
     for (where, held), own in found.items():
@@ -96,7 +97,7 @@ def _overlaid(run: Run, by: str) -> Iterator[tuple[str, str, list[Named]]]:
         cells = own + (found.get((where, ""), []) if held else [])
         task = {n: v for n, v in cells[0].task_without(by).items() if n in cells[0].columns}
         words = [held, domain.task_words(task), f"seed {where[-1]}" * (len(seeds) > 1)]
-        named = [(cell.level(by), cell) for cell in cells]
+        named = [(level(cell, by), cell) for cell in cells]
         if where in base:
             named.append((f"{base[where].player} (tabular baseline)", base[where]))
         stem = "_".join(map(str, (held, *task.values())))
@@ -124,7 +125,7 @@ def _caption(what: str, title: str, cells: Sequence[Named], options: Options) ->
     sample = sample_words([cell for _, cell in cells])
     return (
         f"{what} by step, {title}: a line per {line}. Every point is the mean of {part}, over "
-        f"{sample}; bands are {interval_words(options)}.{base}"
+        f"{sample}; bands are {interval_words(cells[0][1])}.{base}"
     )
 
 
@@ -136,17 +137,14 @@ def _with_curves(cells: Sequence[Named], metric: str) -> list[Named]:
 
 
 def curve_figure(
-    cells: Sequence[Named],
-    metric: str,
-    title: str,
-    options: Options = DEFAULT,
+    cells: Sequence[Named], metric: str, title: str, options: Options = DEFAULT
 ) -> Figure:
     """Draw one metric by step: a line per named cell with a 95 % band."""
     lines, is_percent = [], metric == "tom_percent"
     for name, cell in cells:
         x, drawn = _points(matrix_cell(cell), metric, options)
         if not np.isnan(drawn.mean).all():
-            lines.append(Line(name, x, drawn.mean, drawn.low, drawn.high, cell.is_baseline))
+            lines.append(Line(name, x, drawn, cell.is_baseline))
     part = f", mean of {options.window} steps" if options.window > 1 else ""
     axis = f"{axis_name(MEASURES[metric])}{part}"
     return lines_figure(lines, title, axis, options, share=is_percent)
@@ -154,12 +152,12 @@ def curve_figure(
 
 def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
     """Return the steps from 1, and means over episodes of the window around each of them."""
-    curves, window = cell.curves(options.reference), options.window
+    curves, window = cell.curves(), options.window
     values, bounds = smooth(curves[metric], window), np.array([[0.0, 100.0]])
     if metric != "tom_percent":
         best = values + smooth(curves["reward_per_step"], window)
         bounds = _regret_limits(cell, best)
-    return np.arange(1.0, values.shape[1] + 1), cell.mean(values, options.interval, bounds=bounds)
+    return np.arange(1.0, values.shape[1] + 1), cell.mean(values, bounds=bounds)
 
 
 def _regret_limits(cell: MatrixRunCell, best: FloatArray) -> FloatArray:

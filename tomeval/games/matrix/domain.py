@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.answer import verdict
-from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
+from tomeval.games.matrix.bounds import experiment_bounds
 from tomeval.games.matrix.experiment import MatrixCell, MatrixExperiment
-from tomeval.games.matrix.measures import MEASURES, measured
-from tomeval.games.matrix.optima import REFERENCES
-from tomeval.games.matrix.partners import PartnerSet, Tables
+from tomeval.games.matrix.measures import MEASURES
+from tomeval.games.matrix.partners import Tables
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.rules import NONE, PARTNER, SEAT
 from tomeval.games.matrix.shown import (
     LISTS,
-    episode_lines,
     episodes,
     example_cell,
     run_facts,
     table_notes,
 )
-from tomeval.games.matrix.storing import SCHEMA, step_records
+from tomeval.games.matrix.storing import SCHEMA
 from tomeval.games.matrix.subject_specs import PartnerPlayer
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
 from tomeval.models.base import Model
-from tomeval.runs.domain import Domain, later
+from tomeval.runs.domain import Domain
 from tomeval.runs.record import Record
 
 
@@ -146,12 +144,6 @@ def _words(task: Mapping[str, Any]) -> str:
     return ", ".join(said)
 
 
-def _cannot_tell(cells: Sequence[MatrixCell]) -> list[str]:
-    """Describe what regret, predictions or their cost cannot show in the cells' tasks."""
-    setups = [cell.setup for cell in cells if isinstance(cell.setup.partners, PartnerSet)]
-    return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in setups)
-
-
 PUBLISHED = ("tom_percent", "delta_tom_best_response_per_step", "delta_functional_per_step")
 
 MATRIX = Domain(
@@ -165,33 +157,26 @@ MATRIX = Domain(
     schema=SCHEMA,
     columns=_columns,
     run_cell=MatrixRunCell,
-    step_records=step_records,
-    measured=measured,
-    references=REFERENCES,
     headline=(
         "delta_functional_per_step",
         "tom_percent",
         "delta_tom_best_response_per_step",
     ),
-    lines=episode_lines,
     figures={
         "plane": "tomeval.games.plane:plane",
         "regret": "tomeval.games.matrix.curves:regret_curves",
         "tom": "tomeval.games.matrix.curves:tom_curves",
     },
-    curves=("regret", "tom"),
     facts=run_facts,
     table_notes=table_notes,
     verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2], "plays_percent")),
-    beside=later("tomeval.games.matrix.published:beside"),
-    published=later("tomeval.games.matrix.published:as_published"),
+    published="tomeval.games.matrix.published",
     by=("strategy", "subject", "model", "labels", "condition"),
     task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),
     shares_draws=("game", "partners"),
     task_words=_words,
     questions=episodes,
     example=example_cell,
-    cannot_tell=_cannot_tell,
     lists=LISTS,
     bounds=experiment_bounds,
 )

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -14,6 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import named, part
+from tomeval.games.matrix.bounds import blind_sentences
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
@@ -27,7 +28,6 @@ from tomeval.games.matrix.subject_specs import (
     expand_subject,
     is_player,
 )
-from tomeval.games.matrix.subjects import Subject
 from tomeval.runs.domain import Cell, Player
 from tomeval.runs.experiment import Experiment, among, axis, located, read_table
 from tomeval.strategies import parse_strategy
@@ -76,6 +76,7 @@ class MatrixExperiment(Experiment):
     labels: list[str] = Field(default=[])
     horizon: list[int] = Field(default=[100])
     reference: list[str] = Field(default=["horizon"])
+    REFERENCES: ClassVar = REFERENCES
 
     @field_validator("games", "subjects", "partners", "model", "labels", mode="before")
     @classmethod
@@ -123,6 +124,12 @@ class MatrixExperiment(Experiment):
         self._check_options(cells)
         return cells
 
+    def cannot_tell(self) -> list[str]:
+        """Return what regret, predictions or their cost cannot show in its tasks."""
+        setups = [cell.setup for cell in self.cells if isinstance(cell, MatrixCell)]
+        known = [setup for setup in setups if isinstance(setup.partners, PartnerSet)]
+        return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in known)
+
     def _subjects(self) -> list[Player]:
         where = f"{self._where}: subjects"
         return [
@@ -140,10 +147,7 @@ class MatrixExperiment(Experiment):
             if key not in seen:
                 seen.add(key)
                 with located(f"{self._where}: subject {cell.subject!r}"):
-                    if isinstance(setup.partners, PartnerSet):
-                        setup.seat_subject(setup.partners.partners[0], np.random.default_rng(0))
-                    else:
-                        _check_players(setup)
+                    _check_seats(setup)
 
     def _tasks(self) -> list[tuple[MatrixGame, str, PartnerSet | PartnerPlayer]]:
         """Return every (game, label set, partner set)."""
@@ -281,26 +285,25 @@ def _player_data(player: Player, setup: Setup) -> dict[str, Any]:
     }
 
 
-def _check_players(setup: Setup) -> None:
-    """Seat both subjects once, so that what cannot be played shows before anything is."""
-    _seated(setup)
-    with located(f"{setup.partners.name!r} in the partner's seat"):
-        if _seated(setup.other).looks_ahead:
-            raise TomevalError(
-                f"{setup.other.kind!r} is told the other's move before its own, which can be done "
-                "in the subject's seat only"
-            )
-
-
-def _seated(side: Setup) -> Subject:
-    """Return the subject of a seat that a player sits opposite to; raise if it cannot play so."""
-    subject = side.seat_subject(None, np.random.default_rng(0))
-    if subject.needs_table:
-        raise TomevalError(
-            f"{side.kind!r} needs the best response to the partner's table, but a player in the "
-            "partner's seat has no table"
-        )
-    return subject
+def _check_seats(setup: Setup) -> None:
+    """Seat who plays once, so that what cannot be played shows before anything is."""
+    rng = np.random.default_rng(0)
+    if isinstance(setup.partners, PartnerSet):
+        setup.seat_subject(setup.partners.partners[0], rng)
+        return
+    for side, seat in ((setup, SEAT), (setup.other, PARTNER)):
+        with located(f"in the {seat}'s seat"):
+            subject = side.seat_subject(None, rng)
+            if subject.needs_table:
+                raise TomevalError(
+                    f"{side.kind!r} needs the best response to the partner's table, but a player "
+                    "in the partner's seat has no table"
+                )
+            if seat == PARTNER and subject.looks_ahead:
+                raise TomevalError(
+                    f"{side.kind!r} is told the other's move before its own, which can be done in "
+                    "the subject's seat only"
+                )
 
 
 def game_data(game: MatrixGame) -> dict[str, Any]:
@@ -339,11 +342,5 @@ def _label_sets(game: MatrixGame, names: Any, own: bool) -> list[str]:
     names = names if isinstance(names, list) else [names]
     if own and not names:
         raise TomevalError("labels is an empty list")
-    labels = [game.label_set(_text(n, "labels")).name for n in names]
+    labels = [game.label_set(name).name for name in names]
     return labels or [game.label_set().name]
-
-
-def _text(value: object, what: str) -> str:
-    if not isinstance(value, str):
-        raise TomevalError(f"{what} must be text, is {value!r}")
-    return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,13 +13,13 @@ from tomeval.games.matrix.planned import planned_regret
 from tomeval.games.matrix.played import FloatArray, Played, StepFacts, hindsight_regret
 from tomeval.games.matrix.responses import best_responses
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.storing import has_reactions, partners_known, partners_react
+from tomeval.games.matrix.storing import has_reactions, partners_react, tables_of
 from tomeval.games.scores import score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
 
 if TYPE_CHECKING:
-    from tomeval.runs.results import Run
+    from tomeval.runs.store import Store
 
 PLANNED = "delta_tom_planned_per_step"
 ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_step")
@@ -35,29 +35,24 @@ class MatrixMeasure(Measure):
     step : callable, optional
         What every step adds, shape (N,), in the unit of the measure: an episode's value is the mean
         over its steps. Without it, `of` gives the measure of whole episodes.
-    where : {"", "partner known", "partner unknown", "reacting"}
-        Which tables have it, see `measured`; empty: all.
     """
 
     step: Callable[[StepFacts], FloatArray] | None = None
-    where: str = ""
 
 
-def measured(run: Run) -> Mapping[str, Measure]:
-    """Return the measures that a run's partners and questions allow.
+def _known(store: Store) -> bool:
+    """Return whether any partner is known, for measures that need its table."""
+    return any(tables for _, tables in tables_of(store))
 
-    If no partner is known, measures that need its table are left out; if any is not, regret in
-    hindsight is added. ΔToM over T steps is there if the conditional probe was asked, or any
-    partner reacts.
-    """
-    known = partners_known(run.store)
-    there = {
-        "": True,
-        "partner known": any(known) or not known,
-        "partner unknown": not all(known),
-        "reacting": has_reactions(run.store) or partners_react(run.store),
-    }
-    return {one.name: MEASURES[one.name] for one in _TABLE if there[one.where]}
+
+def _unknown(store: Store) -> bool:
+    """Return whether any partner is not known, for regret in hindsight."""
+    return not all(tables for _, tables in tables_of(store))
+
+
+def _reacting(store: Store) -> bool:
+    """Return whether the conditional probe was asked or any partner reacts, for ΔToM over T."""
+    return has_reactions(store) or partners_react(store)
 
 
 def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
@@ -157,11 +152,11 @@ _score = partial(score, scores=scores, of=MatrixMeasure)
 # reacts, giving up a step's best move can pay off later; stepwise regret and the response gap then
 # rise while regret falls, and acting on one's prediction can be a fault.
 _TABLE = (
-    _score("knows", where="partner known"),
+    _score("knows", present=_known),
     _score("uses"),
-    _score("plays", where="partner known"),
+    _score("plays", present=_known),
     _score("replies"),
-    _score("plans", where="partner known"),
+    _score("plans", present=_known),
     _measure(
         "tom_percent",
         "ToM %",
@@ -179,7 +174,7 @@ _TABLE = (
         "Functional theory of mind, as regret: how much less reward per step the subject earned "
         "than the best response to this very partner would have. 0 is optimal; lower is better; in "
         "payoff units.",
-        where="partner known",
+        present=_known,
         step=lambda s: s.regret,
     ),
     _measure(
@@ -214,7 +209,7 @@ _TABLE = (
         bounds=FROM_ZERO,
         # Not `Totals.known`: the mean over some episodes would be of those predicted best.
         of=lambda played, reference: Totals(planned_regret(played)),
-        where="reacting",
+        present=_reacting,
     ),
     _measure(
         "stepwise_regret_per_step",
@@ -243,7 +238,7 @@ _TABLE = (
         "Foresight: regret beyond stepwise regret, from what one's moves did to the partner's "
         "later moves. 0 for partners that do not react; negative where giving up a step's best "
         "move paid off later. Belief, response and foresight add up to the regret.",
-        where="partner known",
+        present=_known,
         step=lambda s: s.regret - s.stepwise,
     ),
     _measure(
@@ -272,7 +267,7 @@ _TABLE = (
         "episode against the partner's moves as recorded. In payoff units, any sign; used where "
         "the partner is unknown, and not equal to ΔFunctional.",
         of=lambda played, reference: Totals(hindsight_regret(played)),
-        where="partner unknown",
+        present=_unknown,
     ),
 )
 

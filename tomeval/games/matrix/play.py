@@ -20,7 +20,6 @@ from tomeval.games.game import Ask, Probe
 from tomeval.games.matrix.games import Labels, MatrixGame, mirrored, mirrored_labels
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.rules import (
-    DRAW,
     PARTNER,
     PREDICT,
     REACT,
@@ -34,7 +33,7 @@ from tomeval.games.matrix.rules import (
 from tomeval.games.matrix.scene import prompts_of
 from tomeval.games.matrix.storing import as_record
 from tomeval.games.matrix.subject_specs import PartnerPlayer, nothing_drawn
-from tomeval.games.matrix.subjects import subject_class
+from tomeval.games.matrix.subjects import LLMSubject, subject_class
 from tomeval.games.matrix.subjects.base import Door, Subject
 from tomeval.games.matrix.subjects.base import Seat as Place
 from tomeval.games.play import Table, play_game
@@ -122,9 +121,9 @@ class Setup:
 
         `partner` is None where the partner is a player; `episodes` as for `Seat`.
         """
-        drawn_from = self.partners if isinstance(self.partners, PartnerSet) else None
+        met = self.tables.partners if episodes else (partner,) if partner else ()
         draws = cache(lambda: self.belief_draws(episode).tolist())  # if a belief is asked for
-        door = Door(partner, drawn_from, self.game.m, lambda step: draws()[step - 1])
+        door = Door(met, self.game.m, lambda step: draws()[step - 1])
         seat = Place(
             self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes
         )
@@ -181,29 +180,28 @@ class SubjectSeat(Seat):
     def __init__(self, setup: Setup, subject: Subject) -> None:
         self.setup, self.subject = setup, subject
         self.past: list[Joint] = []
-        self._beside: dict[str, Any] = {}
+        self._draws: Mapping[str, Any] = {}
 
     async def answer(self, view: RoundView, ask: Ask) -> Answer:
         """Act."""
         setup, past = self.setup, tuple(self.past)
         self._seen = Observation(setup.game, setup.labels, view.round, setup.horizon, past)
-        self._beside.clear()
+        self._draws = {}
         return _answer(await wait(self.subject.act(self._seen)), setup.game.n)
 
     async def probe(self, view: RoundView, ask: Ask, probe: Probe) -> Answer | None:
-        """Answer a literal question; what the subject answers together is asked once."""
-        subject, seen, beside = self.subject, self._seen, self._beside
+        """Answer a literal question; draws are asked for together."""
+        subject, seen = self.subject, self._seen
         said: Any = None
-        if probe.name == REACT:
-            if REACT not in beside:
-                beside[REACT] = await wait(subject.react(seen))
-            said = beside[REACT] and beside[REACT][probe.given]
-        elif probe.name != PREDICT:
-            if DRAW not in beside:  # the mark that it was asked
-                beside |= {DRAW: None, **await wait(subject.aside(seen))}
-            said = beside.get(probe.name)
-        elif (probe.given is None) == subject.predicts_first:
-            said = await wait(subject.predict(seen, probe.given))
+        if probe.name == PREDICT:
+            if (probe.given is None) == subject.predicts_first:
+                said = await wait(subject.predict(seen, probe.given))
+        elif isinstance(subject, LLMSubject):
+            if probe.name == REACT:
+                said = await subject.react(seen, probe.given)
+            else:
+                self._draws = self._draws or await subject.draw(seen)
+                said = self._draws.get(probe.name)
         return None if said is None else _answer(said, self.setup.game.m)
 
     async def observe(self, view: RoundView) -> tuple[dict[str, Any], ...]:
@@ -247,15 +245,14 @@ async def play_episode_async(
     on_step: Callable[[], None] = lambda: None,
     *,
     other: Model | None = None,
-    on_seated: Callable[[Subject], None] = lambda subject: None,
     played: PlayedGame | None = None,
 ) -> Record:
     """Play one episode; the subject's methods may be coroutines.
 
     In every step the partner moves first, out of the subject's sight. Then the subject acts, then
     it predicts if it is asked to, both from the same observation. `on_step` is called after each
-    step, `on_seated` once before the first. What is `played` is the caller's own and holds the
-    steps that were finished if the subject breaks the episode off by an exception.
+    step. What is `played` is the caller's own and holds the steps that were finished if the subject
+    breaks the episode off by an exception.
 
     A player in the partner's seat, whose model is `other`, sees the game from its own side, and
     neither sees the other's move before both have moved. An answer that ends the episode ends it
@@ -264,14 +261,14 @@ async def play_episode_async(
     which = int(setup.draw_partners(episode, 1)[0])
     partner = setup.tables.partners[which] if isinstance(setup.partners, PartnerSet) else None
     mine = _seated(setup, SEAT, episode, partner, model)
-    on_seated(mine.subject)
     players: list[Seat] = [mine]
     if partner is None:
         players.append(_seated(setup, PARTNER, episode, None, other))
     else:
         chair = Chair(1, setup.stream("partner").episode(episode, setup.horizon))
         players.append(ScriptedSeat(chair, TablePolicy(partner)))
-    asides = [one.subject.asides if isinstance(one, SubjectSeat) else () for one in players]
+    subjects = [one.subject if isinstance(one, SubjectSeat) else None for one in players]
+    asides = [one.asides if isinstance(one, LLMSubject) else () for one in subjects]
     table = Table(
         RepeatedGame(setup.game, setup.horizon, asides),
         players,
@@ -279,7 +276,7 @@ async def play_episode_async(
         deal=mine.subject.seat.rng,
         chance=mine.subject.seat.rng,
         fallback=setup.stream("fallback").episode(episode),
-        on_invalid={"void": "ask_again"}.get(setup.on_invalid, setup.on_invalid),
+        on_invalid=setup.on_invalid,
         door=mine.subject.seat.door,
         measured=(0,) if partner else (0, 1),
         on_step=lambda decision: on_step() if decision.seat else None,

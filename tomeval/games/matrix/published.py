@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError, unknown
-from tomeval.core.resources import csv_rows, read_text, results_path, shipped, shown_path
+from tomeval.core.resources import (
+    check_columns,
+    read_csv,
+    read_text,
+    results_path,
+    shipped,
+    shown_path,
+)
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.report.facts import counted
 from tomeval.runs.columns import ANSWER
@@ -44,7 +51,9 @@ def read_results(path: Path) -> list[dict[str, str]]:
     """Read and check a CSV with the columns `COLUMNS`; ``line`` is added to every row."""
     rows: list[dict[str, str]] = []
     lines: dict[tuple[str, ...], int] = {}  # with two ToM %, a cell's ΔToM could belong to either
-    for line, row in csv_rows(path, COLUMNS):
+    header, found = read_csv(path)
+    check_columns(path, header, COLUMNS)
+    for line, row in found:
         where = f"{shown_path(path)}, line {line}"
         for name in ("mean", "ci95"):
             if (name, row[name]) != ("ci95", "") and not _NUMBER.fullmatch(row[name]):

@@ -102,8 +102,8 @@ class _Cell:
 class _Reader:
     def __init__(self, path: Path, reading: Reading) -> None:
         self.path, self.reading = path, reading
-        self.table = read_csv(path)
-        self.fields = Rows(path, self.table.columns, reading)
+        header, self.rows = read_csv(path)
+        self.fields = Rows(path, header, reading)
         self.line = 0
 
     @contextmanager
@@ -116,7 +116,7 @@ class _Reader:
     def read(self) -> Recorded:
         """Read all matches as cells."""
         cells = dict[tuple[Any, ...], _Cell]()
-        for line, row in self.table.rows:
+        for line, row in self.rows:
             self.line = line
             # Never left out: its match, if it was the last step, would seem to be shorter.
             with self._at_line():
@@ -140,10 +140,8 @@ class _Reader:
             raise TomevalError("\n".join([f"{self.path}: no rows are left", *notes[1:]]))
         return Recorded(self._definitions(kept), notes)
 
-    def _place(self, row: dict[str, str] | str, cells: dict[tuple[Any, ...], _Cell]) -> None:
+    def _place(self, row: dict[str, str], cells: dict[tuple[Any, ...], _Cell]) -> None:
         """Put a row to its match."""
-        if isinstance(row, str):
-            raise TomevalError(row)
         subject, *conditions = self.fields.who(row)
         game = self.fields.game(row)
         partners = self.fields.partners(row, game)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -24,14 +24,14 @@ from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import FloatArray, IntArray, Played
-from tomeval.games.matrix.rules import NONE, PARTNER, SEAT
+from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.storing import RECORDED, read_played
+from tomeval.games.matrix.storing import RECORDED, read_played, step_rows
 from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
 from tomeval.games.scores import ScoredCell, Scores
 from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
-from tomeval.runs.domain import Player, Worded
+from tomeval.runs.domain import Line, Player, Worded
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -63,11 +63,6 @@ class MatrixRunCell(ScoredCell):
         return scores(self.played)
 
     @property
-    def episode_names(self) -> Sequence[str]:
-        """The names of recorded matches."""
-        return tuple(map(str, self.definition.get("matches", ())))
-
-    @property
     def people(self) -> NDArray[np.str_] | None:
         """The participants of recorded matches, if the log names them."""
         told = self.definition.get("participants")
@@ -87,8 +82,8 @@ class MatrixRunCell(ScoredCell):
         read = read_played(self.store, self.number)
         more = readers(self.store, self.number, self.definition)
         played = Played(self.game, self.partners, **read, more=more)
-        if problem := _contradiction(played, len(self.partner_names)):
-            raise self.store.damaged(f"cell {self.number}: {problem}")
+        if (played.own_reward != self.game.own[played.own, played.partner]).any():
+            raise self.store.damaged(f"cell {self.number}: a reward does not match its actions")
         return played
 
     @property
@@ -171,18 +166,15 @@ class MatrixRunCell(ScoredCell):
         return exact or super().limits(name, reference)
 
     @property
-    def payoff_range(self) -> float:
-        """Range of the game's own payoffs."""
-        return float(np.ptp(self.game.own))
+    def payoffs(self) -> tuple[float, float]:
+        """The least and the largest of the game's own."""
+        return float(self.game.own.min()), float(self.game.own.max())
 
-    @property
-    def payoff_size(self) -> float:
-        """The game's own payoff farthest from 0."""
-        return float(np.abs(self.game.own).max())
-
-    def shown_episode(self, typed: Sequence[Any]) -> Sequence[Any]:
-        """Return the partner's name."""
-        return [self.partner_names[typed[0]]]
+    def shown_episode(self, episode: int, own: Sequence[Any]) -> dict[str, Any]:
+        """Return the partner's name, and of a recorded match its own."""
+        names = self.definition.get("matches")
+        match = {"match": str(names[episode])} if names else {}
+        return match | {"partner": self.partner_names[own[0]]}
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return the steps' worth: `best_action` as the best response over the horizon plays it.
@@ -198,6 +190,16 @@ class MatrixRunCell(ScoredCell):
             "best_action": self._best_actions(),
             "tom_regret": by_step["delta_tom_best_response_per_step"].tolist(),
         }
+
+    def step_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield all of every step, by column."""
+        return step_rows(self)
+
+    def lines(self, episode: int) -> Iterator[Line]:
+        """Yield what was chosen, predicted and earned in every step."""
+        from tomeval.games.matrix.shown import episode_lines
+
+        return episode_lines(self, episode)
 
     def _best_actions(self) -> Sequence[int | None]:
         played = self.played
@@ -301,24 +303,3 @@ def matrix_cell(cell: RunCell) -> MatrixRunCell:
     """Narrow the type of a cell of a run of matrix games."""
     assert isinstance(cell, MatrixRunCell)
     return cell
-
-
-def _contradiction(played: Played, partners: int) -> str:
-    """Return what is impossible in stored episodes whose checksums hold, or an empty string.
-
-    `partners` is how many an episode can be against.
-    """
-    game, said = played.game, played.predicted
-    if played.episodes and played.lengths.min() < 1:
-        return "an episode without steps"
-    for what, values, least, count in (
-        ("partner", played.which, 0, partners),
-        ("own action", played.own, 0, game.n),
-        ("partner's action", played.partner, 0, game.m),
-        ("predicted action", np.empty(0) if said is None else said, NONE, game.m),
-    ):
-        if values.size and not least <= values.min() <= values.max() < count:
-            return f"a {what} is outside 0..{count - 1}"
-    if (played.own_reward != game.own[played.own, played.partner]).any():
-        return "a reward does not match its actions"
-    return ""

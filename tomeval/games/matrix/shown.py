@@ -22,7 +22,6 @@ from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT, SEAT
 from tomeval.games.matrix.storing import steps_of
 from tomeval.games.matrix.subjects import all_subjects
-from tomeval.play.engines import run_loop
 from tomeval.report.facts import counted
 from tomeval.runs.columns import as_text, unique
 from tomeval.runs.domain import Facts, Line
@@ -120,6 +119,8 @@ def asked(setup: Setup, note: str = "") -> list[Overheard]:
 
     In place of a player in the partner's seat one plays that takes its actions in turn.
     """
+    from tomeval.play.engines import run_loop
+
     if not isinstance(setup.partners, PartnerSet):
         cycler = get_partner("cycler", setup.game)
         setup = replace(setup, partners=PartnerSet("in turn", (cycler,)))
@@ -151,9 +152,9 @@ def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> Matri
     return cell
 
 
-def episode_lines(run: Run, cell: MatrixRunCell, episode: int) -> Iterator[Line]:
+def episode_lines(cell: MatrixRunCell, episode: int) -> Iterator[Line]:
     """Yield what was chosen, predicted and earned in every step."""
-    labels, record = cell.labels, run.store.record(cell.number, episode)
+    labels, record = cell.labels, cell.store.record(cell.number, episode)
     against = cell.partner_names[record.own["partner"]]
     yield Line(0, f"{cell.name}; episode {episode} against {against}: ")
     yield Line(0, f"{record.status}, {counted(record.steps, 'step')}")

@@ -20,28 +20,15 @@ from tomeval.runs.store import Store
 
 if TYPE_CHECKING:
     from tomeval.games.matrix.play import Setup
+    from tomeval.runs.cell import RunCell
 
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
 
-COLUMNS = {
-    "partner_state": "INTEGER",
-    "own_action": "INTEGER",
-    "partner_action": "INTEGER",
-    "own_reward": "REAL",
-    "partner_reward": "REAL",
-    "predicted_action": "INTEGER",
-    "own_probs": "TEXT",
-    "predicted_probs": "TEXT",
-    "act_outcome": "TEXT",
-    "predict_outcome": "TEXT",
-    "act_attempts": "INTEGER",
-    "predict_attempts": "INTEGER",
-    "told": "INTEGER",
-    "act_details": "TEXT",
-    "predict_details": "TEXT",
-    "reactions": "TEXT",
-}
+COLUMNS: tuple[str, ...] = ("partner_state", "own_action", "partner_action")
+COLUMNS += ("own_reward", "partner_reward", "predicted_action", "own_probs", "predicted_probs")
+COLUMNS += ("act_outcome", "predict_outcome", "act_attempts", "predict_attempts")
+COLUMNS += ("told", "act_details", "predict_details", "reactions")
 """The columns of steps. `own_probs` and `predicted_probs` are null where all mass lies on what was
 chosen; `told` is 1 where the subject learned what the observation does not show; `reactions` has,
 per own action, the partner's next action as stated; -1 where it was not."""
@@ -60,19 +47,7 @@ def _questions(record: Record) -> list[tuple[Column, ...]]:
     ]
 
 
-SCHEMA = Schema(
-    episodes={"partner": "INTEGER"},
-    steps=COLUMNS,
-    asked=_questions,
-    shown={
-        "partner": "TEXT",
-        **dict.fromkeys(("act_mass", "predict_mass"), "REAL"),
-        **dict.fromkeys(("act_argmax_is_label", "predict_argmax_is_label"), "INTEGER"),
-        **dict.fromkeys(("act_lenient", "predict_lenient"), "INTEGER"),
-        "stated_action": "INTEGER",
-        "stated_accuracy": "REAL",
-    },
-)
+SCHEMA = Schema(("partner",), COLUMNS, _questions)
 
 
 def as_record(setup: Setup, played: PlayedGame, status: str = "") -> Record:
@@ -155,28 +130,40 @@ _OF_CELL = ("subject", "model", "revision", "strategy", "game", "labels", "partn
 _SET = ("seed", "reference", "on_invalid")
 _FACTS = ("method", "mass", "argmax_is_label")
 _ORDERS = ("own_order", "partner_order")
+_EXPORTED = {
+    **{name: name for name in list(COLUMNS)[:13]},
+    **{f"act_{fact}": f"act_details/{fact}" for fact in _FACTS},
+    **{f"{form}_lenient": f"{form}_details/{LENIENT}" for form in (ACT, PREDICT)},
+    **{f"predict_{fact}": f"predict_details/{fact}" for fact in _FACTS},
+    **{order: f"act_details/{order}" for order in _ORDERS},
+    "reactions": "reactions",
+    **dict(zip(("stated_action", "stated_accuracy", "stated_as"), BELIEFS, strict=True)),
+}
+"""The columns of exported steps but for labels, and where each is stored."""
+_LABELS = {
+    "own_action": ("own_label", "own"),
+    "partner_action": ("partner_label", "partner"),
+    "predicted_action": ("predicted_label", "partner"),
+    "stated_action": ("stated_label", "partner"),
+}
+"""The column of an action's label, which follows it, and whose labels they are."""
 
 
-def step_records(store: Store, cells: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield all of every step of some cells, by column."""
-    revisions = store.revisions()
-    for number, definition in store.cells():
-        if number not in cells:
-            continue
-        told = store.domain.columns(definition)
-        told |= {"revision": revisions.get(str(told["model"]), "")}
-        about: dict[str, Any] = {name: told[name] for name in _OF_CELL}
-        about |= {name: definition[name] for name in _SET}
-        about["templates_sha256"] = definition.get("templates")
-        own, theirs = (definition["labels"][seat] for seat in ("own", "partner"))
-        tables = definition["partners"].get("tables") or []
-        for record in store.records(number):
-            which = record.own["partner"]
-            table = tables[which] if which < len(tables) else {}
-            here = {"cell": number, "episode": record.episode, "status": record.status}
-            here |= {"partner": table.get("name"), "partner_sha256": table.get("sha256")}
-            for step, row in enumerate(steps_of(record), 1):
-                yield about | here | {"step": step} | _told(row, own, theirs)
+def step_rows(cell: RunCell) -> Iterator[dict[str, Any]]:
+    """Yield all of every step of a cell, by column."""
+    definition, paths = cell.definition, tuple(_EXPORTED.values())
+    told = cell.columns | {"revision": cell.store.revisions().get(cell.own_model, "")}
+    about: dict[str, Any] = {name: told[name] for name in _OF_CELL}
+    about |= {name: definition[name] for name in _SET}
+    about["templates_sha256"] = definition.get("templates")
+    tables = definition["partners"].get("tables") or []
+    for record in cell.store.records(cell.number):
+        which = record.own["partner"]
+        table = tables[which] if which < len(tables) else {}
+        here = {"cell": cell.number, "episode": record.episode, "status": record.status}
+        here |= {"partner": table.get("name"), "partner_sha256": table.get("sha256")}
+        for step, row in enumerate(record.rows("steps", paths, SCHEMA), 1):
+            yield about | here | {"step": step} | _shown(row, definition["labels"])
 
 
 def steps_of(record: Record) -> Iterator[dict[str, Any]]:
@@ -185,31 +172,17 @@ def steps_of(record: Record) -> Iterator[dict[str, Any]]:
     return (dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True))
 
 
-def _told(row: Mapping[str, Any], own: Sequence[str], theirs: Sequence[str]) -> dict[str, Any]:
+def _shown(row: Sequence[Any], labels: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return a step as it is exported: actions with their labels, facts about answers apart."""
-    act, predict = (row[f"{form}_details"] or {} for form in (ACT, PREDICT))
-    stated = act.get(BELIEF) or {}
-    said = {name: row[name] for name in ("partner_state", "own_action")}
-    said |= {"own_label": _label(own, row["own_action"]), "partner_action": row["partner_action"]}
-    said["partner_label"] = _label(theirs, row["partner_action"])
-    said |= {name: row[name] for name in ("own_reward", "partner_reward", "predicted_action")}
-    said["predicted_label"] = _label(theirs, row["predicted_action"])
-    said |= {name: row[name] for name in list(COLUMNS)[6:13]}
-    said |= {f"act_{fact}": act.get(fact) for fact in _FACTS}
-    said |= {"act_lenient": act.get(LENIENT), "predict_lenient": predict.get(LENIENT)}
-    said |= {f"predict_{fact}": predict.get(fact) for fact in _FACTS}
-    said |= {order: _compact(act.get(order)) for order in _ORDERS} | {"reactions": row["reactions"]}
-    said |= {"stated_action": stated.get("action")}
-    said["stated_label"] = _label(theirs, stated.get("action"))
-    return said | {"stated_accuracy": stated.get("accuracy"), "stated_as": stated.get("as")}
-
-
-def _compact(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, separators=(",", ":"))
-
-
-def _label(labels: Sequence[str], action: int | None) -> str | None:
-    return None if action is None else labels[action]
+    shown: dict[str, Any] = {}
+    for name, value in zip(_EXPORTED, row, strict=True):
+        shown[name] = value
+        if name in _ORDERS and value is not None:
+            shown[name] = json.dumps(value, separators=(",", ":"))
+        if name in _LABELS:
+            label, side = _LABELS[name]
+            shown[label] = None if value is None else labels[side][value]
+    return shown
 
 
 def read_played(store: Store, cell: int) -> dict[str, Any]:
@@ -291,30 +264,26 @@ def has_reactions(store: Store) -> bool:
     return bool(store.cells_with('"reactions":'))
 
 
+def tables_of(store: Store) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Yield the definition of each cell, and the tables of its partners; a player has none."""
+    for _, definition in store.cells():
+        yield definition, definition["partners"]["tables"]
+
+
 @once_each
 def has_changes(store: Store) -> bool:
     """Return whether a partner of the run changes its policy within an episode; looked up once."""
     return any(
         "change" in table and table["change"]["step"] <= told["horizon"]
-        for _, told in store.cells()
-        for table in told["partners"]["tables"]
+        for told, tables in tables_of(store)
+        for table in tables
     )
-
-
-@once_each
-def partners_known(store: Store) -> tuple[bool, ...]:
-    """Return whether the partners of each cell have tables; looked up once."""
-    return tuple(bool(definition["partners"]["tables"]) for _, definition in store.cells())
 
 
 @once_each
 def partners_react(store: Store) -> bool:
     """Return whether the subject's moves can change what any partner does later; looked up once."""
-    moves = (
-        np.array(table["next_state"])
-        for _, definition in store.cells()
-        for table in definition["partners"]["tables"]
-    )
+    moves = (np.array(one["next_state"]) for _, tables in tables_of(store) for one in tables)
     return any(bool((following != following[:, :1]).any()) for following in moves)
 
 

@@ -6,8 +6,9 @@ import json
 import re
 import signal
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from typing import Any
 
 from tomeval.core.errors import TomevalError
@@ -135,9 +136,6 @@ class Sitting:
     cell: GameCell  # the player that it has in the person's slot stands in for the person
     slot: str
     episode: int
-    names: Sequence[str]  # who plays, by slot
-    endings: Mapping[str, str]  # what the words of `ArenaGame.ending` mean
-    scenes: type[SeatScene] = SeatScene  # what the person is told
     played: PlayedGame = field(init=False)  # filled as the game goes
     game: ArenaGame[Any] = field(init=False)
 
@@ -150,7 +148,8 @@ class Sitting:
         experiment = self.cell.experiment
         prompts = load_prompts(experiment.domain, experiment.prompts, experiment.base)
         place, self.game = self.cell.slots.index(self.slot), table.game
-        scene = self.scenes(prompts, table.game, table.seats[place])
+        scenes = resolve_name(experiment.PLAYER.OPTIONS).SEAT.scenes  # what models are told
+        scene = scenes(prompts, table.game, table.seats[place])
         table.players = [*table.players]
         table.players[place] = HumanSeat(scene, console)
         await play_game(table, self.episode, self.played.deal, self.played)
@@ -192,9 +191,9 @@ def _say_ending(sitting: Sitting, console: Console) -> None:
         why = "".join(f" {game.seat_name(d.seat)}, {d.kind}: {d.error.text}." for d in broke[:1])
         console.say(f"\nThe game cannot continue.{why}")
         return
-    meaning = sitting.endings.get(played.ending, played.ending.replace("_", " "))
+    meaning = game.endings.get(played.ending, played.ending.replace("_", " "))
     console.say(f"\nThe game is over: {meaning}.")
     for slot, seat in sorted(enumerate(played.seats), key=lambda pair: pair[1]):
         role = f", {played.roles[seat]}" if len(set(played.roles)) > 1 else ""
-        who = f"{game.seat_name(seat)} ({sitting.names[slot]}{role})"
+        who = f"{game.seat_name(seat)} ({sitting.cell.names[slot]}{role})"
         console.say(f"  {who}: reward {played.rewards[seat]:g}, win {played.wins[seat]:g}")

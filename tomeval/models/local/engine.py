@@ -148,8 +148,8 @@ class Whole:
         before it.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self.cached = engine, True
+    def __init__(self, engine: Engine, cached: bool = True) -> None:
+        self._engine, self.cached = engine, cached
         self._past: Any = None  # the model's cache of what was run last
 
     def batches(self, readings: Iterable[AnyReading]) -> Iterator[list[AnyReading]]:

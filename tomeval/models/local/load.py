@@ -209,35 +209,22 @@ def context_length(config: Any) -> int | None:
     return min(filter(None, [whole, *short]), default=None)
 
 
-def open_pocket(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
-    """Open an embedded model, stored in half precision to be small, in single precision."""
-    from tomeval.models.local.llama import read_llama
+def open_local(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
+    """Open ``hf:REPO_OR_PATH[@revision]`` or an embedded model.
+
+    A folder may be relative to the experiment's. Embedded models, stored in half precision to be
+    small, are opened in single precision.
+    """
     from tomeval.models.local.transformers import TransformersModel
 
-    folder, options = pocket_folder(name), {"dtype": "float32", **options}
-    how = _checked(name, options)
-    given = None
-    if how.device_map is None and how.quantization is None:
-        # Without the parts of transformers that take seconds to import.
-        torch, device = require("torch"), how.device or _usual_device()
-        dtype = torch.float32 if how.dtype == "auto" else getattr(torch, how.dtype)
-        try:
-            network = read_llama(folder, dtype, device)
-        except RuntimeError as error:  # of devices that torch does not know
-            raise TomevalError(_load_message(name, None, error)) from error
-        tokenizer = require("transformers").PreTrainedTokenizerFast.from_pretrained(folder)
-        given = Loaded(network, tokenizer, folder_revision(folder))
-    model = TransformersModel(str(folder), None, given=given, **options)
-    model.name = name
-    return model
-
-
-def open_hub(name: str, options: dict[str, Any], opening: Opening) -> LocalModel:
-    """Open ``hf:REPO_OR_PATH[@revision]``; a folder may be relative to the experiment's."""
-    from tomeval.models.local.transformers import TransformersModel
-
+    embedded = name in POCKET
+    options = {"dtype": "float32", **options} if embedded else options
     _checked(name, options)
-    return TransformersModel(*source_of(name, opening.base), **options)
+    if embedded:  # there at once: no bar
+        require("transformers").utils.logging.disable_progress_bar()
+    model = TransformersModel(*source_of(name, opening.base), **options)
+    model.name = name if embedded else model.name
+    return model
 
 
 def _checked(name: str, options: dict[str, Any]) -> LocalOptions:

@@ -25,6 +25,7 @@ MAX_ROWS = 256
 """Readings in one forward pass, at most."""
 
 _SHARED = 32  # tokens that prompts must have in common to be worth a copy
+_PASS, _PADDED = 1024, 0.8  # tokens worth a pass, and how short others are that wait for the next
 
 
 class Pass:
@@ -92,6 +93,7 @@ class Prefixes:
         for one in sorted(readings, key=lambda one: one.start - one.end):
             places = max(places, _places(one))
             full = len(batch) >= min(MAX_ROWS, self.cache.room(places))
+            full |= widest * len(batch) >= _PASS and one.end - one.start < _PADDED * widest
             if batch and (full or widest * (len(batch) + 1) > self._engine.batch_tokens):
                 yield batch
                 batch, places = [], _places(one)

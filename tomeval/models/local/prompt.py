@@ -197,11 +197,7 @@ class PromptCodec:
         # A template that reacts to the switch may think by default or not.
         by_default = off != on and asked != off
         self.thinks = self.thinking is not False and (bool(_opened(asked)) or by_default)
-        if self.thinking is False and _opened(off):
-            logger.warning(
-                "the chat template opens <think> with thinking off; it is closed at once"
-            )
-        elif self.thinking and off == on:
+        if self.thinking and off == on:
             logger.warning("the chat template ignores enable_thinking = on")
         try:
             answered = self._apply(

@@ -39,6 +39,7 @@ IN_A_ROW = 3
 
 _TRIES, _OF_UNUSABLE = 100, 5  # at one request; where replies come that cannot be used
 _AT_START = 10.0  # seconds for a fault at the start, but a request to slow down
+_SILENT = 30.0  # seconds without any reply, after which users are told
 _CONNECT = _DOCUMENT = 30.0  # seconds; a document is there at once or never
 _SECRET_LENGTH = 8  # shorter keys ("EMPTY", "none") are placeholders, and scrubbing would hurt text
 _NEARBY = ("localhost", "127.0.0.1", "::1")
@@ -94,6 +95,7 @@ class Client(openai.AsyncOpenAI):
         self._told: set[str] = set()  # why requests were sent again
         self._mends: dict[str, Mends] = {}
         self._unanswered = 0  # requests in a row
+        self._replied = False  # to any request that runs the model
         self._gone: ServerGone | None = None
         self._stopped = asyncio.Event()
         self._places = asyncio.Semaphore(options.concurrency)
@@ -231,6 +233,7 @@ class Client(openai.AsyncOpenAI):
         # A header is left out by name, as a client without any key is an error to the SDK.
         how: Any = {"headers": {"Authorization": f"Bearer {self._key}" if self._key else _OMIT}}
         most = self.options.timeout if body else min(self.options.timeout, _DOCUMENT)
+        silent = asyncio.get_running_loop().call_later(_SILENT, self._tell_silence, most)
         try:
             async with asyncio.timeout(most):  # of the whole, which may else trickle in for ever
                 if body is None:
@@ -243,10 +246,23 @@ class Client(openai.AsyncOpenAI):
             raise self._fault(url, error.response) from None
         except openai.APIConnectionError as error:
             raise connection_fault(url, error.__cause__) from None
+        finally:
+            silent.cancel()
+        self._replied = self._replied or body is not None
         data = read_json(self._clean(raw.http_response.content))
         if "error" in data and is_too_long(said := json.dumps(data)):
             raise status_fault(url, 200, said)
         return data
+
+    def _tell_silence(self, most: float) -> None:
+        """Tell once that no question was answered yet: the server may still load the model."""
+        if not self._replied and "silence" not in self._told:
+            self._told.add("silence")
+            logger.warning(
+                "%s: the server has not answered yet, after %g s; each request is waited for up to "
+                "%g s (model option timeout)",
+                *(self.name, _SILENT, most),
+            )
 
     def _fault(self, url: str, came: Any) -> Exception:
         """Return the error for an error reply."""

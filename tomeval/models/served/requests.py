@@ -48,8 +48,8 @@ ANY = Server()
 _LLAMA = {"repeat_penalty": 1.0, **_PENALTIES}
 _OWNERS = {  # by who owns a model, as its server's list says
     "vllm": Server(_OFF, {"repetition_penalty": 1.0, **_PENALTIES}, "choice", True),
-    "sglang": Server(_OFF, {"repetition_penalty": 1.0}, "ebnf", True),
-    "llamacpp": Server(_OFF, _LLAMA, "grammar"),
+    "sglang": Server(_OFF, {"repetition_penalty": 1.0}, goes_on=True),
+    "llamacpp": Server(_OFF, _LLAMA),
     "me": Server({**_OFF, "top_k": 0}, _LLAMA),  # llama-cpp-python
 }
 
@@ -202,9 +202,6 @@ def _form_fields(form: str, request: GenerateRequest) -> dict[str, Any]:
     """Return the fields of a chat request whose reply must be a choice or fit a schema."""
     if form == "choice":
         return {"structured_outputs": {"choice": list(request.choices)}}
-    if form != SCHEMA:  # a grammar
-        texts = (json.dumps(text, ensure_ascii=False) for text in request.choices)
-        return {form: f"root ::= {' | '.join(texts)}"}
     answer = {"answer": {"type": "string", "enum": list(request.choices)}}
     only = {"required": ["answer"], "additionalProperties": False}
     schema = {"type": "object", "properties": answer, **only}

@@ -114,7 +114,7 @@ def test_a_match_worked_by_hand():
     0 0 5 it ties A and loses C: a tie. 1 3 1 takes B and C, or A and B: it wins always.
     """
     game = Blotto(BlottoRules(fields=3, units=5, rounds=3))
-    policy = POLICIES["mixture"]([[5, 0, 0], [0, 0, 5]])
+    policy = POLICIES["mixture"](((5, 0, 0), (0, 0, 5)))
     found = solver(game, 0, {1: policy})
     assert found.value() == 1
     values = found.follow(game.view(State(), 0)).values(game.view(State(), 0), Ask(0, "allocate"))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tomeval.core.errors import TomevalError
+from tomeval.games.arena.players import made_policy
 from tomeval.games.blotto.allocations import best_reply, result
 from tomeval.games.blotto.policies import POLICIES
 from tomeval.games.blotto.rules import Blotto, BlottoRules, State
 from tomeval.games.game import Ask
-from tomeval.games.played import frozen
 
 GAME = Blotto(BlottoRules(fields=3, units=5, rounds=9))
 ASK = Ask(1, "allocate")
@@ -25,7 +25,7 @@ MANY = [
 
 
 def make(name, options):
-    policy = POLICIES[name](**{key: frozen(value) for key, value in options.items()})
+    policy = made_policy(POLICIES[name], name, options)
     policy.fits(GAME)
     return policy
 
@@ -102,16 +102,20 @@ def test_an_allocation_named_twice_counts_twice():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("mixture", {"allocations": []}, "allocations: must be a list"),
+        ("mixture", {"allocations": []}, "allocations: tuple should have at least 1 item"),
         (
             "mixture",
             {"allocations": [[5, 0, 0]], "weights": [1, 1]},
-            "1 allocations have 2 weights",
+            "one for each of 1 allocations",
         ),
-        ("mixture", {"allocations": [[5, 0, 0]], "noise": 1.5}, "noise must be from 0 to 1"),
+        (
+            "mixture",
+            {"allocations": [[5, 0, 0]], "noise": 1.5},
+            "noise: input should be less than or equal to 1, is 1.5",
+        ),
         ("mixture", {"allocations": [[4, 0, 0]]}, r"\[4, 0, 0\]: the units add up to 4, not to 5"),
         ("copy", {"first": [4, 2, -1]}, "first.*field C cannot get -1"),
-        ("shift", {"step": 0}, "step must be 1 or more"),
+        ("shift", {"step": 0}, "step: input should be greater than 0, is 0"),
     ],
 )
 def test_options_that_make_no_sense_are_one_error(name, options, message):

@@ -49,7 +49,7 @@ def test_matches_end_as_worked_by_hand(rounds, ending, rewards, wins):
     assert game.due(state) == ()
     assert (game.ending(state), game.rewards(state), game.wins(state)) == (ending, rewards, wins)
     assert game.rounds(state) == len(rounds)
-    assert ending in KIND.endings
+    assert ending in Blotto.endings
 
 
 def test_with_an_even_number_of_rounds_half_of_them_is_no_majority():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tomeval.games.codenames import KIND
 from tomeval.games.codenames.clues import TEXTARENA, clue_fault, conflict
-from tomeval.games.codenames.state import Board
+from tomeval.games.codenames.state import ENDINGS, Board
 from tomeval.games.game import Ask, Broken, Probe, Stage
 
 # red: sea, oak, sun; blue: fox, ant; neutral: tax; assassin: ice
@@ -56,7 +56,7 @@ def test_a_game_by_hand():
 def test_endings_by_hand(actions, ending, winner):
     state, _ = run(game(), *actions)
     assert (state.ending, state.winner) == (ending, winner)
-    assert ending in KIND.endings
+    assert ending in ENDINGS
     assert not game().due(state)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -16,7 +16,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, Invalid, Said, run_now
 from tomeval.games import seats
 from tomeval.games.matrix.games import Labels, MatrixGame
-from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.rules import BELIEF, Joint, Observation
 from tomeval.models.base import Model
 from tomeval.strategies.beliefs import Planted, plant
@@ -39,10 +39,9 @@ class Door(seats.Door):
 
     Parameters
     ----------
-    partner : Partner, optional
-        None: the partner is a player, and has no table.
-    drawn_from : PartnerSet, optional
-        The set that the partner was drawn from; default: it alone.
+    partners : sequence of Partner
+        The partner; of episodes that are played at once all that any of them can meet. Empty: the
+        partner is a player, and has no table.
     count : int
         How many actions the partner has.
     beliefs : callable
@@ -51,21 +50,20 @@ class Door(seats.Door):
 
     def __init__(
         self,
-        partner: Partner | None,
-        drawn_from: PartnerSet | None,
+        partners: Sequence[Partner],
         count: int,
         beliefs: Callable[[int], tuple[float, float]],
     ) -> None:
         super().__init__()
         self.beliefs = beliefs
-        self._partner, self._set, self._count = partner, drawn_from, count
-        self._state, self._round = -1 if partner is None else partner.start, 1
+        self._partners, self._count, self._round = partners, count, 1
+        self._state = partners[0].start if partners else -1
 
     def follow(self, own: int, theirs: int) -> None:
         """Go on to the next round, after these moves."""
         self._round += 1
-        if self._partner is not None:
-            self._state = int(self._partner.next_state[self._state, own, theirs])
+        if self._partners:
+            self._state = int(self._partners[0].next_state[self._state, own, theirs])
 
     def next_action(self) -> int:
         """Return the action that the partner plays in this step."""
@@ -74,20 +72,16 @@ class Door(seats.Door):
 
     def partner(self) -> tuple[Partner, int]:
         """Return the partner's table and its current state."""
-        return self._table(), self._state
+        return self.tables()[0], self._state
 
-    def partner_set(self) -> PartnerSet:
-        """Return the set that the partner was drawn from; it does not tell which one it is."""
-        partner = self._table()
-        return self._set or PartnerSet(partner.name, (partner,))
-
-    def _table(self) -> Partner:
-        if self._partner is None:
+    def tables(self) -> Sequence[Partner]:
+        """Return the partner's table; of episodes at once, those of all that they can meet."""
+        if not self._partners:
             raise TomevalError(
                 "this subject needs the partner's table, but a player sits in the partner's seat"
             )
         self.used = True
-        return self._partner
+        return self._partners
 
     def statement(self, accuracy: float) -> Planted:
         """State an action of the partner in this step, true with a probability.
@@ -139,9 +133,6 @@ class Subject(ABC):
     predicts_first: bool = False
     """Whether a step's prediction is made before its action, and stands whatever comes of that."""
 
-    asides: Sequence[str] = ()
-    """What else may be asked in a step, see `aside`: forms with a number."""
-
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
 
@@ -163,25 +154,6 @@ class Subject(ABC):
 
         None if the subject is not asked.
         """
-
-    def react(
-        self, observation: Observation
-    ) -> tuple[Answer, ...] | Awaitable[tuple[Answer, ...] | None] | None:
-        """Say, for each own action of this step, what the partner plays in the next one.
-
-        A probe, asked after `predict`. None if the subject is not asked.
-        """
-        return None
-
-    def aside(
-        self, observation: Observation
-    ) -> Mapping[str, Answer] | Awaitable[Mapping[str, Answer]]:
-        """Answer what else is asked in this step, by question: a form and a number.
-
-        Probes, asked after all others. One that cannot be read has no value and ends no episode;
-        a backend error does, as everywhere. Empty if the subject is not asked.
-        """
-        return {}
 
     def observe(self, joint: Joint) -> Awaitable[None] | None:
         """Learn what was played and earned in this step."""
@@ -210,8 +182,6 @@ class Batched(Subject):
     def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
         self.count = max(1, seat.episodes)
-        draws = (vars(kind).get("draws_per_step") for kind in type(self).__mro__)
-        self._draws = next(count for count in draws if count is not None)  # those of `answer`
         self._prediction: tuple[IntArray, FloatArray | None] | None = None
 
     @abstractmethod
@@ -229,7 +199,7 @@ class Batched(Subject):
         door, unknown = self.seat.door, np.array([-1])
         state = np.array([door.partner()[1]]) if self.needs_table else unknown
         truth = np.array([door.next_action()]) if self.looks_ahead else unknown
-        u = self.seat.rng.random((self._draws, 1))
+        u = self.seat.rng.random((self.draws_per_step or 0, 1))
         own, predicted, *probs = self.answer(observation.round - 1, state, truth, u)
         self._prediction = predicted, probs[1]
         return _decision(own, probs[0])

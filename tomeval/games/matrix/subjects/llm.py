@@ -26,7 +26,7 @@ from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.options import ModelOptions
-from tomeval.strategies.player import LM, Beside, LLMPlayer
+from tomeval.strategies.player import LM, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 
 
@@ -87,23 +87,17 @@ class SubjectOptions(ModelOptions):
             switch = getattr(self, name)
             if not isinstance(switch, bool):
                 raise TomevalError(f"{name} must be true or false, is {json.dumps(switch)}")
-        self._check_draws()
-        if self.conditional and not self.literal:
-            raise TomevalError(
-                "conditional = true needs literal = true: stated reactions are evaluated together "
-                "with the prediction"
-            )
-
-    def _check_draws(self) -> None:
-        """Refuse draws that would tell nothing."""
-        if self.draws == 1:
-            raise TomevalError("draws must be 0 or at least 2, is 1: one draw shows no spread")
-        if self.draws and not self.literal:
-            raise TomevalError("draws need literal = true: they repeat the literal question")
-        if self.draws and self.temperature == 0:
-            raise TomevalError(
-                "draws need a temperature above 0: at temperature 0 they are all the same"
-            )
+        faults = {
+            "conditional = true needs literal = true: stated reactions are evaluated together with "
+            "the prediction": self.conditional and not self.literal,
+            "draws must be 0 or at least 2, is 1: one draw shows no spread": self.draws == 1,
+            "draws need literal = true: they repeat the question": self.draws and not self.literal,
+            "draws need a temperature above 0: else they are all the same": self.draws
+            and not self.temperature,
+        }
+        for fault, holds in faults.items():
+            if holds:
+                raise TomevalError(fault)
 
 
 class LLMSubject(Subject, Foresight):
@@ -140,7 +134,7 @@ class LLMSubject(Subject, Foresight):
         self.player = LLMPlayer(self.scene, strategy, line, seat.rng, *how)
         self._own, self._partner = Labels(seat.labels.own), Labels(seat.labels.partner)
         self._expected: Answer | None = None
-        self._beside: Beside[int] | None = None
+        self._beside: Answer | None = None  # the prediction, if it was asked for beside the action
         # How the literal question is answered: as everything, or as advice that predicts asks.
         self._literal_kind = "" if not strategy.scored else LM
         self._stated: dict[str, Any] = {}
@@ -153,19 +147,22 @@ class LLMSubject(Subject, Foresight):
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
 
-        A written literal question does not depend on it, so it is asked at the same time. After a
-        prediction that cannot be read, Social does not ask: `predict` returns what was invalid.
+        A written literal question does not depend on it, so both are asked at the same time if the
+        model allows it: they then share one pass over the context on a local model, and the waiting
+        time on a served one. After a prediction that cannot be read, Social does not ask: `predict`
+        returns what was invalid.
         """
-        self._expected = self._beside = None
-        self._stated = {}
+        self._expected, self._beside, self._stated = None, None, {}
         question = Question("act", "functional", "act", self._own, observation.round)
-        waits = self.strategy.scored or not self._probed
-        asked = await self.player.act(question, self, None if waits else self._literal())
-        self._beside = asked.beside
+        acting, can = self.player.act(question, self), self.player.line.model.capabilities
+        if self._probed and can.concurrent and not self.strategy.scored:
+            asked, self._beside = await together(acting, self._aside(self._literal()))
+        else:
+            asked = await acting
         calls = self.player.line.drain()
         if isinstance(asked.answer, Invalid) and self._beside is not None:
             # Its calls belong in the log, whatever becomes of the episode.
-            calls += (await self._beside.answer()).calls
+            calls, self._beside = calls + self._beside.calls, replace(self._beside, calls=())
         answer = self._close(asked.answer, calls, self._stated)
         if isinstance(answer, Invalid) and isinstance(self._expected, Invalid):
             return replace(answer, asked=False)
@@ -185,24 +182,21 @@ class LLMSubject(Subject, Foresight):
                 self.seat.rng.random()  # the probe's draw: later ones must not depend on it
             return None
         if self._beside is not None:
-            answer = await self._beside.answer()
-            return self._close(answer, answer.calls)
+            return self._beside
         agent_first = self.settings.literal_order == "agent_first" and self.strategy.scored
         question = self._literal(own_action if agent_first else None)
         return self._close((await self.player.ask(question)).answer)
 
-    async def react(self, observation: Observation) -> tuple[Answer, ...] | None:
-        """Ask, for each own action, what the partner would do in the next round."""
+    async def react(self, observation: Observation, own_action: int) -> Answer | None:
+        """Ask what the partner would do in the next round after an own action in this one."""
         if not self.settings.conditional or observation.round >= observation.horizon:
             return None
-        answers = []
-        for label in self.seat.labels.own:
-            step, values = observation.round, {"own_action": label}
-            question = Question(f"react {label}", "literal", "react", self._partner, step, values)
-            answers.append(self._close((await self.player.ask(question)).answer))
-        return tuple(answers)
+        label, step = self.seat.labels.own[own_action], observation.round
+        values = {"own_action": label}
+        question = Question(f"react {label}", "literal", "react", self._partner, step, values)
+        return self._close((await self.player.ask(question)).answer)
 
-    async def aside(self, observation: Observation) -> Mapping[str, Answer]:
+    async def draw(self, observation: Observation) -> Mapping[str, Answer]:
         """Ask the literal question again, as often as `SubjectOptions.draws` says.
 
         Every draw has request seeds of its own and the prompt of the prediction; a summary that it
@@ -210,13 +204,12 @@ class LLMSubject(Subject, Foresight):
         """
         if self._literal_kind == LM:
             return {}
-        asking = [self._draw(number) for number in range(self.settings.draws)]
+        asking = [self._aside(replace(self._literal(), purpose=purpose)) for purpose in self.asides]
         at_once = self.player.line.model.capabilities.concurrent
         return dict(zip(self.asides, await together(*asking, at_once=at_once), strict=True))
 
-    async def _draw(self, number: int) -> Answer:
-        """Ask the literal question once more, on a line of its own."""
-        question = replace(self._literal(), purpose=f"{DRAW} {number}")
+    async def _aside(self, question: Question[int]) -> Answer:
+        """Ask a literal question on a line of its own."""
         line = self.player.line.fork()
         asked = await self.player.ask(question, line=line, kind=self._literal_kind)
         return self._close(asked.answer, line.drain())
@@ -234,20 +227,21 @@ class LLMSubject(Subject, Foresight):
         if isinstance(self._expected, Invalid):
             failed = self._expected
             return Invalid(failed.reason, f"no prediction to act on: {failed.raw}")
-        label = self.seat.labels.partner[self._expected.value]
-        return {**self.scene.words.common, "prediction": label, "round": self.scene.step}
+        return self._in_words("prediction", self._expected.value)
 
     async def truth(self) -> dict[str, Any]:
         """Return the partner's true action."""
-        label = self.seat.labels.partner[self.seat.door.next_action()]
-        return {**self.scene.words.common, "truth": label, "round": self.scene.step}
+        return self._in_words("truth", self.seat.door.next_action())
 
     async def planted(self, belief: Belief) -> dict[str, Any]:
         """State an action of the partner."""
         said = self.seat.door.statement(belief.share)
         self._stated = stated(said, belief.share, belief.wording)
-        label = self.seat.labels.partner[said.stated]
-        return {**self.scene.words.common, "stated": label, "round": self.scene.step}
+        return self._in_words("stated", said.stated)
+
+    def _in_words(self, name: str, action: int) -> dict[str, Any]:
+        label = self.seat.labels.partner[action]
+        return {**self.scene.words.common, name: label, "round": self.scene.step}
 
     def _literal(self, own_action: int | None = None) -> Question[int]:
         """Return the question for the partner's action in this round."""

@@ -33,6 +33,7 @@ from tomeval.games.matrix.subjects.base import (
     pick,
     stated,
 )
+from tomeval.strategies.beliefs import plant
 
 _Pair = tuple[FloatArray, FloatArray]
 
@@ -87,8 +88,7 @@ class BestResponseOracle(Batched):
     @cached_property
     def _tables(self) -> tuple[IntArray, FloatArray]:
         """What it plays by step and state, and what the partners do by state."""
-        door, game = self.seat.door, self.seat.game
-        known = door.partner_set().partners if self.seat.episodes else (door.partner()[0],)
+        game, known = self.seat.game, self.seat.door.tables()
         plans = [known_best_response(game, partner, self.seat.horizon) for partner in known]
         policy = np.concatenate([plan.policy for plan in plans], axis=1)
         return policy, np.concatenate([partner.emissions for partner in known])
@@ -320,8 +320,7 @@ class Believer(Subject):
         said = self.seat.door.statement(self.accuracy)
         truth = self.seat.door.next_action()
         right, which, follows, rational, choice = self.seat.rng.random(5)
-        shift = 0 if right < self.p else 1 + min(int(which * (game.m - 1)), game.m - 2)
-        self.prediction = (truth + shift) % game.m
+        self.prediction = plant(truth, game.m, self.p, right, which).stated
         options = np.arange(game.n)
         if follows < self.use:
             options = np.flatnonzero(self.answers[:, said.stated])

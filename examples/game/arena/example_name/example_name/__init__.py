@@ -71,6 +71,7 @@ class ExampleName(ArenaGame[State]):
     views = ContestView
     templates = Path(__file__).parent / "prompts"
     lines = {"numbers": "The numbers: {what}"}
+    endings = {"played": "all rounds were played", "forfeit": "a player broke the rules"}
 
     def __init__(self, rules: Rules) -> None:
         self.rules, self.seats, self.usual = rules, rules.players, rules.rounds
@@ -160,7 +161,6 @@ KIND = Kind(
     make=ExampleName,
     policies={"level": Level},
     solver=enumeration,
-    endings={"played": "all rounds were played", "forfeit": "a player broke the rules"},
 )
 
 register("games", "example_name", KIND)

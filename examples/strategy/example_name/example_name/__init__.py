@@ -11,7 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tomeval import Invalid, register_advice
-from tomeval.strategies.advice import Advice, Desk
+from tomeval.strategies.advice import Advice
+from tomeval.strategies.player import LLMPlayer
 from tomeval.strategies.questions import Foresight, Told
 
 HERE = Path(__file__).parent
@@ -26,18 +27,18 @@ class ExampleName(Advice):
     for besides the answer, and what came), `after_step`.
     """
 
-    calls = 1  # it has one text written in every step, which plans and caps count
+    writes = True  # it has a text written in every step
 
-    async def before_act(self, desk: Desk, foresight: Foresight) -> Told | Invalid:
+    async def before_act(self, player: LLMPlayer, foresight: Foresight) -> Told | Invalid:
         """Have the view written; what is told stands above the question for a move, no other."""
-        context = await desk.context.text(desk.line)
+        context = await player.context.text(player.line)
         if isinstance(context, Invalid):  # a summary that could not be had: do not ask on
             return context
-        step = desk.scene.step
-        request = desk.scene.note_request("advice/example_name_write", context, "", step)
+        step = player.scene.step
+        request = player.scene.note_request("advice/example_name_write", context, "", step)
         # "look" names the call in logs and in the seeds of requests; "plan" is its kind, whose
         # longest length experiments can set.
-        view = await desk.write("look", "plan", request, step)
+        view = await player.write("look", "plan", request, step)
         if isinstance(view, Invalid):
             return view
-        return Told(desk.render("advice/example_name", view=view))
+        return Told(player.render("advice/example_name", view=view))
