@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from tomeval.core.numbers import MISSING
 from tomeval.games.scores import ScoredCell
 from tomeval.runs.columns import INVALID, SETTINGS, flat
@@ -286,14 +284,6 @@ def lines(run: Run) -> list[str]:
     return [f"{name}: {_answered(tasks[name])}" for name in ordered]
 
 
-def _means(cells: Sequence[ScoredCell]) -> dict[str, float]:
-    """Return the mean scores over the tasks in which there are any."""
-    table = np.array([cell.estimate(SCORES).mean for cell in cells])
-    names = [name.removesuffix("_percent") for name in SCORES]
-    columns = [column[np.isfinite(column)] for column in table.T]
-    return {n: float(c.mean()) for n, c in zip(names, columns, strict=True) if c.size}
-
-
 def _answered(answers: Mapping[ScoredCell, str]) -> str:
     """Return what is said of a player: of each answer in which tasks, the commonest first."""
     cells, where = list(answers), dict[str, list[ScoredCell]]()
@@ -311,13 +301,12 @@ def _answered(answers: Mapping[ScoredCell, str]) -> str:
 
 
 def _sentence(text: str, cells: Sequence[ScoredCell]) -> str:
-    """Return an answer as a sentence with the scores."""
-    least = any(cell.scores.floor for cell in cells)
-    means = _means(cells)
-    scores = {
-        name: f"{'at least ' * (least and name in FROM_BELOW)}{round(means[name]):d}"
-        if name in means
-        else MISSING
-        for name in ("knows", "uses", "plays")
-    }
-    return SENTENCES.get(plain(text), plain(text)).format(**scores) + text[len(plain(text)) :]
+    """Return an answer as a sentence with the mean scores over the tasks in which there are any."""
+    told = {}
+    for score in SCORES:
+        name, each = score.removesuffix("_percent"), [cell.estimate([score]).mean for cell in cells]
+        values = [float(mean) for (mean,) in each if not math.isnan(mean)]
+        least = name in FROM_BELOW and any(cell.scores.floor for cell in cells)
+        mean = f"{round(sum(values) / len(values))}" if values else MISSING
+        told[name] = f"at least {mean}" if least and values else mean
+    return SENTENCES.get(plain(text), plain(text)).format(**told) + text[len(plain(text)) :]
