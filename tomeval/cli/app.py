@@ -181,17 +181,19 @@ def _in_a_line(group: Group) -> Iterator[None]:
 
 def _as_key(error: Any) -> str:
     """Return what to write for a key that was typed as an option of a command with --set."""
-    from tomeval.runs.experiment import Experiment
-    from tomeval.runs.faults import misplaced
+    from tomeval.runs.domain import domain_names, get_domain
+    from tomeval.runs.faults import OF_PLAYERS, misplaced
 
     key = str(error.option_name).lstrip("-").replace("-", "_")
     own = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
     if "--set" not in own:
         return ""
-    usual = ("horizon", "games", "partners", "labels", "subjects", "players")
-    keys = {f"--{name}": name for name in (*Experiment.model_fields, *usual)}
+    every = (get_domain(one).experiment.model_fields for one in domain_names())
+    keys = {f"--{name}": name for fields in every for name in fields if name not in OF_PLAYERS}
+    if f"--{key}" not in keys and (said := misplaced(key, "")):
+        return said
     near = difflib.get_close_matches(f"--{key}", [*own, *keys], n=1, cutoff=0.8)
-    return f"write --set {keys[near[0]]}=VALUE" if near and near[0] in keys else misplaced(key)
+    return f"write --set {keys[near[0]]}=VALUE" if near and near[0] not in own else ""
 
 
 def _made(whole: str) -> Any:

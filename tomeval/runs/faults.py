@@ -19,19 +19,25 @@ from tomeval.runs.domain import domain_names, get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.strategies.options import ModelOptions
 
-_OF_PLAYERS = {option.name for option in fields(ModelOptions)}
+OF_PLAYERS = {option.name for option in fields(ModelOptions)}
 _OF_MODELS = {*LocalOptions.model_fields, *OpenAIOptions.model_fields}
 
 
-def misplaced(key: str) -> str:
-    """Return where an option belongs that is no key of experiments; empty: it is none."""
-    if key in _OF_PLAYERS:
+def misplaced(key: str, mine: str) -> str:
+    """Return where a key belongs that no experiment of the domain `mine` has; empty: nowhere."""
+    if key in OF_PLAYERS:
         return (
             f"{key!r} is an option of a player: write it into the player's own table, beside its "
             "strategy"
         )
     if key in _OF_MODELS:
         return f'{key!r} is an option of a model: write model = {{ name = "NAME", {key} = ... }}'
+    for name in domain_names():
+        if name != mine and key in get_domain(name).experiment.model_fields:
+            return (
+                f"{key!r} is a key of the domain {name!r}, but the experiment is of {mine!r}: "
+                f'write domain = "{name}" or drop the key'
+            )
     return ""
 
 
@@ -59,14 +65,9 @@ def explained(
     problems = sorted(error.errors(), key=lambda problem: problem["type"] == "missing")
     for problem in problems:
         top = problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1
-        if top and (said := misplaced(str(problem["loc"][0]))):
+        mine = keys.model_fields["domain"].default
+        if top and (said := misplaced(str(problem["loc"][0]), mine)):
             return f"{where}: {said}"
-        if home := _home(problem, keys):
-            return (
-                f"{where}: {problem['loc'][0]!r} is a key of the domain {home!r}, but the "
-                f"experiment is of {keys.model_fields['domain'].default!r}: write domain = "
-                f'"{home}" or drop the key'
-            )
     field = field_of(problems[0])
     parts = field.split(".")
     inner = ".".join(part for part in parts[:-1] if not part.isdecimal())
@@ -93,15 +94,6 @@ def worded(problem: Mapping[str, Any], field: str, keys: Any, where: str) -> str
             problem["input"], re.findall(r"'([^']*)'", problem["ctx"]["expected"])
         )
     return f"{where}: {field}: {message[0].lower() + message[1:]}{given}"
-
-
-def _home(problem: Mapping[str, Any], keys: type[Experiment]) -> str:
-    """Return the other domain that an unknown key belongs to, or an empty text."""
-    if problem["type"] != "extra_forbidden" or len(problem["loc"]) > 1:
-        return ""
-    mine, key = keys.model_fields["domain"].default, problem["loc"][0]
-    others = [name for name in domain_names() if name != mine]
-    return next((n for n in others if key in get_domain(n).experiment.model_fields), "")
 
 
 def field_of(problem: Mapping[str, Any]) -> str:
