@@ -1,73 +1,39 @@
-"""An ablation the Python way: a product of contexts, advice and answers, and its table.
+"""A sweep: every context with every advice and answer is a strategy; change the lists below.
 
-Every combination becomes one strategy; all meet the same partners at the same seeds, beside the
-tabular baseline. The same command again resumes, or with more episodes extends. Other formats of
-the table: ``tomeval table FOLDER --format latex``.
+    python experiments/ablation.py MODEL FOLDER         such as pocket runs/ablation
 
-    python experiments/ablation.py --model pocket --out runs/ablation
-    python experiments/ablation.py --model pocket --out runs/ablation --advice none reflexion_1
+All meet the same partners at the same seeds, beside the tabular baseline. The same command again
+resumes, or with more episodes extends.
 """
 
-from __future__ import annotations
-
-import argparse
 import itertools
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 import tomeval
 
-SHOWN = ("tom_percent", "regret", "self_consistency_percent")
+CONTEXTS, ADVICE, ANSWERS = ["full", "-payoffs"], ["none", "oracle_max"], ["lm", "qa"]
+EXPERIMENT = {
+    "name": "ablation",
+    "games": ["RPS", "IPD"],
+    "partners": "single_action",
+    "labels": "neutral",
+    "episodes": 10,
+    "horizon": 20,
+    "seed": 1,
+}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the sweep and print its table."""
-    parser = argparse.ArgumentParser(description="Ablate contexts, advice and answers.")
-    parser.add_argument("--model", required=True, help="such as pocket or hf:REPO_OR_PATH")
-    parser.add_argument("--out", type=Path, required=True, help="the run folder")
-    parser.add_argument("--contexts", nargs="+", default=["full", "-payoffs"], metavar="CONTEXT")
-    parser.add_argument("--advice", nargs="+", default=["none", "oracle_max"], metavar="ADVICE")
-    parser.add_argument("--answers", nargs="+", default=["lm", "qa"], metavar="ANSWER")
-    parser.add_argument("--games", nargs="+", default=["RPS", "IPD"], metavar="GAME")
-    parser.add_argument("--partners", nargs="+", default=["single_action"], metavar="SET")
-    parser.add_argument("--labels", default="neutral")
-    parser.add_argument("--episodes", type=int, default=10)
-    parser.add_argument("--horizon", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.epilog = (
-        f"Contexts: {', '.join(tomeval.CONTEXTS)}. Advice: {', '.join(tomeval.ADVICE)}. "
-        f"Answers: {', '.join(tomeval.ANSWERS)}."
-    )
-    chosen = parser.parse_args(_protected(arguments))
-    contexts = [name.strip() for name in chosen.contexts]
-    strategies = [
-        {"context": context, "advice": advice, "answer": answer}
-        for context, advice, answer in itertools.product(contexts, chosen.advice, chosen.answers)
-    ]
-    experiment = {
-        "name": "ablation",
-        "games": chosen.games,
-        "partners": chosen.partners,
-        "labels": chosen.labels,
-        "model": chosen.model,
-        "subjects": ["rmax", {"strategy": strategies}],
-        "episodes": chosen.episodes,
-        "horizon": chosen.horizon,
-        "seed": chosen.seed,
-    }
-    with tomeval.run(experiment, chosen.out) as run:
-        print(run.text(SHOWN))
-
-
-def _protected(arguments: Sequence[str] | None) -> list[str]:
-    """Keep argparse from reading ``-history`` and ``-payoffs`` as options."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    return [f" {word}" if word in tomeval.CONTEXTS else word for word in given]
+def main(model: str, folder: str) -> None:
+    """Run the sweep, print its table and the effects of the parts of strategies."""
+    every = itertools.product(CONTEXTS, ADVICE, ANSWERS)
+    strategies = [dict(zip(("context", "advice", "answer"), parts, strict=True)) for parts in every]
+    subjects = ["rmax", {"strategy": strategies}]
+    with tomeval.run(EXPERIMENT | {"model": model, "subjects": subjects}, folder) as run:
+        print(run.text(["tom_percent", "regret", "self_consistency_percent"]))
+    print(f"next: tomeval compare {folder} --by strategy")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except tomeval.TomevalError as error:
-        sys.exit(f"ablation: {error}")
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

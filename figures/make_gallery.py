@@ -22,7 +22,7 @@ RUNS = {
 # Run, figure, column, and part of the file's name where the run gives several.
 SHOWN = [
     ("quickstart", "forest", "screen", "regret"),
-    ("quickstart", "tom", "screen", "RPS"),
+    ("quickstart", "tom", "screen", ""),
     ("known_players", "regret", "screen", "IPD_canonical_tit_for_tat"),
     ("known_players", "tom", "screen", "RPS_canonical_tit_for_tat"),
     ("sixteen_subjects", "regret", "screen", "IPD_canonical_tit_for_tat"),

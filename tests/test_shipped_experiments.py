@@ -198,16 +198,19 @@ def test_seven_strategies_play_offline_in_games_of_seats(name, count, tmp_path) 
         assert len({cell.prompted["strategy"] for cell in run.cells}) == 7
 
 
+SMALL = {"games": ["IPD"], "episodes": 2, "horizon": 3}
+
+
 def test_ablation_script_prints_its_table(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     import ablation
 
     game = get_game("IPD")
     SCRIPTS["small"] = Known(game, game.label_set("neutral"))
-    command = ["--model", "scripted:small", "--out", str(tmp_path / "run"), "--games", "IPD"]
-    command += ["--contexts", "full", "-history", "--advice", "none", "social_qa"]
-    command += ["--answers", "lm", "qa", "--episodes", "2", "--horizon", "3"]
-    ablation.main(command)
+    monkeypatch.setattr(ablation, "CONTEXTS", ["full", "-history"])
+    monkeypatch.setattr(ablation, "ADVICE", ["none", "social_qa"])
+    monkeypatch.setattr(ablation, "EXPERIMENT", ablation.EXPERIMENT | SMALL)
+    ablation.main("scripted:small", str(tmp_path / "run"))
     out = capsys.readouterr().out
     names = {
         parse_strategy({"context": context, "advice": advice, "answer": answer}).name

@@ -113,6 +113,11 @@ MISTAKES = [
     ("compare runs/mine --margin tom_percent=x", "write METRIC=VALUE"),
     ("run mine.toml --episodes 3", "no such option: --episodes; write --set episodes=VALUE"),
     ("run mine.toml --set temperature=0", "'temperature' is an option of a player"),
+    ("run mine.toml --set structured=auto", "'structured' is an option of a model"),
+    ("run mine.toml --epsiodes 3", "no such option: --epsiodes; write --set episodes=VALUE"),
+    ("run mine.toml --temperature 0", "--temperature; 'temperature' is an option of a player"),
+    ("run quickstrat", "and no shipped experiment (did you mean 'quickstart'?)"),
+    ("init game --domain arenna", "unknown domain 'arenna' (did you mean 'arena'?)"),
     ("table runs", "runs: not a run folder (no experiment.json in it); it holds the runs mine"),
     ("plot runs/mine --out p --only forest --all", "--only and --all cannot be combined"),
     (

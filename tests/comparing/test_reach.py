@@ -9,7 +9,7 @@ from support import scripts
 
 import tomeval
 from tomeval.comparing.comparison import compare, compare_pairs
-from tomeval.report.comparisons import comparison_rows
+from tomeval.report.comparisons import overview
 
 NONE = np.array([np.nan])
 
@@ -29,7 +29,7 @@ def test_six_pairs_and_five_comparisons_find_nothing() -> None:
         row = found.at("a", "tom_percent")
         assert (row["pairs_enough"], row["differing"]) == (8, pairs)
         if verdict == "too few":
-            shown = comparison_rows(found, "text", by_task=True)[0]["verdict"]
+            shown = overview(found)[0][0]["verdict"]
             assert shown == f"too few: {pairs} of 8"
 
 

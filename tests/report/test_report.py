@@ -20,15 +20,13 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
 from tomeval.report.comparisons import compared
 from tomeval.report.facts import headline
-from tomeval.report.page import ReportOptions, write_report
+from tomeval.report.page import write_report
 from tomeval.report.transcripts import MOST, games, transcript_lines
 from tomeval.runs.results import Run
 
-PLAIN = ReportOptions(figures=False)
 
-
-def written(run, place, options=PLAIN):
-    return write_report(run, place / "r.html", options).read_text(encoding="utf-8")
+def written(run, place, figures=False):
+    return write_report(run, place / "r.html", figures=figures).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +42,7 @@ def run(folder):
 
 @pytest.fixture(scope="module")
 def page(run, tmp_path_factory):
-    return written(run, tmp_path_factory.mktemp("page"), ReportOptions())
+    return written(run, tmp_path_factory.mktemp("page"), figures=True)
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +123,9 @@ def test_what_people_and_models_wrote_is_escaped(page) -> None:
 
 
 def test_the_same_run_gives_the_same_file(run, tmp_path) -> None:
-    first = write_report(run, tmp_path / "a.html", PLAIN).read_bytes()
+    first = write_report(run, tmp_path / "a.html", figures=False).read_bytes()
     with Run(run.folder) as again:
-        assert write_report(again, tmp_path / "b.html", PLAIN).read_bytes() == first
+        assert write_report(again, tmp_path / "b.html", figures=False).read_bytes() == first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
 
 
@@ -209,7 +207,7 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
         subjects=[{"strategy": "QA", "max_attempts": 1}],
     )
     with Run(folder) as opened:
-        text = written(opened, tmp_path, ReportOptions())
+        text = written(opened, tmp_path, figures=True)
         assert headline(opened)[0].endswith("0 complete episodes, 8 void, 0 failed.")
     assert "No comparison" in text
 
@@ -217,18 +215,41 @@ def test_a_run_without_a_complete_episode_has_a_page(tmp_path) -> None:
 # --- comparisons ----------------------------------------------------------------------------------
 
 
-def test_the_comparison_is_that_of_the_command(two, tomeval) -> None:
+def test_the_comparison_is_that_of_the_command(two) -> None:
     metrics = ["delta_functional_per_step", "tom_percent"]
     shown = compared(two, None, metrics)
-    whole = shown.table.body
     found = compare(two, metrics=metrics)
-    assert [row[0] for row in whole] == [*found.levels] * 2
-    at = shown.table.heads.index("difference")
-    for row, level in zip(whole[:2], found.levels, strict=True):
-        told = f"{found.at(level, metrics[0])['difference']:.2f}"
-        assert row[at].startswith(told.rstrip("0"))
+    rows = [dict(zip(shown.table.heads, row, strict=True)) for row in shown.table.body]
+    assert [row["scope"] == "all tasks" for row in rows] == [True, True, False, False, False]
+    for row in rows:
+        for measure in found.measures:
+            at = found.scopes.index(row["scope"])
+            one = found.at(row[found.by], measure.name, at)
+            value, _, mark = row[measure.heading].partition(" ±")
+            assert float(value) == pytest.approx(one["difference"], abs=0.51)
+            assert mark.endswith("*") == (one["verdict"] in ("higher", "lower"))
+    effects = [
+        max(abs(found.at(row[found.by], m)["effect_size"]) for m in metrics) for row in rows[:2]
+    ]
+    assert effects == sorted(effects, reverse=True)
+    assert any(note.startswith("untested") and "random in IPD" in note for note in shown.notes)
     assert any("payoff ranges differ" in note for note in shown.notes)
-    assert "p (Holm) is corrected" in shown.caption
+    assert "Holm's correction" in shown.caption
     assert "No comparison" in compared(two.part(two.cells[:1]), None, metrics).reason
     with pytest.raises(TomevalError, match="no player has a model"):
         compared(two, "model", metrics)
+
+
+def test_parts_of_strategies_have_effects_of_their_own(tmp_path) -> None:
+    subjects = [{"strategy": ["QA", "S2A + QA", "CoT", "S2A + CoT"]}]
+    with Run(model_run(tmp_path / "run", subjects=subjects, on_invalid="random")) as run:
+        table = compared(run, "strategy", run.scores).table
+        found = compare(run, "context", metrics=run.scores).at("s2a", "plays_percent")
+    rows = [dict(zip(table.heads, row, strict=True)) for row in table.body]
+    alone = {row["scope"]: row for row in rows if "alone" in row["scope"]}
+    assert {scope: row["strategy"] for scope, row in alone.items()} == {
+        "context alone": "s2a - full",
+        "answer alone": "cot - qa",
+    }
+    told = float(alone["context alone"]["plays"].partition(" ±")[0])
+    assert told == pytest.approx(found["difference"], abs=0.51)

@@ -7,7 +7,7 @@ from support import calls_in
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.report.exporting import export
-from tomeval.report.page import ReportOptions, write_report
+from tomeval.report.page import write_report
 from tomeval.report.transcripts import transcript_lines
 
 BASE = {"games": ["RPS"], "partners": "tit_for_tat", "horizon": 3, "episodes": 2}
@@ -66,7 +66,7 @@ def test_addresses_stay_in_the_run_folder(tmp_path):
         assert any("the server" in record for record in said)
         for what in ("steps", "episodes", "cells", "answers"):
             export(run, "csv", what, out / f"{what}.csv")
-        write_report(run, out / "report.html", ReportOptions())
+        write_report(run, out / "report.html")
         (out / "transcript.txt").write_text("\n".join(transcript_lines(run, 0, 0)))
         export(run, "hub", out=out)
     kept = everything(out) + "".join(said).encode()

@@ -15,7 +15,6 @@ from tomeval.play.engines import make_engine
 from tomeval.play.live import Progress
 from tomeval.play.runner import run_experiment
 from tomeval.play.schedule import parse_shard
-from tomeval.report.comparisons import shown_first
 from tomeval.report.exporting import framed
 from tomeval.report.transcripts import transcript_lines
 from tomeval.report.views import Asked, cells_view, chosen_rows, rows_of
@@ -154,7 +153,7 @@ class Run(results.Run):
         Compared
             A `tomeval.comparing.result.Comparison` whose text is the table of ``tomeval compare``.
         """
-        names = choose_measures(self.measures, listed(metrics)) if metrics else shown_first([self])
+        names = choose_measures(self.measures, listed(metrics)) if metrics else self.scores or None
         return Compared.of(compare_runs(self, by, baseline, metrics=names, **options))
 
     def plot(
@@ -192,11 +191,11 @@ class Run(results.Run):
     def report(self, out: str | Path = "report.html", **options: Any) -> Path:
         """Write the report, one HTML file, and return its path.
 
-        Options are those of `tomeval.report.page.ReportOptions`.
+        Options are those of `tomeval.report.page.write_report`.
         """
-        from tomeval.report.page import ReportOptions, write_report
+        from tomeval.report.page import write_report
 
-        return write_report(self, Path(out), ReportOptions(**options))
+        return write_report(self, Path(out), **options)
 
     def transcript(self, cell: int | None = None, episode: int = 0, *, calls: bool = True) -> Text:
         """Return an episode as a reader wants it: moves, and what was asked and said.

@@ -19,7 +19,7 @@ from tomeval.core.printing import wrap
 from tomeval.core.text import in_line, visible
 from tomeval.play.live import Live, Progress
 from tomeval.plots.drawing import Drawing
-from tomeval.report.comparisons import SPARE, comparison_above, comparison_rows
+from tomeval.report.comparisons import overview
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import Grid, set_grid
 
@@ -88,9 +88,9 @@ class Compared(Comparison):
         return pandas.DataFrame(self.rows(None if by_task else [0]))
 
     def __repr__(self) -> str:
-        """Return the table of the first scope as text, and the notes."""
-        grid = grid_of(comparison_rows(self, "text"), words=in_line, spare=SPARE)
-        return table_text(comparison_above(self), [grid], self.notes)
+        """Return its table as text, and the notes."""
+        rows, above, notes = overview(self)
+        return table_text(above, [grid_of(rows, words=in_line)] if rows else [], notes)
 
 
 def table_text(

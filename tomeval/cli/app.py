@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import io
 import logging
@@ -156,8 +157,8 @@ def _in_a_line(group: Group) -> Iterator[None]:
             raise
         said = error.format_message().removesuffix(".").replace("Value error, ", "")
         said = re.sub(r"\(Possible options: ([^)]*)\)", r"(did you mean \1?)", said)
-        if said.startswith("No such option") and (key := _key_of_experiments(error)):
-            said = f"No such option: --{key}; write --set {key}=VALUE"
+        if said.startswith("No such option") and (instead := _as_key(error)):
+            said = f"{said.partition(' (did')[0]}; {instead}"
         elif said.startswith("No such command"):
             said += did_you_mean(said.split("'")[1], group.list_commands(error.ctx))
         elif " is not one of " in said:
@@ -168,14 +169,21 @@ def _in_a_line(group: Group) -> Iterator[None]:
         raise TomevalError(f"{said[0].lower()}{said[1:]}; see `tomeval{name} --help`") from None
 
 
-def _key_of_experiments(error: Any) -> str:
-    """Return the key of experiments that was typed as an option of a command that takes --set."""
-    from tomeval.runs.experiment import Experiment
+def _as_key(error: Any) -> str:
+    """Return what to write for a key that was typed as an option of a command with --set."""
+    from tomeval.runs.domain import domain_names, get_domain
+    from tomeval.runs.faults import OF_PLAYERS, misplaced
 
     key = str(error.option_name).lstrip("-").replace("-", "_")
-    takes = error.ctx is not None and any("--set" in p.opts for p in error.ctx.command.params)
-    usual = ("horizon", "games", "partners", "labels", "subjects", "players")
-    return key if takes and key in (*Experiment.model_fields, *usual) else ""
+    own = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
+    if "--set" not in own:
+        return ""
+    every = (get_domain(one).experiment.model_fields for one in domain_names())
+    keys = {f"--{name}": name for fields in every for name in fields if name not in OF_PLAYERS}
+    if f"--{key}" not in keys and (said := misplaced(key, "")):
+        return said
+    near = difflib.get_close_matches(f"--{key}", [*own, *keys], n=1, cutoff=0.8)
+    return f"write --set {keys[near[0]]}=VALUE" if near and near[0] not in own else ""
 
 
 def _made(whole: str) -> Any:

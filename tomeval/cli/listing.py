@@ -175,13 +175,8 @@ def tables() -> Rows:
     """Return the tables that ``tomeval table --what`` can name."""
     rows = [{"table": "cells", "domain": "all", "about": "a row per cell, with every measure"}]
     for domain in map(get_domain, domain_names()):
-        first = next(iter(domain.tables), "cells")
         rows += [
-            {
-                "table": name,
-                "domain": domain.name,
-                "about": "the default table" if name == first else table.about,
-            }
+            {"table": name, "domain": domain.name, "about": table.about}
             for name, table in known_tables(domain).items()
         ]
     return rows

@@ -102,15 +102,15 @@ def report(
     where: WhereOption = None,
 ) -> None:
     """Write one HTML file: tables, figures, comparisons, games."""
-    from tomeval.report.page import ReportOptions, write_report
+    from tomeval.report.page import write_report
     from tomeval.runs.results import Run
     from tomeval.runs.selection import first_part
 
     if out.suffix.lower() not in ("", ".html", ".htm"):
         raise TomevalError(f"-o {out}: a report is one HTML file: {out.with_suffix('.html')}")
-    options = ReportOptions(by=by, games=games, figures=figures)
     with Run(folder, where or ()) as opened:
-        written, left_out = write_report(opened, out, options), first_part(opened)[1]
+        written = write_report(opened, out, by=by, games=games, figures=figures)
+        left_out = first_part(opened)[1]
     show(written)
     if left_out:
         tell(f"note: {in_line(left_out)}")

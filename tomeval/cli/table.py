@@ -234,7 +234,7 @@ def compare(
     """Compare players with a baseline, paired by task and episode."""
     from tomeval.api.showing import table_text
     from tomeval.comparing.sides import check_by, opened
-    from tomeval.report.comparisons import SPARE, table_named
+    from tomeval.report.comparisons import table_named
     from tomeval.report.rows import grid_of
     from tomeval.runs.notes import copies_notes, looked_notes, stop_notes, stopped_when
 
@@ -255,7 +255,7 @@ def compare(
         if what != "differences":
             notes += [*chain(*map(copies_notes, runs)), *chain(*map(looked_notes, runs))]
     if form == "text":
-        grids = [grid_of(rows, measures, words=in_line, spare=SPARE)] if rows else []
+        grids = [grid_of(rows, measures, words=in_line)] if rows else []
         show(table_text(above, grids, notes))
     else:
         show_table(rows, form, measures, above=stops)

@@ -30,7 +30,7 @@ def did_you_mean(value: str, options: Iterable[str]) -> str:
     ''
     """
     by_lower = {option.lower(): option for option in options}
-    near = difflib.get_close_matches(str(value).lower(), by_lower, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(value).lower(), by_lower, n=1, cutoff=0.6)
     return f" (did you mean '{by_lower[near[0]]}'?)" if near else ""
 
 

@@ -32,17 +32,17 @@ def shipped_path(given: str | Path, what: str = "experiment", ending: str = ".to
         There is neither; names the nearest that ships.
     """
     path = Path(given)
-    if (path.exists() and not path.is_dir()) or path.name != str(given):
+    if path.exists() and (not path.is_dir() or path.name != str(given)):
         return path
-    name, home = path.name.removesuffix(ending), shipped("experiments")
+    home, name = shipped("experiments"), path.name.removesuffix(ending)
     file = home / f"{name}{ending}"
-    if not file.is_file():
-        here = sorted(file.name for file in Path().glob(f"*{ending}"))
-        names = [file.stem for file in sorted(home.glob(f"*{ending}"))]
-        near = did_you_mean(file.name, here) or did_you_mean(name, names)
-        near = near or "; `tomeval list experiments` names them" * (ending == ".toml")
-        raise TomevalError(f"{path}: no such file, and no shipped {what}{near}")
-    return file
+    if path.name == str(given) and file.is_file():
+        return file
+    here = sorted(str(file) for file in path.parent.glob(f"*{ending}"))
+    names = [file.stem for file in sorted(home.glob(f"*{ending}"))]
+    near = did_you_mean(str(path.with_suffix(ending)), here) or did_you_mean(path.stem, names)
+    near = near or "; `tomeval list experiments` names them" * (ending == ".toml")
+    raise TomevalError(f"{path}: no such file, and no shipped {what}{near}")
 
 
 def shipped_experiments() -> list[str]:

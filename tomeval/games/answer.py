@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tomeval.core.numbers import MISSING
 from tomeval.games.scores import ScoredCell
 from tomeval.runs.columns import INVALID, SETTINGS, flat
 from tomeval.runs.domain import Rows, Verdict
@@ -35,6 +36,24 @@ NOTHING, NO_STAKE, UNKNOWN = "– nothing to know", "– nothing at stake", "–
 NO_VALUE = "– no exact value"
 NO_EPISODE, UNREAD = "– no complete episode", "– no answer could be read"
 PLAYS_WELL, PLAYS_BADLY = "plays well (no predictions)", "plays badly (no predictions)"
+
+SENTENCES = {
+    USES: "predicts its partner ({knows} of 100) and uses it ({uses})",
+    SHORT_SIGHTED: "predicts its partner ({knows} of 100), uses it ({uses}), does not look ahead",
+    CERTAIN: "predicts its partner ({knows} of 100) and uses it ({uses}), as if it were certain",
+    HOARDS: "predicts its partner ({knows} of 100) and does not use it ({uses})",
+    OTHERWISE: "predicts its partner ({knows} of 100) and plays well ({plays}), not by this",
+    WELL: "predicts its partner ({knows} of 100) and plays well ({plays}; no use to see here)",
+    BADLY: "predicts its partner ({knows} of 100) and plays badly ({plays}; no use to see here)",
+    MYOPIC: "predicts its partner ({knows} of 100) and does not look ahead (plays {plays})",
+    UNSAID: "plays well ({plays} of 100) without predicting its partner ({knows})",
+    MISLED: "acts ({uses} of 100) on wrong predictions ({knows})",
+    IGNORANT: "does not predict its partner ({knows} of 100)",
+    PLAYS_WELL: "plays well ({plays} of 100; no predictions)",
+    PLAYS_BADLY: "plays badly ({plays} of 100; no predictions)",
+    UNDECIDED: "undecided (knows {knows}, uses {uses}, plays {plays})",
+}
+"""What is said of a player; other answers stand as they are."""
 
 SHORT = {
     USES: "uses",
@@ -256,43 +275,38 @@ def score_notes(run: Run) -> list[str]:
 
 
 def lines(run: Run) -> list[str]:
-    """Return a line per player with complete episodes: its scores, and the answer by task."""
-    tasks: dict[str, list[ScoredCell]] = {}
+    """Return a sentence per player with complete episodes, who knows and does not use it first."""
+    tasks: dict[str, dict[ScoredCell, str]] = {}
     for cell in scored_cells(run) if run.scores else ():
         if len(cell.episodes):
-            tasks.setdefault(cell.title, []).append(cell)
-    return [f"{name}: {_scored(cells)}: {_answered(cells)}" for name, cells in tasks.items()]
+            tasks.setdefault(cell.title, {})[cell] = answer(cell)
+    ordered = sorted(tasks, key=lambda name: HOARDS not in tasks[name].values())
+    return [f"{name}: {_answered(tasks[name])}" for name in ordered]
 
 
-def _scored(cells: Sequence[ScoredCell]) -> str:
-    """Return the mean scores over the tasks in which there are any."""
-    said = []
-    for name in SCORES:
-        values = [float(cell.estimate([name]).mean[0]) for cell in cells]
-        values = [value for value in values if not math.isnan(value)]
-        if values:
-            short, mean = name.removesuffix("_percent"), round(sum(values) / len(values))
-            least = short in FROM_BELOW and any(cell.scores.floor for cell in cells)
-            said.append(f"{short} {'at least ' * least}{mean:d}")
-    return ", ".join(said) or "no score"
-
-
-def _answered(cells: Sequence[ScoredCell]) -> str:
-    """Return the answers and in which tasks, or in how many, the commonest first."""
-    answers = [answer(cell) for cell in cells]
-    if len(cells) == 1:
-        return answers[0]
+def _answered(answers: Mapping[ScoredCell, str]) -> str:
+    """Return what is said of a player: of each answer in which tasks, the commonest first."""
+    cells, where = list(answers), dict[str, list[ScoredCell]]()
+    for cell, text in answers.items():
+        where.setdefault(text if len(cells) == 1 else plain(text), []).append(cell)
     tasks = [cell.shown_task for cell in cells]
     vary = [n for n in tasks[0] if len({task[n] for task in tasks}) > 1]
-    where: dict[str, list[str]] = {}
-    for text, task in zip(answers, tasks, strict=True):
-        where.setdefault(plain(text), []).append(", ".join(str(task[name]) for name in vary))
-    if len(where) == 1:
-        whole = "both tasks" if len(cells) == 2 else f"all {len(cells)} tasks"
-        return f"{next(iter(where))} ({whole})"
-    few = len(cells) <= 3 and vary
-    ordered = sorted(where.items(), key=lambda item: -len(item[1]))
-    return "; ".join(
-        f"{text} ({', '.join(names) if few else f'{len(names)} of {len(cells)}'})"
-        for text, names in ordered
-    )
+    said = []
+    for text, some in sorted(where.items(), key=lambda item: -len(item[1])):
+        names = [", ".join(str(cell.shown_task[name]) for name in vary) for cell in some]
+        few = len(cells) <= 3 and vary
+        place = " and ".join(names) if few else f"{len(some)} of {len(cells)} tasks"
+        said.append(_sentence(text, some) + f" in {place}" * (len(where) > 1))
+    return "; ".join(said)
+
+
+def _sentence(text: str, cells: Sequence[ScoredCell]) -> str:
+    """Return an answer as a sentence with the mean scores over the tasks in which there are any."""
+    told = {}
+    for score in SCORES:
+        name, each = score.removesuffix("_percent"), [cell.estimate([score]).mean for cell in cells]
+        values = [float(mean) for (mean,) in each if not math.isnan(mean)]
+        least = name in FROM_BELOW and any(cell.scores.floor for cell in cells)
+        mean = f"{round(sum(values) / len(values))}" if values else MISSING
+        told[name] = f"at least {mean}" if least and values else mean
+    return SENTENCES.get(plain(text), plain(text)).format(**told) + text[len(plain(text)) :]

@@ -11,72 +11,82 @@ from typing import Any, NamedTuple
 
 from tomeval.comparing.comparison import Comparison, compare
 from tomeval.comparing.result import ALPHA
-from tomeval.comparing.sides import left_out
+from tomeval.comparing.sides import Incomparable, left_out, metric_names
 from tomeval.core.errors import TomevalError
-from tomeval.core.numbers import MISSING, fixed, interval, p_text
+from tomeval.core.numbers import fixed, interval, p_text
 from tomeval.core.parts import Compared, find, parts
 from tomeval.report.rows import grid_of
 from tomeval.report.tables import DATA, Grid
 from tomeval.runs.measures import Measure
+from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
+from tomeval.strategies.parts import KINDS
 
 LARGEST = 10
 """Effect sizes beyond ± this say only that the differences hardly vary."""
-
-SPARE = ("p", "baseline", "level")
-"""Columns that a narrow terminal leaves out, the first one first."""
 
 Row = dict[str, Any]
 Table = tuple[list[Row], list[str], list[str]]
 
 
-def comparison_rows(found: Comparison, form: str, by_task: bool = False) -> list[Row]:
-    """Return one row per metric and level over all tasks, or with `by_task` per scope."""
-    rows = found.rows(None if by_task else [0])
-    if form in DATA:
-        return rows
-    measures = {measure.name: measure for measure in found.measures}
-    margins = not all(math.isnan(margin) for margin in found.margin)
-    return [_read(row, measures[row["metric"]], found.by, margins) for row in rows]
+MOST = 24
+"""Rows on a screen; of tasks the smallest effects are left out."""
+
+MARKS = {"higher": " *", "lower": " *", "equivalent": " =", "identical": " ="}
+"""What follows a difference of which a test says something."""
 
 
-def comparison_above(found: Comparison) -> list[str]:
-    """Return the lines above the table of a comparison."""
+def overview(found: Comparison, effects: Sequence[Row] = (), most: int | None = None) -> Table:
+    """Return a row per scope and level with its difference in every metric, for reading.
+
+    All tasks come first, then the main `effects`, then tasks, the largest effects first, as many as
+    fit in `most` rows. Of one metric alone there is more. What is untested is named in a note.
+    """
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in found.rows():
+        groups.setdefault((row["scope"], row[found.by]), []).append(row)
+    ranked, untested = list[tuple[float, Row]](), list[str]()
+    for (scope, level), rows in groups.items():
+        if all(row["verdict"] == "untested" for row in rows):
+            untested.append(f"{level} in {scope}")
+            continue
+        shown = {"scope": scope, found.by: level, "pairs": rows[0]["pairs"]}
+        for row, measure in zip(rows, found.measures, strict=True):
+            mark = MARKS.get(row["verdict"], "") if len(rows) > 1 else ""
+            shown[measure.heading] = _difference(row, measure) + mark
+        shown |= _details(rows[0]) if len(rows) == 1 else {}
+        ranked.append((max(map(_strength, rows)), shown))
+    ranked.sort(key=lambda one: one[0], reverse=True)
+    first = [row for _, row in ranked if row["scope"] == found.scopes[0]] + [*effects]
+    tasks = [row for _, row in ranked if row["scope"] != found.scopes[0]]
+    shown_tasks = tasks[: None if most is None else max(0, most - len(first))]
     over, test = "paired episodes", "sign-flip permutation test"
     if found.apart.any():  # which levels: a note says it
         over, test = f"{over} or independent groups", f"{test} (of groups: exchange of units)"
-    return [
-        f"{found.by} against {found.baseline!r}; difference = {found.by} - baseline over {over}, "
-        "each with its own 95 % interval",
-        f"p comes from a {test}, the interval from Student's t; near 0.05 they can "
-        "disagree; p (Holm) is corrected for all levels compared in one metric and scope; "
-        f"{found.resamples} resamples",
+    above = [
+        f"difference: {found.by} - {found.baseline!r}, over {over}, with Student's 95 % intervals",
+        f"* p < 0.05, {test} with Holm's correction over the levels of a metric and scope; "
+        "one --metric shows p, effect size and verdict",
     ]
+    cut = len(tasks) - len(shown_tasks)
+    notes = [f"{cut} rows of tasks with smaller effects: --by-task"] * bool(cut)
+    if untested:
+        notes.append(f"untested, with fewer than two pairs or no value: {first_names(untested)}")
+    return first + shown_tasks, above, [*notes, *found.notes]
 
 
-def _read(row: Row, measure: Measure, by: str, margins: bool) -> Row:
-    """Return the columns of one comparison for reading."""
-    digits = measure.digits
-    mean, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
-    shown = {
-        "scope": row["scope"],
-        "metric": measure.heading,
-        by: row[by],
-        "pairs": row["pairs"],
-        "level": fixed(row["level_mean"], digits),
-        "baseline": fixed(row["baseline_mean"], digits),
-        "difference": interval(mean, low, high, digits, symmetric=True),
-        "p": p_text(row["p_permutation"]),
-        "p (Holm)": p_text(row["p_holm"]),
-        "effect (g)": _effect(row["effect_size"]),
-    }
-    if margins:
-        shown["margin"] = MISSING if math.isnan(row["margin"]) else f"{row['margin']:g}"
-        shown["p (equivalent)"] = p_text(row["p_equivalence"])
+def _details(row: Row) -> Row:
+    """Return what tests say of one difference."""
     verdict = row["verdict"]
     if verdict == "too few" and row["pairs_enough"] is not None:
         verdict = f"too few: {min(row['pairs'], row['differing'])} of {row['pairs_enough']}"
-    return shown | {"verdict": verdict}
+    return {
+        "p": p_text(row["p_permutation"]),
+        "p (Holm)": p_text(row["p_holm"]),
+        "effect (g)": _effect(row["effect_size"]),
+        **({} if math.isnan(row["margin"]) else {"p (equivalent)": p_text(row["p_equivalence"])}),
+        "verdict": verdict,
+    }
 
 
 def _effect(size: float) -> str:
@@ -86,9 +96,34 @@ def _effect(size: float) -> str:
     return fixed(size, 2)
 
 
-def shown_first(runs: Sequence[Run]) -> list[str] | None:
-    """Return the measures of a comparison for reading: the scores that all runs have; None: all."""
-    return [name for name in runs[0].scores if all(name in run.scores for run in runs)] or None
+def _difference(row: Row, measure: Measure) -> str:
+    mean, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
+    return interval(mean, low, high, measure.digits, symmetric=True)
+
+
+def _strength(row: Row) -> float:
+    """Return how large an effect is; equal differences have no finite one."""
+    size = abs(row["effect_size"])
+    return (math.inf if row["difference"] else 0.0) if math.isnan(size) else size
+
+
+def _main_effects(runs: Sequence[Run], how: Row) -> list[Row]:
+    """Return a row for each level of each part of strategies, all else being equal."""
+    rows: list[Row] = []
+    for kind in KINDS:
+        if len({cell.prompted[kind] for run in runs for cell in run.cells} - {""}) < 2:
+            continue
+        try:
+            found = compare(runs, **how | {"by": kind, "baseline": None})
+        except Incomparable:  # strategies differ in other parts too
+            continue
+        rows += [
+            {name: row[name] for name in row if name != kind}
+            | {"scope": f"{kind} alone", "strategy": f"{row[kind]} - {found.baseline}"}
+            for row in overview(found)[0]
+            if row["scope"] == found.scopes[0]
+        ]
+    return rows
 
 
 class Section(NamedTuple):
@@ -110,28 +145,32 @@ def compared(run: Run, by: str | None, metrics: Sequence[str]) -> Section:
         They cannot be compared by the column asked for.
     """
     try:
-        found = compare(run, by, metrics=metrics)
+        rows, above, notes = _overview([run], {"by": by, "metrics": metrics})
     except TomevalError as error:
         if by is not None:
             raise
         return Section("", f"No comparison: {error}.")
-    caption = ". ".join([*comparison_above(found), ""]).strip()
-    rows = [{found.by: row[found.by], **row} for row in comparison_rows(found, "text")]
-    return Section("", "", caption, grid_of(rows), [f"{note}." for note in found.notes])
+    caption = ". ".join([*above, ""]).strip()
+    return Section("", "", caption, grid_of(rows), [f"{note}." for note in notes])
 
 
 def _differences(runs: Sequence[Run], options: Row) -> Table:
     names = ("by", "baseline", "reference", "margins", "resamples")
-    metrics = options["metrics"]
-    if metrics is None and options["form"] not in DATA and not options["margins"]:
-        metrics = shown_first(runs)
-    comparison = compare(
-        runs,
-        metrics=metrics,
-        **{name: options[name] for name in names},
-    )
-    rows = comparison_rows(comparison, options["form"], options["by_task"])
-    return rows, comparison_above(comparison), list(comparison.notes)
+    metrics, how = options["metrics"] or list(options["margins"]), {n: options[n] for n in names}
+    if options["form"] in DATA:
+        found = compare(runs, metrics=metrics or None, **how)
+        return found.rows(None if options["by_task"] else [0]), [], list(found.notes)
+    known = metric_names(runs)
+    metrics = metrics or [n for n in runs[0].scores or runs[0].headline if n in known]
+    most = None if options["by_task"] else MOST
+    return _overview(runs, how | {"metrics": metrics or None}, most)
+
+
+def _overview(runs: Sequence[Run], how: Row, most: int | None = None) -> Table:
+    """Return an overview, of strategies with the effects of their parts."""
+    found = compare(runs, **how)
+    effects = _main_effects(runs, how) if found.by == "strategy" else []
+    return overview(found, effects, most)
 
 
 def _power(runs: Sequence[Run], options: Row) -> Table:
@@ -147,42 +186,18 @@ def _power(runs: Sequence[Run], options: Row) -> Table:
     unit, tests = rows[0]["unit"], sorted({row["tests"] for row in rows} - {0})
     said = " or ".join(map(str, tests))
     above = [
-        f"to detect a true difference of {abs(difference):g} {_difference_unit(measure)} in "
+        f"to detect a true difference of {abs(difference):g} in "
         f"{measure.heading} from {rows[0]['baseline']!r} with probability {POWER:g}",
         f"test: paired sign flip as in compare, at {100 * ALPHA:g} % in a Holm family of "
         f"{said or 0}, for normal differences with the pilot's SD; as Student's with a pair less",
         f"pairs: of {unit}, summed over the tasks of a scope; now: with the pilot's pairs",
     ]
-    shown = [_power_read(row) for row in rows] if options["form"] not in DATA else rows
-    return shown, above, left_out(runs, options["by"])
-
-
-def _difference_unit(measure: Measure) -> str:
-    """Return what a difference of two means of a measure is counted in."""
-    own = {"payoff": "payoff units", "%": "percentage points"}
-    return own.get(measure.unit, measure.unit)
-
-
-def _power_read(row: Row) -> Row:
-    by = list(row)[1]
-
-    def number(name: str) -> str:
-        return MISSING if math.isnan(row[name]) else f"{row[name]:.3g}"
-
-    def count(name: str) -> str:
-        return MISSING if row[name] is None else f"{row[name]:,}"
-
-    return {
-        "scope": row["scope"],
-        by: row[by],
-        "pairs": row["pairs"],
-        "SD": number("sd"),
-        "power now": MISSING if math.isnan(row["power"]) else f"{100 * row['power']:.0f} %",
-        "detectable now": number("smallest_difference"),
-        "pairs needed": count("pairs_needed"),
-        "episodes per cell": count("episodes"),
-        "note": row["reason"],
-    }
+    if options["form"] not in DATA:
+        rows = [
+            {k: float(f"{v:.3g}") if isinstance(v, float) else v for k, v in row.items()}
+            for row in rows
+        ]
+    return rows, above, left_out(runs, options["by"])
 
 
 TABLES: dict[str, Compared] = {

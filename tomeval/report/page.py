@@ -6,7 +6,6 @@ import base64
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from tomeval.report import facts
 from tomeval.report.comparisons import Section, compared
 from tomeval.report.rows import Rows, grid_of, is_number
 from tomeval.report.tables import Grid, is_numeric
-from tomeval.report.transcripts import games
+from tomeval.report.transcripts import games as shown_games
 from tomeval.report.views import Asked, cells_view, measures_view
 from tomeval.runs.notes import mass_notes
 from tomeval.runs.results import Run
@@ -30,32 +29,22 @@ from tomeval.runs.selection import first_part
 _HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class ReportOptions:
-    """What a report holds.
-
-    Attributes
-    ----------
-    by : str, optional
-        What is compared, and the default, see `tomeval.comparing.compare`.
-    games : bool
-        Whether a few games are shown with their prompts and replies, see
-        `tomeval.report.transcripts.games`.
-    figures : bool
-        Whether the first figures are drawn; ``tomeval plot`` draws others.
-    """
-
-    by: str | None = None
-    games: bool = True
-    figures: bool = True
-
-
-def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> Path:
+def write_report(
+    run: Run, out: Path, *, by: str | None = None, games: bool = True, figures: bool = True
+) -> Path:
     """Write the report of a run as one HTML file.
 
     The file loads nothing from elsewhere and runs no script: its content security policy allows
     none. It is replaced in one step when it is complete. The same run and options
     give the same file.
+
+    Parameters
+    ----------
+    run, out
+    by : str, optional
+        What is compared. Default: see `tomeval.comparing.sides.compared_by`.
+    games, figures : bool
+        Whether it shows a few games with their prompts and replies, and the first figures.
 
     Raises
     ------
@@ -64,7 +53,7 @@ def write_report(run: Run, out: Path, options: ReportOptions | None = None) -> P
     """
     if not run.cells:
         raise TomevalError(f"{run.folder}: has no cells to report")
-    context = _context(run, options or ReportOptions())
+    context = _context(run, by, games, figures)
     page = _environment().get_template("page.html.j2")
     with replacing(out) as draft:
         draft.write_text(page.render(context), encoding="utf-8", newline="\n")
@@ -96,7 +85,7 @@ def _plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
     return Grid([], list(rows[0]), [list(map(str, row.values())) for row in rows])
 
 
-def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
+def _context(run: Run, by: str | None, games: bool, figures: bool) -> dict[str, Any]:
     """Return what the template reads."""
     whole, left_out = first_part(run)
     rows = whole.rows()
@@ -116,9 +105,9 @@ def _context(run: Run, options: ReportOptions) -> dict[str, Any]:
         "tables": view.grids,
         "further": _further(whole, rows),
         "interval": facts.interval_words(whole),
-        "comparison": compared(whole, options.by, whole.scores or whole.headline),
-        "drawings": _figures(whole, options),
-        "games": games(whole, judged) if options.games else [],
+        "comparison": compared(whole, by, whole.scores or whole.headline),
+        "drawings": _figures(whole) if figures else [],
+        "games": shown_games(whole, judged) if games else [],
         "settings": facts.settings(whole),
         "facts": whole.domain.facts(whole),
         "meanings": facts.meanings(measures),
@@ -155,7 +144,7 @@ _DARK = (
 )
 
 
-def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
+def _figures(run: Run) -> list[dict[str, Any]]:
     """Return the figures of a run for the template, each with the address that holds its SVG.
 
     They are drawn as for one of two columns: a narrow screen shows these without scaling down.
@@ -167,7 +156,7 @@ def _figures(run: Run, options: ReportOptions) -> list[dict[str, Any]]:
         # A label may have characters that the font lacks; a box stands for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         try:
-            drawings = draw(run, options=Options("single")) if options.figures else []
+            drawings = draw(run, options=Options("single"))
         except TomevalError:  # the data supports none
             drawings = []
         for drawing in drawings:

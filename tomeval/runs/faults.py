@@ -13,11 +13,32 @@ from pydantic import BaseModel, ValidationError
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.core.resources import shown_path
 from tomeval.core.text import excerpt
+from tomeval.models.local.load import LocalOptions
+from tomeval.models.served import OpenAIOptions
 from tomeval.runs.domain import domain_names, get_domain
 from tomeval.runs.experiment import Experiment
 from tomeval.strategies.options import ModelOptions
 
-_OF_PLAYERS = [option.name for option in fields(ModelOptions)]
+OF_PLAYERS = {option.name for option in fields(ModelOptions)}
+_OF_MODELS = {*LocalOptions.model_fields, *OpenAIOptions.model_fields}
+
+
+def misplaced(key: str, mine: str) -> str:
+    """Return where a key belongs that no experiment of the domain `mine` has; empty: nowhere."""
+    if key in OF_PLAYERS:
+        return (
+            f"{key!r} is an option of a player: write it into the player's own table, beside its "
+            "strategy"
+        )
+    if key in _OF_MODELS:
+        return f'{key!r} is an option of a model: write model = {{ name = "NAME", {key} = ... }}'
+    for name in domain_names():
+        if name != mine and key in get_domain(name).experiment.model_fields:
+            return (
+                f"{key!r} is a key of the domain {name!r}, but the experiment is of {mine!r}: "
+                f'write domain = "{name}" or drop the key'
+            )
+    return ""
 
 
 def not_read(given: str | Path, error: TomevalError) -> TomevalError:
@@ -43,18 +64,10 @@ def explained(
     """
     problems = sorted(error.errors(), key=lambda problem: problem["type"] == "missing")
     for problem in problems:
-        key, alone = problem["loc"][0], len(problem["loc"]) == 1
-        if problem["type"] == "extra_forbidden" and alone and key in _OF_PLAYERS:
-            return (
-                f"{where}: {key!r} is an option of a player: write it into the player's own table, "
-                "beside its strategy"
-            )
-        if home := _home(problem, keys):
-            return (
-                f"{where}: {problem['loc'][0]!r} is a key of the domain {home!r}, but the "
-                f"experiment is of {keys.model_fields['domain'].default!r}: write domain = "
-                f'"{home}" or drop the key'
-            )
+        top = problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1
+        mine = keys.model_fields["domain"].default
+        if top and (said := misplaced(str(problem["loc"][0]), mine)):
+            return f"{where}: {said}"
     field = field_of(problems[0])
     parts = field.split(".")
     inner = ".".join(part for part in parts[:-1] if not part.isdecimal())
@@ -81,15 +94,6 @@ def worded(problem: Mapping[str, Any], field: str, keys: Any, where: str) -> str
             problem["input"], re.findall(r"'([^']*)'", problem["ctx"]["expected"])
         )
     return f"{where}: {field}: {message[0].lower() + message[1:]}{given}"
-
-
-def _home(problem: Mapping[str, Any], keys: type[Experiment]) -> str:
-    """Return the other domain that an unknown key belongs to, or an empty text."""
-    if problem["type"] != "extra_forbidden" or len(problem["loc"]) > 1:
-        return ""
-    mine, key = keys.model_fields["domain"].default, problem["loc"][0]
-    others = [name for name in domain_names() if name != mine]
-    return next((n for n in others if key in get_domain(n).experiment.model_fields), "")
 
 
 def field_of(problem: Mapping[str, Any]) -> str:
