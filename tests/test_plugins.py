@@ -208,6 +208,9 @@ def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:
     def part(name, **methods):
         return tomeval.register_advice(name)(type(name, (Advice,), methods))
 
+    async def writes(self, player, foresight):
+        return Told(await player.write("think", "note", "Think.", 1))
+
     async def predicts(self, desk, foresight):
         await foresight.expected("qa")
         return Told()
@@ -216,6 +219,8 @@ def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:
         await foresight.truth()
         return Told()
 
+    part("Writes", before_act=writes)
+    part("Asks", ask_along=lambda self, player: "Say why.")
     part("Predicts", before_act=predicts)
     part("Looks", before_act=looks)
 
@@ -224,6 +229,8 @@ def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:
         return ScriptedModel(lambda request: "Final answer: Rock", name)
 
     for name, missing in (
+        ("Writes", "must have writes = True"),
+        ("Asks", "must have writes = True"),
         ("Predicts", "must have predicts_first = True"),
         ("Looks", "must have is_told = True"),
     ):

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar, cast
 
 import numpy as np
 
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid, Said
 from tomeval.models.base import LOW_MASS, Prompt, Scores
 from tomeval.strategies.advice import Advice
@@ -93,9 +94,16 @@ class LLMPlayer:
     async def write(
         self, purpose: str, kind: str, request: str, step: int, group: str = ""
     ) -> str | Invalid:
-        """Have a note written."""
+        """Have a note written; a part that does not declare that it `writes` is an error."""
+        self._check_writes()
         prompt = user_prompt(self.scene.earlier, request)
         return await self.line.write(purpose, kind, prompt, step, group)
+
+    def _check_writes(self) -> None:
+        """Raise if a part has texts written that `Strategy.writes` does not know of."""
+        if not self.advice.writes:
+            name = self.advice.strategy.part.shown
+            raise TomevalError(f"strategy part {name!r}: it must have writes = True to write")
 
     async def act(self, question: Question[T], foresight: Foresight) -> Asked[T]:
         """Ask for a move, after what the strategy does first."""
@@ -109,7 +117,9 @@ class LLMPlayer:
         told = await self.advice.before_act(self, foresight)
         if isinstance(told, Invalid):
             return Asked(told)
-        asked = await self.ask(question, told, self.advice.ask_along(self))
+        if extra := self.advice.ask_along(self):
+            self._check_writes()
+        asked = await self.ask(question, told, extra)
         if isinstance(asked.answer, Said):
             self.advice.after_act(asked.text)
         return asked
