@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -177,10 +178,9 @@ def _rows(cell: MatrixRunCell) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for confidence, right in curve(stated.probs[there], played.partner[there], episode):
         row = {**cell.columns, "probabilities": kind, "confidence_percent": 100 * confidence}
-        # episodes that are no sample have no interval
-        one = {"right_percent": 100 * right.share}
-        row |= one if cell.each_once else flat_share("right_percent", right)
-        rows.append(row | {"steps": right.items})
+        if cell.each_once:  # episodes that are no sample have no interval
+            right = right._replace(low=math.nan, high=math.nan)
+        rows.append(row | flat_share("right_percent", right) | {"steps": right.items})
     return rows
 
 
