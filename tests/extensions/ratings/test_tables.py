@@ -17,6 +17,7 @@ from tomeval.games.arena.records import ErrorRecord, GameRecord
 def game(number, wins, errors=(), rounds=5, status="complete", players=("A", "B", "C"), **more):
     """Return a game of three seats in which `wins` are the rewards too."""
     values = {
+        "cell": 0,
         "episode": number,
         "deal": str(number),
         "game": "ipd3",
