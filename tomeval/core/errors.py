@@ -30,7 +30,9 @@ def did_you_mean(value: str, options: Iterable[str]) -> str:
     ''
     """
     by_lower = {option.lower(): option for option in options}
-    near = difflib.get_close_matches(str(value).lower(), by_lower, n=1, cutoff=0.6)
+    given = str(value).lower()
+    least = 0.6 if len(given) > 3 else 0.5  # one letter of two may be wrong
+    near = difflib.get_close_matches(given, by_lower, n=1, cutoff=least)
     return f" (did you mean '{by_lower[near[0]]}'?)" if near else ""
 
 

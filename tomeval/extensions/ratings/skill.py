@@ -44,7 +44,7 @@ def skills(records: Sequence[GameRecord], names: Sequence[str]) -> tuple[FloatAr
 
     Examples
     --------
-    >>> game = GameRecord(0, "deal", "duel", ("A", "B"), ((0,), (1,)), (1.0, 0.0), 1, 1)
+    >>> game = GameRecord(0, 0, "deal", "duel", ("A", "B"), ((0,), (1,)), (1.0, 0.0), 1, 1)
     >>> mean, sd = skills([game], ("A", "B"))
     >>> mean.round(3).tolist(), sd.round(9).tolist()
     ([27.635, 22.365], [0.0, 0.0])
