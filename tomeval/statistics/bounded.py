@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 FEWEST = 5
 """With fewer sampling units there is no interval: two equally likely kinds of episode would show as

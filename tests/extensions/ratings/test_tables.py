@@ -128,7 +128,7 @@ def test_what_cannot_be_rated_is_said_and_the_rest_is_rated():
     rows, notes = rating_rows(records)
     assert {row["game"] for row in rows} == {"ipd3", "blotto"}
     assert any("all games" in note and "no chain of games" in note for note in notes)
-    few = "no rating from fewer than 5 deals: X, Y"
+    few = "on fewer than 5 deals: X, Y"
     assert any("blotto (all)" in note and few in note for note in notes)
     assert all(np.isnan(row["rating"]) for row in rows if row["game"] == "blotto")
     with pytest.raises(TomevalError, match="nobody to rate"):

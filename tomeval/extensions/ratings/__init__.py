@@ -24,7 +24,7 @@ from tomeval.games.game import ERRORS
 from tomeval.runs.columns import Table, flat, never
 from tomeval.runs.results import Run
 from tomeval.statistics import Estimate
-from tomeval.statistics.bounded import FEWEST, BoolArray, FloatArray
+from tomeval.statistics.bounded import FEWEST, FloatArray
 
 TOGETHER = "all games"
 
@@ -68,9 +68,9 @@ def pairs_of(records: Records) -> Pairs:
 def rating_rows(records: Records, given: Given | None = None) -> tuple[list[Row], list[str]]:
     """Return ratings in Elo-like points by game, all games and clean games, best first; and notes.
 
-    Columns: ``rating`` with its 95 % interval, none of a player with fewer than `FEWEST` deals;
-    ``openskill`` and ``openskill_sd`` as `skills`; the player's ``games`` and the ``deals`` on
-    which it met others. `given` are ratings that are known, such as those of a frozen pool.
+    Columns: ``rating`` with its 95 % interval; ``openskill`` and ``openskill_sd``, see `skills`;
+    the player's ``games`` and the ``deals`` on which it met others. `given` are ratings that are
+    known, such as those of a frozen pool.
 
     Raises
     ------
@@ -108,18 +108,16 @@ def _rows(
     points = [one.get(scope, np.nan) if isinstance(one, Mapping) else one for one in known]
     logits = np.array(points, dtype=np.float64) / ELO
     fitted = rate(pairs, logits, np.random.default_rng(0))  # of its own, so that none moves another
-    few = np.isnan(logits) & (fitted.deals < FEWEST)
-    value = np.where(few, np.nan, fitted.value)
-    ends = (value, (fitted.high - fitted.low) / 2, fitted.low, fitted.high)
+    ends = (fitted.value, (fitted.high - fitted.low) / 2, fitted.low, fitted.high)
     skill = _skills(records, pairs.names)
     rows = []
-    for k in np.argsort(-value, kind="stable").tolist():
+    for k in np.argsort(-fitted.value, kind="stable").tolist():
         row: Row = {"game": scope, "subset": subset, "player": pairs.names[k]}
         row |= flat(["rating"], Estimate(*(ELO * end[[k]] for end in ends)))
         row |= {"openskill": skill[0][k], "openskill_sd": skill[1][k]}
         row["games"] = sum(r.complete and pairs.names[k] in r.players for r in records)
         rows.append(row | {"deals": int(fitted.deals[k])})
-    return rows, _notes(pairs, fitted, few)
+    return rows, _notes(pairs, fitted)
 
 
 def _skills(records: list[GameRecord], names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
@@ -130,15 +128,16 @@ def _skills(records: list[GameRecord], names: Sequence[str]) -> tuple[FloatArray
     return mean.round(2), sd.round(2)  # as exact as the orders let it be
 
 
-def _notes(pairs: Pairs, fitted: Ratings, few: BoolArray) -> list[str]:
-    none, base = np.isnan(fitted.low) & ~few, fitted.base
+def _notes(pairs: Pairs, fitted: Ratings) -> list[str]:
+    few, base = np.isnan(fitted.value), fitted.base
+    none = np.isnan(fitted.low) & ~few
     notes = []
     if few.any():
         some = ", ".join(np.array(pairs.names)[few])
-        notes.append(f"no rating from fewer than {FEWEST} deals: {some}")
+        notes.append(f"no rating: never lost, or never won, on fewer than {FEWEST} deals: {some}")
     if none.any():
         some = ", ".join(np.array(pairs.names)[none])
-        notes.append(f"no interval: given, or held by a prior: {some}")
+        notes.append(f"no interval: given, fewer than {FEWEST} deals, or held by a prior: {some}")
     if not is_known():
         notes.append(MISSING)
     if base.any() and not base.all():

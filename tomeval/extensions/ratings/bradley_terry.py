@@ -51,7 +51,8 @@ class Ratings:
     Attributes
     ----------
     value, low, high : ndarray, shape (P,)
-        With 95 % intervals; NaN ends: none, because the rating is given, or has no limit in these
+        With 95 % intervals; a rating without a limit that rests on fewer than `FEWEST` deals is
+        NaN. NaN ends: none, because the rating is given, or has no limit in these
         games, or rests on fewer than `FEWEST` deals.
     base : ndarray of bool, shape (P,)
         Whose mean rating is 0; nobody where some ratings are given.
@@ -105,7 +106,7 @@ def rate(pairs: Pairs, given: FloatArray, rng: np.random.Generator) -> Ratings:
     result, player = np.nonzero(pairs.apart)
     met = np.unique(np.column_stack([player, pairs.deal[result]]), axis=0)[:, 0]
     deals = np.bincount(met, minlength=len(free))
-    limited = _core(pairs, free) & (deals >= FEWEST)
+    limited = _core(pairs, free)
     base = free & free.all() & (limited | ~limited.any())
     fitted = np.where(free, 0.0, given) + np.zeros((RESAMPLES + 1, 1))
     fitted[:, free] = _fitted(pairs, free, pairs.apart @ fitted[0], rng)
@@ -113,7 +114,8 @@ def rate(pairs: Pairs, given: FloatArray, rng: np.random.Generator) -> Ratings:
         fitted -= fitted[:, base].mean(axis=1, keepdims=True)
     ends = np.array([_ends(fitted[1:, k], int(deals[k])) for k in range(len(free))])
     ends[~(free & limited)] = np.nan
-    return Ratings(fitted[0], ends[:, 0], ends[:, 1], base, deals)
+    value = np.where(free & ~limited & (deals < FEWEST), np.nan, fitted[0])
+    return Ratings(value, ends[:, 0], ends[:, 1], base, deals)
 
 
 def _fitted(
@@ -151,7 +153,7 @@ def _ends(values: FloatArray, deals: int) -> FloatArray:
     """Return the expanded percentile interval of one rating's resamples, see `rate`."""
     from scipy.special import ndtr, stdtrit
 
-    if deals < 2:
+    if deals < FEWEST:
         return np.full(2, np.nan)
     tail = float(ndtr(math.sqrt(deals / (deals - 1)) * stdtrit(deals - 1, 0.025)))
     ends: FloatArray = np.quantile(values, (tail, 1 - tail))
