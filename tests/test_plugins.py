@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 import textwrap
@@ -15,6 +16,7 @@ import tomeval
 from tomeval.core import parts
 from tomeval.core.errors import TomevalError
 from tomeval.core.parts import ADDED, load_plugins
+from tomeval.models.base import Capabilities
 from tomeval.models.scripted import ScriptedModel
 from tomeval.runs.domain import get_domain
 from tomeval.strategies import Strategy, all_strategies, parse_strategy
@@ -238,6 +240,52 @@ def test_a_part_does_only_what_it_declares(clean, tmp_path) -> None:
         experiment = {"games": "RPS", "subjects": subject, "episodes": 1, "horizon": 2}
         with pytest.raises(TomevalError, match=missing):
             tomeval.run(experiment, tmp_path / name)
+
+
+def test_the_literal_question_shows_what_was_written_before_the_move(clean, tmp_path) -> None:
+    @tomeval.register_advice("Noted")
+    class Noted(Advice):
+        """Writes a note before every move."""
+
+        writes, note = True, ""
+
+        async def before_act(self, player, foresight):
+            self.note = await player.write("think", "plan", "Write a note.", player.scene.step)
+            return Told()
+
+        def memory(self, player):
+            return self.note
+
+    notes, shown = [], []
+
+    class Served(ScriptedModel):
+        """Answers while others are asked, as a server does."""
+
+        def episode(self, answered):
+            self.capabilities = Capabilities()
+            return self
+
+        async def generate(self, request):
+            await asyncio.sleep(0)
+            return await super().generate(request)
+
+    @tomeval.register_model("noting")
+    def noting(name, options, opening):
+        def script(request):
+            text = str(request.prompt)
+            if "Write a note." in text:
+                notes.append(f"Note {len(notes) + 1}.")
+                return notes[-1]
+            shown.append(notes[-1] in text)
+            return "Final answer: Rock"
+
+        return Served(script, name)
+
+    subject = {"strategy": "Noted", "model": "noting"}
+    experiment = {"games": "RPS", "subjects": subject, "episodes": 1, "horizon": 3}
+    tomeval.run(experiment, tmp_path / "run").close()
+    assert len(shown) == 2 * len(notes) > 0
+    assert all(shown)
 
 
 def test_measures_are_checked(clean, tmp_path) -> None:

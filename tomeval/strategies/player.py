@@ -107,16 +107,22 @@ class LLMPlayer:
 
     async def act(self, question: Question[T], foresight: Foresight) -> Asked[T]:
         """Ask for a move, after what the strategy does first."""
+        told = await self.advised(foresight)
+        return Asked(told) if isinstance(told, Invalid) else await self.move(question, told)
+
+    async def advised(self, foresight: Foresight) -> Told | Invalid:
+        """Return what the strategy says before a move, or what prevents the move."""
         context = await self.context.text(self.line)
         if isinstance(context, Invalid):
-            return Asked(context)
+            return context
         if self.advice.failure is not None:
-            return Asked(self.advice.failure)
+            return self.advice.failure
         if not (self.advice.predicts_first or self.advice.is_told):
             foresight = Foresight()
-        told = await self.advice.before_act(self, foresight)
-        if isinstance(told, Invalid):
-            return Asked(told)
+        return await self.advice.before_act(self, foresight)
+
+    async def move(self, question: Question[T], told: Told) -> Asked[T]:
+        """Ask for a move, given what `advised` returned."""
         if extra := self.advice.ask_along(self):
             self._check_writes()
         asked = await self.ask(question, told, extra)

@@ -26,7 +26,7 @@ from tomeval.strategies.beliefs import Belief
 from tomeval.strategies.compose import parse_strategy
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.options import ModelOptions
-from tomeval.strategies.player import LM, LLMPlayer
+from tomeval.strategies.player import LM, Asked, LLMPlayer
 from tomeval.strategies.questions import Foresight, Question
 
 
@@ -140,18 +140,21 @@ class LLMSubject(Subject, Foresight):
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
 
-        A written literal question does not depend on it, so both are asked at the same time if the
-        model allows it: they then share one pass over the context on a local model, and the waiting
-        time on a served one. After a prediction that cannot be read, Social does not ask: `predict`
-        returns what was invalid.
+        A written literal question does not depend on it, so once the strategy has done what comes
+        before a move, both are asked at the same time if the model allows it: they then share one
+        pass over the context on a local model, and the waiting time on a served one. After a
+        prediction that cannot be read, Social does not ask: `predict` returns what was invalid.
         """
         self._expected, self._beside, self._stated = None, None, {}
         question = Question("act", "functional", "act", self._own, observation.round)
-        acting, can = self.player.act(question, self), self.player.line.model.capabilities
-        if self._probed and can.concurrent and not self.strategy.scored:
-            asked, self._beside = await together(acting, self._aside(self._literal()))
+        told, can = await self.player.advised(self), self.player.line.model.capabilities
+        if isinstance(told, Invalid):
+            asked: Asked[int] = Asked(told)
+        elif self._probed and can.concurrent and not self.strategy.scored:
+            moving = self.player.move(question, told)
+            asked, self._beside = await together(moving, self._aside(self._literal()))
         else:
-            asked = await acting
+            asked = await self.player.move(question, told)
         calls = self.player.line.drain()
         if isinstance(asked.answer, Invalid) and self._beside is not None:
             # Its calls belong in the log, whatever becomes of the episode.
