@@ -127,3 +127,24 @@ def test_a_player_looks_alike_whatever_its_model_which_fills_the_point(tmp_path)
         for name in ("one", "two"):  # the description tells them apart
             assert f"{player}, scripted:{name}, RPS" in plane.description
     assert len({look["marker"] for look in drawn.values()}) == 3
+
+
+def test_the_plane_shows_whole_intervals_and_points_beyond_the_frame_on_its_edge(opened) -> None:
+    """An interval that ends outside of the frame is not shown to end on its edge."""
+    (plane,) = draw(opened, ["plane"])
+    (axes,) = plane.figure.axes
+    rows = [row for row in opened.rows() if np.isfinite(row["uses_percent"])]
+    assert len(axes.containers) == len(rows)
+    left = 0
+    for drawn, row in zip(axes.containers, rows, strict=True):
+        across, up = (bar.get_segments()[0] for bar in drawn[2])
+        for at, (segment, name) in enumerate(((across, "knows"), (up, "uses"))):
+            value, low, high = (
+                row[f"{name}_percent{end}"] for end in ("", "_ci95_low", "_ci95_high")
+            )
+            place = min(max(value, -20), 100)
+            ends = sorted(segment[:, at])
+            assert drawn[0].get_xydata()[0][at] == pytest.approx(place)
+            assert ends == pytest.approx([min(low, place), max(high, place)])
+            left += low < -20
+    assert left

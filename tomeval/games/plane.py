@@ -128,9 +128,10 @@ def _regions(axes: Axes) -> None:
 
 
 def _point(axes: Axes, cell: ScoredCell, style: dict[str, Any]) -> None:
-    """Draw one player in one task, with the crossing intervals."""
-    mean, _, low, high = (np.clip(part, LOW, HIGH) for part in cell.estimate(_drawn(cell)))
-    ends = np.nan_to_num(np.stack([mean - low, high - mean]))
+    """Draw one player in one task; crossing intervals that leave the frame run across its edge."""
+    mean, _, low, high = cell.estimate(_drawn(cell))
+    mean = np.clip(mean, LOW, HIGH)
+    ends = np.maximum(np.nan_to_num(np.stack([mean - low, high - mean])), 0.0)
     axes.errorbar(mean[0], mean[1], ends[:, 1:], ends[:, :1], elinewidth=0.8, capsize=1.5, **style)
 
 

@@ -17,7 +17,9 @@ from tomeval.core.outcomes import Decision
 from tomeval.core.parts import register
 from tomeval.extensions.probabilistic import BINS, brier_scores, curve, log_losses
 from tomeval.games.matrix.games import GAMES
+from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.subjects import Subject
+from tomeval.report.tables import data
 from tomeval.statistics.estimates import clustered_share
 
 IPD = GAMES["IPD"]
@@ -198,3 +200,16 @@ def test_draws_in_a_run(tmp_path):
     for name, values in (("log_loss", losses), ("brier_score", scores)):
         mean = np.mean([np.mean(some) for some in values.values()])
         assert written[name] == pytest.approx(mean)
+
+
+def test_a_cell_without_intervals_has_the_columns_of_the_others(tmp_path, subjects, monkeypatch):
+    first = property(lambda cell: cell.number == 0)
+    keys = {"subjects": ["stubborn"], "partners": ["uniform_random", "mixture(0.5, 0.3, 0.2)"]}
+    with play_run(tmp_path / "run", episodes=8, **keys) as run:
+        monkeypatch.setattr(MatrixRunCell, "each_once", first)
+        once, drawn = table(run)
+        text = data([once, drawn], "csv")
+    assert list(once) == list(drawn)
+    assert math.isnan(once["right_percent_ci95_low"])
+    assert math.isfinite(drawn["right_percent_ci95_low"])
+    assert len(text.splitlines()) == 3

@@ -171,3 +171,27 @@ def test_without_openskill_the_table_says_so(monkeypatch):
     rows, notes = rating_rows(drawn_games(10, (1, 0, -1)))
     assert all(np.isnan(row["openskill"]) for row in rows)
     assert any("tomeval[ratings]" in note for note in notes)
+
+
+def test_on_one_deal_who_is_beaten_in_a_circle_has_a_number_and_who_never_loses_has_none():
+    """Of a circle games limit the distances; a rating without a limit would be the prior's."""
+    circle = [
+        ((2, 1, 0), ("A", "B", "C")),
+        ((2, 1, 0), ("B", "C", "A")),
+        ((2, 1, 0), ("C", "A", "B")),
+    ]
+    games = [game(k, wins, deal="one", players=who) for k, (wins, who) in enumerate(circle)]
+    rows, _ = rating_rows(games)
+    assert [row["rating"] for row in rows if row["subset"] == "all"] == pytest.approx([0, 0, 0])
+    assert all(np.isnan(row["rating_ci95"]) for row in rows)
+    best = [game(k + 3, (1, 0, 0), deal="one", players=("D", "A", "B")) for k in range(3)]
+    rows, notes = rating_rows([*games, *best])
+    shown = {row["player"]: row["rating"] for row in rows if row["subset"] == "all"}
+    assert np.isnan(shown.pop("D"))
+    assert np.isfinite(list(shown.values())).all()
+    assert any("never lost, or never won, on fewer than 5 deals: D" in note for note in notes)
+    many = [game(k, (1, 0, 0), deal=str(k), players=("D", "A", "B")) for k in range(5)]
+    rows, _ = rating_rows([*games, *many])
+    held = row_of(rows, player="D", subset="all")
+    assert np.isfinite(held["rating"])
+    assert np.isnan(held["rating_ci95"])
