@@ -205,9 +205,9 @@ def test_undecided_says_how_many_more_episodes_would_tell(tmp_path) -> None:
         (cell,) = matrix_cells(run)
         said = answer(cell)
         found = cell.estimate(SCORES)
+        (line,) = lines(run)
     score, low = float(found.mean[0]), float(found.low[0])
     more = math.ceil(6 * (((score - low) / (score - 50)) ** 2 - 1))
-        (line,) = lines(run)
     assert said == f"{UNDECIDED}: about {more} more episodes"
     assert line.endswith(f": about {more} more episodes would tell")
     with tomeval.run(data | {"episodes": 3}, tmp_path / "three") as run:
