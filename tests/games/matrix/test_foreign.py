@@ -99,7 +99,7 @@ def test_fairgame_as_rows_of_json(rows, tmp_path, config) -> None:
     (tmp_path / "rows.json").write_text(json.dumps(told))
     found, notes, _ = rows("rows.json")
     check_fairgame(found)
-    assert found[0]["game"] == ("IPD (FAIRGAME)" if config else "game of rows.json, en")
+    assert found[0]["game"] == ("IPD (FAIRGAME)" if config else "rows.json, en")
     assert ("the more the better" in notes) == (config is None)
 
 

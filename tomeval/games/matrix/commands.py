@@ -59,7 +59,7 @@ def import_(
         typer.Argument(
             help="CSV, a row per step: episode, step, own_action, partner_action"
             "[, predicted_action, game, partner, seat, subject, condition, ...]; or results of "
-            "FAIRGAME or repeatedgames"
+            "FAIRGAME or repeatedgames, or a LOG.eval of inspect"
         ),
     ],
     out: NewRun = None,

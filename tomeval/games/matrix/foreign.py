@@ -178,7 +178,7 @@ def _told(where: str, matches: Sequence[Match], notes: list[str]) -> MatrixGame:
     told = "; ".join(f"{a}/{b} earns {x:g}, {y:g}" for (a, b), (x, y) in sorted(seen.items()))
     notes.append(f"note: the game of {where} is that of its points, the more the better: {told}")
     payoffs = np.array([[seen[a, b] for b in actions] for a in actions])
-    return MatrixGame(f"game of {where}", payoffs, labels)
+    return MatrixGame(where, payoffs, labels)
 
 
 _LEAVE_OUT = "name the game with --game, and add --map own_reward= --map partner_reward="
