@@ -137,7 +137,7 @@ def _rows(pair: Pair) -> Iterator[dict[str, Any]]:
     whole = (ALL if several else cell.told.personas[0], which >= 0, mean)
     each = zip(cell.told.personas, (which == k for k in range(len(worth))), worth, strict=True)
     for persona, among, gain in (whole, *each) if several else (whole,):
-        row = columns | {"persona": persona, "episodes": int(among.sum())}
+        row: dict[str, Any] = columns | {"persona": persona, "episodes": int(among.sum())}
         row |= flat([*CHANGES.values()], change(pair, among))
         met = apart[pair.at_true[among]]
         row["members_differ_percent"] = 100 * float(met.mean()) if len(met) else np.nan

@@ -367,10 +367,8 @@ def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:
     if isinstance(partners, PartnerPlayer):
         return {"name": partners.name, "weights": [], "tables": []}
     tables = [_table_data(partner) for partner in partners.partners]
-    told = {"name": partners.name, "weights": partners.weights, "tables": tables}
-    if partners.told:
-        told |= {"told": asdict(partners.told), "chance": partners.chance}
-    return told
+    told = {"told": asdict(partners.told), "chance": partners.chance} if partners.told else {}
+    return {"name": partners.name, "weights": partners.weights, "tables": tables, **told}
 
 
 def _table_data(partner: Partner) -> dict[str, Any]:

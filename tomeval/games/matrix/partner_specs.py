@@ -170,7 +170,7 @@ def get_partner_set(
 
 def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
     """Build a partner set from an inline table of an experiment file."""
-    if "partner" in spec:
+    if isinstance(spec.get("partner"), str):
         member = {key: spec[key] for key in _Member.model_fields if key in spec}
         spec = {key: value for key, value in spec.items() if key not in member}
         spec = {"partners": [member]} | spec
@@ -194,9 +194,11 @@ def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> Pa
                 "partner set: tell needs partners with a persona, {partner, persona}"
             )
         return PartnerSet(name, partners, weights)
-    personas = zip(*((member.persona, member.frame) for member in members), strict=True)
+    personas, frames = (
+        tuple(str(getattr(member, key)) for member in members) for key in ("persona", "frame")
+    )
     with located("partner set"):
-        told = Told(*personas, table.tell or TRUE)
+        told = Told(personas, frames, table.tell or TRUE)
     return PartnerSet(f"{name}, {told}", partners, weights, told, drawn)
 
 
