@@ -175,7 +175,9 @@ def test_one_partner_a_frame_and_nothing_to_compare(tmp_path) -> None:
     with tomeval.run(data | {"partners": [one]}, tmp_path / "run") as run:
         [cell] = run.cells
         prompt = calls_of(cell, 0)[0][3]["prompt_rest"]
-        assert prompt.index("You manage a firm") < prompt.index("Who the other player is: one who pays back")
+        assert prompt.index("You manage a firm") < prompt.index(
+            "Who the other player is: one who pays back"
+        )
         assert "personas" in run.tables
         assert not rows(run)
         assert notes(run)[0].startswith("nothing to compare")

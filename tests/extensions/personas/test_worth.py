@@ -53,7 +53,7 @@ def test_no_policy_that_does_not_know_the_partner_earns_more(game, horizon, kind
         expected = values @ partners.weights
         known = np.array([best_response(game, one, horizon).value for one in each])
         assert known == pytest.approx(values.max(axis=0))
-        gained = worth_of_knowing(game, partners, horizon)
+        gained = np.array(worth_of_knowing(game, partners, horizon))
         assert gained @ partners.weights * horizon == pytest.approx(
             known @ partners.weights - expected.max()
         )
@@ -69,7 +69,7 @@ def test_hand_values() -> None:
         assert worth_of_knowing(RPS, rps, horizon) == pytest.approx([1 / horizon] * 3)
     # Defecting finds out: cooperation lost once costs 8 - 10, and then the punished step is 0.
     same = get_partner_set("tit_for_tat + grim_trigger", IPD)
-    assert worth_of_knowing(IPD, same, 10).tolist() == [0, 0]
+    assert worth_of_knowing(IPD, same, 10) == (0, 0)
     # Draws alike but for order: few beliefs, as only how often each action fell matters.
     draws = get_partner_set("mixture(0.3, 0.7) + mixture(0.6, 0.4)", IPD)
     assert worth_of_knowing(IPD, draws, 40) is not None

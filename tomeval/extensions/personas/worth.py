@@ -18,24 +18,20 @@ MOST = 20_000
 _DIGITS = 12  # of probabilities by which beliefs are told apart
 
 FloatArray = NDArray[np.float64]
-_Belief = tuple[tuple[int, ...], tuple[float, ...]]  # each partner's state, and its probability
+_Step = tuple[FloatArray, FloatArray, NDArray[np.int64]]
 
 
 @lru_cache(maxsize=64)
 def worth_of_knowing(
     game: MatrixGame, partners: PartnerSet, horizon: int, most: int = MOST
-) -> FloatArray | None:
-    """Return what knowing each of K partners gains per step, shape (K,), in payoff units.
+) -> tuple[float, ...] | None:
+    """Return what knowing each of K partners gains per step, K numbers in payoff units.
 
     V* of the best T-step response to the partner, less what is expected against it of a player who
     knows the tables and the weights of the set, and not which partner it met: it maximises its
     expected sum of rewards over the set and learns from what it sees (Bayes' rule). Of several best
-    actions each is equally likely. At least 0; 0 in a set of one.
-
-    Returns
-    -------
-    ndarray or None
-        None: more than `most` beliefs can be met.
+    actions each is equally likely. At least 0, and 0 in a set of one; None if more than `most`
+    beliefs can be met.
 
     Examples
     --------
@@ -45,65 +41,57 @@ def worth_of_knowing(
     >>> from tomeval.games.matrix.games import get_game
     >>> from tomeval.games.matrix.partner_specs import get_partner_set
     >>> rps = get_game("RPS")
-    >>> worth_of_knowing(rps, get_partner_set("single_action", rps), 4).tolist()
-    [0.25, 0.25, 0.25]
+    >>> worth_of_knowing(rps, get_partner_set("single_action", rps), 4)
+    (0.25, 0.25, 0.25)
     """
-    tables = partners.partners
-    layers = _layers(game, partners, horizon, most)
-    if layers is None:
+    steps = _steps(game, partners, horizon, most)
+    if steps is None:
         return None
-    after = np.zeros((1, len(tables)))  # what each belief earns against each partner
+    after = np.zeros((1, len(partners.partners)))  # what each belief earns against each partner
     slack = payoff_rounding(game)
-    for beliefs, following in reversed(layers):
-        chances = np.array([_chances(partners, belief) for belief in beliefs])  # (B, K, m)
-        paid = game.own[None, None] + after[following].transpose(0, 3, 1, 2)  # (B, K or 1, n, m)
-        earned = (chances[:, :, None, :] * paid).sum(axis=3)  # (B, K, n)
-        worth = (np.array([belief[1] for belief in beliefs])[:, :, None] * earned).sum(axis=1)
+    for probabilities, chances, following in reversed(steps):
+        paid = game.own + after[following].transpose(0, 3, 1, 2)  # (B, K, n, m)
+        earned = (chances[:, :, None] * paid).sum(axis=3)  # (B, K, n)
+        worth = (probabilities[:, :, None] * earned).sum(axis=1)
         slack += ROUNDING * float(np.ptp(worth))
         best = worth >= worth.max(axis=1, keepdims=True) - slack
         after = (earned * (best / best.sum(axis=1, keepdims=True))[:, None]).sum(axis=2)
-    known = [known_best_response(game, one, horizon).value for one in tables]
-    gained: FloatArray = np.maximum((known - after[0]) / horizon, 0.0)
-    gained[gained < slack] = 0.0
-    gained.setflags(write=False)  # shared by all who ask
-    return gained
+    known = [known_best_response(game, one, horizon).value for one in partners.partners]
+    gained = known - after[0]
+    return tuple((np.where(gained > slack, gained, 0.0) / horizon).tolist())
 
 
-def _layers(
-    game: MatrixGame, partners: PartnerSet, horizon: int, most: int
-) -> list[tuple[list[_Belief], NDArray[np.int64]]] | None:
-    """Return the beliefs of each step, and which of the next step's each joint move leads to.
+def _steps(game: MatrixGame, partners: PartnerSet, horizon: int, most: int) -> list[_Step] | None:
+    """Return the B beliefs that each step can be met with; None if they are more than `most`.
 
-    The latter has shape (B, n, m); what cannot happen leads to the first one.
+    The probability of each partner, (B, K), what it would play, (B, K, m), and which of the next
+    step's beliefs each joint move leads to, (B, n, m): the first one if it cannot happen.
     """
-    tables = partners.partners
-    beliefs: list[_Belief] = [(tuple(one.start for one in tables), partners.weights)]
-    layers, count = [], 0
-    for t in range(horizon):
-        places: dict[_Belief, tuple[int, _Belief]] = {}  # by rounded probabilities
-        following = np.zeros((len(beliefs), game.n, game.m), dtype=np.int64)
-        for at, belief in enumerate(beliefs):
-            joint = np.array(belief[1])[:, None] * _chances(partners, belief)
-            for b in np.flatnonzero(joint.sum(axis=0) > 0).tolist():
-                weights = joint[:, b] / joint[:, b].sum()
-                probs, about = tuple(weights.tolist()), tuple(weights.round(_DIGITS).tolist())
-                for a in range(game.n):
-                    moved = zip(tables, belief[0], probs, strict=True)
-                    # Where a partner that cannot be met would be does not matter.
-                    to = tuple(int(one.next_state[s, a, b]) if p else 0 for one, s, p in moved)
-                    place = places.setdefault((to, about), (len(places), (to, probs)))
-                    following[at, a, b] = place[0]
+    tables, steps, count = partners.partners, list[_Step](), 0
+    beliefs = [(tuple(one.start for one in tables), partners.weights)]
+    for _ in range(horizon):
         count += len(beliefs)
         if count > most:
             return None
-        if t == horizon - 1:
-            following[:] = 0
-        layers.append((beliefs, following))
-        beliefs = [belief for _, belief in places.values()]
-    return layers
-
-
-def _chances(partners: PartnerSet, belief: _Belief) -> FloatArray:
-    """Return what each partner plays in its state, shape (K, m)."""
-    rows = zip(partners.partners, belief[0], strict=True)
-    return np.stack([one.emissions[state] for one, state in rows])
+        known: dict[tuple[tuple[int, ...], tuple[float, ...]], int] = {}
+        probabilities, ahead = np.array([weights for _, weights in beliefs]), []
+        chances = np.array(
+            [[one.emissions[s] for one, s in zip(tables, at, strict=True)] for at, _ in beliefs]
+        )
+        following = np.zeros((len(beliefs), game.n, game.m), dtype=np.int64)
+        joint = probabilities[:, :, None] * chances
+        for row, b in np.argwhere(joint.sum(axis=1) > 0).tolist():
+            weights = joint[row, :, b] / joint[row, :, b].sum()
+            for a in range(game.n):
+                # Where a partner would be that it cannot be does not matter.
+                moved = zip(tables, beliefs[row][0], weights, strict=True)
+                to = tuple(int(one.next_state[s, a, b]) if p else 0 for one, s, p in moved)
+                key = to, tuple(weights.round(_DIGITS).tolist())
+                if key not in known:
+                    known[key] = len(ahead)
+                    ahead.append((to, tuple(weights.tolist())))
+                following[row, a, b] = known[key]
+        steps.append((probabilities, chances, following))
+        beliefs = ahead
+    steps[-1][2][:] = 0
+    return steps

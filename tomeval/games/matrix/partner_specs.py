@@ -172,10 +172,8 @@ def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> Pa
     """Build a partner set from an inline table of an experiment file."""
     if isinstance(spec.get("partner"), str):
         member = {key: spec[key] for key in _Member.model_fields if key in spec}
-        spec = {key: value for key, value in spec.items() if key not in member}
-        spec = {"partners": [member]} | spec
-    given = spec.get("partners")
-    given = given if isinstance(given, list) else []
+        spec = {"partners": [member]} | {k: v for k, v in spec.items() if k not in member}
+    given = spec["partners"] if isinstance(spec.get("partners"), list) else []
     members = [
         read_table(_Member, one, f"partner set: partners[{index}]")
         for index, one in enumerate(given)
@@ -188,17 +186,11 @@ def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> Pa
     partners = tuple(get_partner(one, game, base) for one in table.partners)
     drawn, weights = " + ".join(table.partners), tuple(table.weights)
     name = drawn if table.name is None else table.name
-    if not members:
-        if table.tell:
-            raise TomevalError(
-                "partner set: tell needs partners with a persona, {partner, persona}"
-            )
+    if not members and table.tell is None:
         return PartnerSet(name, partners, weights)
-    personas, frames = (
-        tuple(str(getattr(member, key)) for member in members) for key in ("persona", "frame")
-    )
     with located("partner set"):
-        told = Told(personas, frames, table.tell or TRUE)
+        whose = tuple(member.persona for member in members)
+        told = Told(whose, tuple(member.frame for member in members), table.tell or TRUE)
     return PartnerSet(f"{name}, {told}", partners, weights, told, drawn)
 
 

@@ -45,18 +45,11 @@ class Told:
 
     Parameters
     ----------
-    personas : tuple of str
-        Who each partner is, if the truth is told; see `persona_text`. None is ``none``.
-    frames : tuple of str
-        The story that is told around the game with each, or ``none``.
+    personas, frames : tuple of str
+        Who each partner is, and the story around the game with it, or ``none``: the truth.
     tell : {"true", "swapped", "withheld"}
         Of each partner its own persona and frame; those of the next partner, of the last one those
-        of the first; or nothing.
-
-    Raises
-    ------
-    TomevalError
-        Besides bad texts: swapped, a partner would be told as it is.
+        of the first; or nothing. A `TomevalError` if swapped tells the truth.
     """
 
     personas: tuple[str, ...]
@@ -64,6 +57,8 @@ class Told:
     tell: str
 
     def __post_init__(self) -> None:
+        if not self.personas:
+            raise TomevalError("tell needs partners with a persona, {partner, persona}")
         for persona, frame in zip(self.personas, self.frames, strict=True):
             persona_text(FRAME, frame)
             if not persona_text("persona", persona):
