@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tomeval.core.numbers import exact
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import PartnerSet
@@ -19,6 +20,7 @@ _DIGITS = 12  # of probabilities by which beliefs are told apart
 
 FloatArray = NDArray[np.float64]
 _Step = tuple[FloatArray, FloatArray, NDArray[np.int64]]
+_Belief = tuple[tuple[int, ...], tuple[float, ...]]  # each partner's state, and its probability
 
 
 @lru_cache(maxsize=64)
@@ -58,7 +60,7 @@ def worth_of_knowing(
         after = (earned * (best / best.sum(axis=1, keepdims=True))[:, None]).sum(axis=2)
     known = [known_best_response(game, one, horizon).value for one in partners.partners]
     gained = known - after[0]
-    return tuple((np.where(gained > slack, gained, 0.0) / horizon).tolist())
+    return tuple(exact(one / horizon if one > slack else 0.0) for one in gained.tolist())
 
 
 def _steps(game: MatrixGame, partners: PartnerSet, horizon: int, most: int) -> list[_Step] | None:
@@ -68,13 +70,13 @@ def _steps(game: MatrixGame, partners: PartnerSet, horizon: int, most: int) -> l
     step's beliefs each joint move leads to, (B, n, m): the first one if it cannot happen.
     """
     tables, steps, count = partners.partners, list[_Step](), 0
-    beliefs = [(tuple(one.start for one in tables), partners.weights)]
+    beliefs: list[_Belief] = [(tuple(one.start for one in tables), partners.weights)]
     for _ in range(horizon):
         count += len(beliefs)
         if count > most:
             return None
-        known: dict[tuple[tuple[int, ...], tuple[float, ...]], int] = {}
-        probabilities, ahead = np.array([weights for _, weights in beliefs]), []
+        known, ahead = dict[_Belief, int](), list[_Belief]()
+        probabilities = np.array([weights for _, weights in beliefs])
         chances = np.array(
             [[one.emissions[s] for one, s in zip(tables, at, strict=True)] for at, _ in beliefs]
         )
