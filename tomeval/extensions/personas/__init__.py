@@ -96,13 +96,14 @@ def _rows(true: Told, other: Told) -> Iterator[dict[str, Any]]:
     partners, which, told = cell.setup.tables, cell.which[here], (cell.told, less.told)
     assert told[0]
     assert told[1]
+    whose = [one["partner_persona"] for one in told[0].true]
     worth = worth_of_knowing(cell.game, partners, cell.setup.horizon)
     gains = np.full(len(partners.partners), np.nan) if worth is None else np.array(worth)
     apart = by_episode(cell.played, differ(cell.played)) / cell.played.lengths
     columns = {name: cell.columns[name] for name in ("subject", "model", "game", "labels")}
     columns |= {"partners": partners.chance, "horizon": cell.setup.horizon, "seed": cell.seed}
     columns["told"] = f"{TRUE} - {told[1].tell}"
-    each = [(who, which == k, gains[k]) for k, who in enumerate(told[0].personas)]
+    each = [(who, which == k, gains[k]) for k, who in enumerate(whose)]
     if len(each) > 1:
         each.insert(0, ("all", which >= 0, float(partners.weights @ gains)))
     for persona, among, gain in each:

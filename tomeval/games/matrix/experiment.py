@@ -329,7 +329,8 @@ def _check_seats(setup: Setup) -> None:
     rng = np.random.default_rng(0)
     if isinstance(setup.partners, PartnerSet):
         told, partners = setup.partners.told, setup.partners.partners
-        for name in told.given if told else ():
+        both = {name for one in told.true for name in one} if told else set()
+        for name in sorted(both):
             if setup.options.get(name, NONE) != NONE:
                 raise TomevalError(
                     f"{name} is said by the subject and by the partners {setup.partners.name!r}: "

@@ -17,7 +17,7 @@ from tomeval.core.parts import part
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.personas import NONE, TRUE, Told
+from tomeval.games.matrix.personas import FRAME, NONE, PERSONAS, TRUE, Told
 from tomeval.runs.experiment import located, read_table
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ class _Member(BaseModel):
     partner: str
     persona: str
     frame: str = NONE
+
+    def said(self) -> dict[str, str]:
+        frame = {FRAME: self.frame} if self.frame != NONE else {}
+        return {PERSONAS[1]: self.persona.strip()} | frame
 
 
 class PartnerLibrary(NamedTuple):
@@ -189,8 +193,7 @@ def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> Pa
     if not members and table.tell is None:
         return PartnerSet(name, partners, weights)
     with located("partner set"):
-        whose = tuple(member.persona for member in members)
-        told = Told(whose, tuple(member.frame for member in members), table.tell or TRUE)
+        told = Told(tuple(member.said() for member in members), table.tell or TRUE)
     return PartnerSet(f"{name}, {told}", partners, weights, told, drawn)
 
 

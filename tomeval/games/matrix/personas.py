@@ -45,55 +45,43 @@ class Told:
 
     Parameters
     ----------
-    personas, frames : tuple of str
-        Who each partner is, and the story around the game with it, or ``none``: the truth.
+    true : tuple of dict
+        What is true of each partner, as options of a language model: its ``partner_persona``, and
+        its ``frame`` if it has one.
     tell : {"true", "swapped", "withheld"}
-        Of each partner its own persona and frame; those of the next partner, of the last one those
-        of the first; or nothing. A `TomevalError` if swapped tells the truth.
+        Of each partner the truth; what is true of the next one, of the last one that of the first;
+        or nothing. A `TomevalError` if swapped tells the truth.
+
+    Examples
+    --------
+    >>> each = {"partner_persona": "a rock"}, {"partner_persona": "a river"}
+    >>> Told(each, "swapped").of(1)
+    {'partner_persona': 'a rock'}
     """
 
-    personas: tuple[str, ...]
-    frames: tuple[str, ...]
+    true: tuple[dict[str, str], ...]
     tell: str
 
     def __post_init__(self) -> None:
-        if not self.personas:
+        if not self.true:
             raise TomevalError("tell needs partners with a persona, {partner, persona}")
-        for persona, frame in zip(self.personas, self.frames, strict=True):
-            persona_text(FRAME, frame)
-            if not persona_text("persona", persona):
-                raise TomevalError(f"persona must say who the other player is, is {persona!r}")
-        for which in range(len(self.personas)) if self.tell == SWAPPED else ():
-            if self.of(which) == self._own(which):
+        for which, one in enumerate(self.true):
+            for name, said in one.items():
+                if not persona_text(name.removeprefix("partner_"), said) and name != FRAME:
+                    raise TomevalError(f"persona must say who the other player is, is {said!r}")
+            if self.tell == SWAPPED and self.of(which) == one:
                 raise TomevalError(
                     f"tell = {SWAPPED!r}: partner {which + 1} would be told as it is, as the next "
-                    f"one has its persona, {excerpt(self.personas[which])!r}, too"
+                    f"one has its persona, {excerpt(one[PERSONAS[1]])!r}, too"
                 )
 
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The options of a language model that it takes the place of, if the truth is told."""
-        return (PERSONAS[1], FRAME) if set(self.frames) != {NONE} else PERSONAS[1:]
-
-    def _own(self, which: int) -> dict[str, str]:
-        frame = self.frames[which]
-        return {PERSONAS[1]: self.personas[which].strip()} | (
-            {FRAME: frame} if frame != NONE else {}
-        )
-
     def of(self, which: int) -> dict[str, str]:
-        """Return what is told of a partner, as options of a language model.
-
-        Examples
-        --------
-        >>> Told(("a rock", "a river"), ("none", "none"), "swapped").of(1)
-        {'partner_persona': 'a rock'}
-        """
+        """Return what is told of a partner, as options of a language model."""
         if self.tell == WITHHELD:
             return {}
-        return self._own((which + (self.tell == SWAPPED)) % len(self.personas))
+        return self.true[(which + (self.tell == SWAPPED)) % len(self.true)]
 
     def __str__(self) -> str:
         """Return it as names of sets have it."""
-        one = "; ".join(self._own(0).values()) if len(self.personas) == 1 else self.tell
+        one = "; ".join(self.true[0].values()) if len(self.true) == 1 else self.tell
         return f"told {'nothing' if self.tell == WITHHELD else one}"

@@ -62,7 +62,7 @@ class MatrixRunCell(ScoredCell):
     def told(self) -> Told | None:
         """What language models are told of the partners."""
         told = self.definition["partners"].get("told")
-        return told and Told(tuple(told["personas"]), tuple(told["frames"]), told["tell"])
+        return told and Told(tuple(told["true"]), told["tell"])
 
     def said(self, which: int) -> Mapping[str, str]:
         """Return what the subject was told of a partner; nothing if it is no language model."""
