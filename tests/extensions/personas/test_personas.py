@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.fresh.twins import twin_partners
 from tomeval.extensions.personas import differ, notes, pairs, rows
+from tomeval.extensions.personas.worth import worth_of_knowing
 from tomeval.games.matrix.games import Disguise, get_game
 from tomeval.games.matrix.partner_specs import get_partner_set
 from tomeval.games.matrix.results import matrix_cells
@@ -185,6 +187,22 @@ def test_one_partner_a_frame_and_nothing_to_compare(tmp_path) -> None:
         assert (row["persona"], row["episodes"], row["worth_per_step"]) == (one["persona"], 1, 0)
         assert math.isnan(row["regret_change_ci95"])
         assert math.isfinite(row["regret_change"])
+
+
+def test_what_cannot_be_known_is_empty_and_said(tmp_path, monkeypatch) -> None:
+    """Two episodes meet two partners of three at most; and a set that leaves too many beliefs."""
+    data = experiment(partners=SET | {"tell": ["true", "swapped"]}, episodes=2)
+    with scripts(obeys=obeys), tomeval.run(data, tmp_path / "run") as run:
+        found = rows(run)
+        unmet = [row for row in found if not row["episodes"]]
+        assert unmet
+        for name in ("knows_change_percent", "regret_change", "members_differ_percent"):
+            assert all(math.isnan(row[name]) for row in unmet)
+        assert math.isnan(found[0]["regret_change_ci95"])  # fewer than five
+        few = partial(worth_of_knowing, most=2)
+        monkeypatch.setattr("tomeval.extensions.personas.worth_of_knowing", few)
+        assert all(math.isnan(row["worth_per_step"]) for row in rows(run))
+        assert notes(run)[2].startswith("worth per step –: more than")
 
 
 def test_on_which_steps_partners_would_differ(tmp_path) -> None:
