@@ -154,6 +154,8 @@ def episode_lines(cell: MatrixRunCell, episode: int) -> Iterator[Line]:
     against = cell.partner_names[record.own["partner"]]
     yield Line(0, f"{cell.name}; episode {episode} against {against}: ")
     yield Line(0, f"{record.status}, {counted(record.steps, 'step')}")
+    if said := cell.said(record.own["partner"]):
+        yield Line(0, f"told of the other player: {'; '.join(said.values())}")
     other = {
         (step, question): (outcome, value["action"])
         for step, seat, question, outcome, _, value, _ in record.answers
