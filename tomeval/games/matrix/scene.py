@@ -32,6 +32,7 @@ MOST = 500
 PERSONAS = ("persona", "partner_persona")
 FRAME = "frame"
 _PART = shipped("prompts") / "parts" / "framing"
+_IDENTITY = shipped("prompts") / "parts" / "identity"
 
 
 def persona_text(name: str, given: Any) -> str:
@@ -60,6 +61,8 @@ def prompts_of(options: Mapping[str, Any], base: Path | None) -> Prompts:
     more = templates_of(options.get("strategy", "QA"), "matrix")
     if any(options.get(name, NONE) != NONE for name in (*PERSONAS, FRAME)):
         more += (_PART,)
+    if options.get("questions"):
+        more += (_IDENTITY,)
     return load_prompts("matrix", options.get("prompts", ""), base, more)
 
 

@@ -107,6 +107,8 @@ class Seat:
     name: str = ""
     base: Path | None = None  # folder that relative paths among the options start from
     episodes: int = 0  # how many are played at once; 0: one, by itself
+    # Policies that it can be asked to tell the partner's among; empty: the partner has no table.
+    candidates: Sequence[Partner] = ()
 
 
 class Subject(ABC):
