@@ -103,8 +103,8 @@ def terms(kind: str, played: Played, asked: Asked) -> Terms:
             partner, state = played.partners[played.which[e]], int(played.states[step])
             probs = foreseen(partner, state, tuple(value["own"]))
             row[:] = probs[value["answer"]], probs.max(), probs.min(), probs.max()
-    there, (top, bottom, *ends) = Items(episode, played.episodes).sums(*(scored - chance).T)
-    return Terms(top, bottom, *ends, there)
+    there, sums = Items(episode, played.episodes).sums(*(scored - chance).T)
+    return Terms(sums[0], sums[1], sums[2], sums[3], there)
 
 
 NOTHING = {

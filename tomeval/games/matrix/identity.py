@@ -46,7 +46,7 @@ class Questions(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     at: list[Annotated[int, Field(ge=1)]] = Field(min_length=1)
-    ask: list[Literal["which", "ahead"]] = Field(default=[WHICH, AHEAD], min_length=1)
+    ask: list[Literal["which", "ahead"]] = Field(default=["which", "ahead"], min_length=1)
     ahead: int = Field(default=3, ge=1, le=20)
     candidates: list[str] = []
 
