@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tomeval.core.errors import TomevalError, did_you_mean
 from tomeval.games.matrix.partner_specs import get_partner
@@ -49,6 +49,11 @@ class Questions(BaseModel):
     ask: list[Literal["which", "ahead"]] = Field(default=["which", "ahead"], min_length=1)
     ahead: int = Field(default=3, ge=1, le=20)
     candidates: list[str] = []
+
+    @field_validator("at", "ask", "candidates", mode="before")
+    @classmethod
+    def _one_is_a_list(cls, value: Any) -> Any:
+        return value if isinstance(value, list) else [value]
 
 
 def read_questions(told: Any) -> Questions | None:
