@@ -153,7 +153,7 @@ def _rows(run: Run) -> list[dict[str, Any]]:
             "episodes": len(cell.episodes),
             **flat(_NAMES, cell.estimate(_NAMES)),
             "asked": len(asked.rows),
-            "unread_percent": 100 * sum(row[2] != VALID for row in asked.rows) / len(asked.rows),
+            "invalid_percent": 100 * sum(row[2] != VALID for row in asked.rows) / len(asked.rows),
         }
         for cell, asked in _asked_cells(run).items()
     ]

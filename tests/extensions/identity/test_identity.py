@@ -94,7 +94,7 @@ def test_who_knows_has_100(tmp_path, strategy):
         row = row_of(run)
         assert row["knows_which_percent"] == row["knows_ahead_percent"] == 100
         # Four questions in step 4, one less in step 6: an episode has 7 rounds.
-        assert (row["asked"], row["unread_percent"]) == (12 * 7, 0)
+        assert (row["asked"], row["invalid_percent"]) == (12 * 7, 0)
         # Twelve episodes alike are told from unseen ones at chance or below.
         assert row["knows_which_percent_ci95_low"] < 100 == row["knows_which_percent_ci95_high"]
     orders = {tuple(options) for options in player.asked}
@@ -132,7 +132,7 @@ def test_unreadable_answers_are_counted_and_left_out(tmp_path):
         row, [*notes] = row_of(run), run.tables["identity"].notes(run)
     assert math.isnan(row["knows_which_percent"])
     assert row["knows_ahead_percent"] == 100
-    assert row["unread_percent"] == pytest.approx(100 * 2 / 7)
+    assert row["invalid_percent"] == pytest.approx(100 * 2 / 7)
     assert [one for one in notes if "no answer could be read" in one]
 
 
