@@ -14,9 +14,9 @@ from tomeval.games.matrix.games import Labels
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.played import FloatArray, Played, data_of, from_data
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells, read_partner
-from tomeval.games.matrix.rules import AHEAD, WHICH
+from tomeval.games.matrix.rules import AHEAD, SEAT, WHICH
 from tomeval.games.matrix.sentences import describe
-from tomeval.games.matrix.storing import has_questions, read_questions
+from tomeval.games.matrix.storing import has_questions
 from tomeval.games.scores import Items, Terms
 from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.measures import Measure
@@ -48,8 +48,13 @@ def read_asked(store: Store, number: int, definition: Mapping[str, Any]) -> Aske
     """Return what was asked in a cell."""
     told = definition["labels"]
     labels = Labels(told["name"], tuple(told["own"]), tuple(told["partner"]))
-    candidates = [read_partner(table) for table in definition.get("candidates", ())]
-    return Asked(read_questions(store, number), candidates, labels)
+    rows, before = [], 0
+    for record in store.records(number, complete=True):
+        for step, seat, question, outcome, _, value, _ in record.answers:
+            if seat == SEAT and question.split()[0] in (WHICH, AHEAD):
+                rows.append((before + step - 1, question, outcome, value))
+        before += record.steps
+    return Asked(rows, [read_partner(one) for one in definition.get("candidates", ())], labels)
 
 
 def posteriors(played: Played, candidates: Sequence[Partner]) -> FloatArray:

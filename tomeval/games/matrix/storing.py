@@ -14,7 +14,6 @@ from tomeval.core.outcomes import LENIENT, NOT_ASKED, VALID
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.rules import (
     ACT,
-    AHEAD,
     ASKED,
     BELIEF,
     DRAW,
@@ -24,7 +23,6 @@ from tomeval.games.matrix.rules import (
     REACT,
     SEAT,
     SEATS,
-    WHICH,
 )
 from tomeval.games.played import Decision, PlayedGame, Probed
 from tomeval.games.seats import Answer
@@ -277,20 +275,6 @@ def read_draws(store: Store, cell: int) -> list[tuple[int, str, Any]]:
 def has_questions(store: Store) -> bool:
     """Return whether a subject of a run is asked what its partner is."""
     return any(definition["options"].get("questions") for _, definition in store.cells())
-
-
-def read_questions(store: Store, cell: int) -> list[tuple[int, str, str, Any]]:
-    """Return the answers to that of a cell's complete episodes: (step, question, outcome, value).
-
-    Steps count over all of them, from 0.
-    """
-    found, before = [], 0
-    for record in store.records(cell, complete=True):
-        for step, seat, question, outcome, _, value, _ in record.answers:
-            if seat == SEAT and question.split()[0] in (WHICH, AHEAD):
-                found.append((before + step - 1, question, outcome, value))
-        before += record.steps
-    return found
 
 
 @once_each
