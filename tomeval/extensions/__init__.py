@@ -23,6 +23,9 @@ _ADAPTATION = Analysis(
     tables=f"{_HERE}.adaptation:TABLES",
     present=f"{_DATA}:has_changes",
 )
+_CHARACTER = Analysis(
+    tables=f"{_HERE}.character:TABLES", read=f"{_HERE}.character:read_shares"
+)
 _INTERNAL = Analysis(
     tables=f"{_HERE}.internal:TABLES", present="tomeval.runs.tallies:has_local_models"
 )
@@ -49,6 +52,10 @@ EXTENSIONS = {
     "axelrod": Extension(
         "players of the Axelrod library as partners of matrix games",
         partners={"axelrod": f"{_HERE}.axelrod:LIBRARY"},
+    ),
+    "character": Extension(
+        "what kind of player it is: how sharply it replies, levels, reciprocity, named policies",
+        analyses={"matrix character": _CHARACTER},
     ),
     "claims": Extension(
         "what the sources claim in words, checked on runs of your own",

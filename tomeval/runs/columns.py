@@ -258,6 +258,8 @@ class Table:
     needs : str
         What an experiment must have for it to be present, and where the manual says more; empty
         if any run has it when asked for it.
+    brief : tuple of str
+        The columns with numbers or judgements that readers see unless they ask for all; empty: all.
     """
 
     about: str
@@ -266,3 +268,4 @@ class Table:
     notes: Callable[[Run], list[str]] = _no_notes
     reported: Callable[[Run], bool] = always
     needs: str = ""
+    brief: tuple[str, ...] = ()
