@@ -23,9 +23,7 @@ _ADAPTATION = Analysis(
     tables=f"{_HERE}.adaptation:TABLES",
     present=f"{_DATA}:has_changes",
 )
-_CHARACTER = Analysis(
-    tables=f"{_HERE}.character:TABLES", read=f"{_HERE}.character:read_shares"
-)
+_CHARACTER = Analysis(tables=f"{_HERE}.character:TABLES", present="tomeval.runs.columns:never")
 _INTERNAL = Analysis(
     tables=f"{_HERE}.internal:TABLES", present="tomeval.runs.tallies:has_local_models"
 )

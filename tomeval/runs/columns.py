@@ -260,6 +260,8 @@ class Table:
         if any run has it when asked for it.
     brief : tuple of str
         The columns with numbers or judgements that readers see unless they ask for all; empty: all.
+    asked : bool
+        Whether any run has it, but only when it is asked for by name: nothing loads it before.
     """
 
     about: str
@@ -269,3 +271,4 @@ class Table:
     reported: Callable[[Run], bool] = always
     needs: str = ""
     brief: tuple[str, ...] = ()
+    asked: bool = False

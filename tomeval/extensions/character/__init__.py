@@ -3,49 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from tomeval.core.numbers import MISSING
 from tomeval.core.once import once_each
 from tomeval.extensions.character.gap import unsaid
 from tomeval.extensions.character.quantal import fit, worth_said, worth_true
 from tomeval.extensions.character.reciprocity import OUTCOMES, classify, cooperation, moves
 from tomeval.extensions.character.types import level_mixture, policies
-from tomeval.games.matrix.played import FloatArray, IntArray, data_of
+from tomeval.games.matrix.played import FloatArray, IntArray
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.runs.columns import (
-    Table,
-    filled,
-    fixed,
-    flat,
-    flat_share,
-    interval_columns,
-    is_interval,
-    never,
-)
+from tomeval.runs.columns import Table, filled, fixed, flat, flat_share, interval_columns
 from tomeval.runs.results import Run
-from tomeval.runs.store import Store
 from tomeval.statistics.estimates import clustered_share
 
-NAME = "character"
 BRIEF = ("lambda_said", "lambda_true", "level", "class", "policy", "policy_percent", "unsaid_plays")
-"""What is shown beside what names a row, unless all is asked for."""
-MISSING = "–"
-
 Row = dict[str, Any]
-Why = dict[str, str]
-"""Why something cannot be told, by what that is."""
+Why = dict[str, str]  # why something cannot be told, by what that is
 
 
-def read_shares(store: Store, cell: int, definition: Mapping[str, Any]) -> FloatArray:
-    """Return the probability of each action on the steps of complete episodes, (N, n).
-
-    As recorded; where nothing is, 1 for what was played.
-    """
-    size = len(definition["labels"]["own"])
-    steps = store.read("steps", ("own_action", "own_probs"), cell, complete=True)
+def read_shares(cell: MatrixRunCell) -> FloatArray:
+    """Return the recorded probabilities of actions, (N, n); without, 1 for the one taken."""
+    size, store = cell.game.n, cell.store
+    steps = store.read("steps", ("own_action", "own_probs"), cell.number, complete=True)
     try:
         shares = [np.eye(size)[own] if probs is None else probs for own, probs in steps]
         found = np.array(shares, dtype=np.float64).reshape(-1, size)
@@ -57,9 +41,10 @@ def read_shares(store: Store, cell: int, definition: Mapping[str, Any]) -> Float
 
 
 def _response(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[Row]:
+    shares = read_shares(cell)
     lacks = {"said": "nothing was predicted", "true": "the partner's policy is not known"}
     for name, worth in (("said", worth_said(cell.played)), ("true", worth_true(cell.played))):
-        found = fit(worth, data_of(cell.played, NAME), np.repeat(cluster, cell.played.lengths))
+        found = fit(worth, shares, np.repeat(cluster, cell.played.lengths))
         if math.isnan(found[0]):
             known = np.isfinite(worth).any()
             why[f"lambda {name}"] = "all actions are worth the same" if known else lacks[name]
@@ -69,11 +54,9 @@ def _response(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[Row]
 def _levels(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[Row]:
     found = level_mixture(cell.played, cluster)
     if isinstance(found, str):
-        why["level"] = found
-        yield {"level": MISSING}
-        return
-    most = max(found, key=lambda name: found[name][0])
-    yield {"level": f"{most} ({100 * found[most][0]:.0f} %)"}
+        why["level"], found = found, {}
+    most, name = max(((ends[0], name) for name, ends in found.items()), default=(0.0, ""))
+    yield {"level": f"{name} ({100 * most:.0f} %)" if name else MISSING}
     for name, ends in found.items():
         column = f"level_{name.partition('/')[0]}_percent"
         yield interval_columns(column, *(100 * float(end) for end in ends))
@@ -100,14 +83,14 @@ def _reciprocity(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[R
 
 def _policies(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[Row]:
     found = policies(cell.played)
-    alike = [name for name, fits, _ in found if fits == found[0][1]]
-    yield {"policy": found[0][0] + (f" +{len(alike) - 1}" if alike[1:] else "")}
-    second = found[len(alike) : len(alike) + 1]
-    for column, some in (("policy", found[:1]), ("runner_up", second)):
-        for name, _, hits in some:
-            share = clustered_share(hits, np.repeat(cluster, cell.played.lengths))
-            more = {"policy_ties": ", ".join(alike[1:])} if some is not second else {column: name}
-            yield more | flat_share(f"{column}_percent", share)
+    alike = [name for name, likely, _ in found if likely == found[0][1]]
+    columns = {"policy": 0, "runner_up": len(alike)} if len(alike) < len(found) else {"policy": 0}
+    for column, place in columns.items():
+        name, _, hits = found[place]
+        share = clustered_share(hits, np.repeat(cluster, cell.played.lengths))
+        more = f" +{len(alike) - 1}" if place == 0 and alike[1:] else ""
+        yield {column: name + more} | flat_share(f"{column}_percent", share)
+    yield {"policy_ties": ", ".join(alike[1:])}
 
 
 def _unsaid(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[Row]:
@@ -120,25 +103,26 @@ def _unsaid(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[Row]:
 
 def _row(cell: MatrixRunCell) -> tuple[Row, Why]:
     """Return the row of a cell with episodes, and why what it lacks cannot be told."""
-    cluster = np.unique(cell.clusters, return_inverse=True)[1]
+    units = (
+        np.zeros(len(cell.episodes)) if cell.each_once else cell.clusters
+    )  # if they are a sample
+    cluster = np.unique(units, return_inverse=True)[1]
     row: Row = {**cell.columns, "episodes": len(cell.episodes)}
     why: Why = {}
     for part in (_response, _levels, _reciprocity, _policies, _unsaid):
         for columns in part(cell, cluster, why):
             row |= columns
-    if cell.each_once:  # episodes that are no sample have no interval
-        row |= {name: math.nan for name in row if is_interval(name)}
     return row, why
 
 
 @once_each
 def _told(run: Run) -> tuple[list[Row], list[str]]:
     """Return the rows of a run, and a sentence on each thing that cannot be told in some."""
-    games: dict[tuple[str, str], list[str]] = {}
+    games = defaultdict[tuple[str, str], list[str]](list)
     told = [(_row(cell), cell.game.name) for cell in matrix_cells(run) if len(cell.episodes)]
     for (_, why), game in told:
         for reason in why.items():
-            games.setdefault(reason, []).append(game)
+            games[reason].append(game)
     notes = [
         f"no {what} in {len(some)} of {len(told)} rows ({', '.join(dict.fromkeys(some))}): {why}"
         for (what, why), some in games.items()
@@ -147,11 +131,11 @@ def _told(run: Run) -> tuple[list[Row], list[str]]:
 
 
 TABLES = {
-    NAME: Table(
+    "character": Table(
         "character: how sharply it replies, levels, reciprocity, named policies, what is unsaid",
         fixed(lambda run: [dict(row) for row in _told(run)[0]]),
         notes=lambda run: list(_told(run)[1]),
-        reported=never,
         brief=BRIEF,
+        asked=True,
     ),
 }

@@ -15,51 +15,30 @@ RESAMPLES = 9_999
 
 
 def unsaid(played: Played, cluster: IntArray) -> tuple[FloatArray, float] | str:
-    """Return what moves earn against the true moves beyond what the predictions explain.
+    """Return what moves earn against the true moves beyond what the predictions explain, and p.
 
     Among the steps of an episode with equal predictions, the payoff of each action against the true
-    move is compared with what later actions earn against it and with what both earn against the
-    moves before: sum of D(a, b) - mean of D(a, b') over b' before and one uniform move, where
-    D(a, b) = r(a, b) - mean of r(a', b) over a' later. If the action depends on the prediction
-    alone, the expectation is 0, also against partners that react, to which earlier actions and
-    later moves belong. (Shuffled moves of an episode would find too much with such partners.)
-
-    Parameters
-    ----------
-    played : Played
-    cluster : ndarray of int, shape (E,)
-        The sampling unit of each episode, from 0.
+    move is compared with what later actions earn against it, and both with what they earn against
+    the moves before: D(a, b) less the mean of D(a, b') over b' before and a uniform move, where
+    D(a, b) is r(a, b) less the mean of r(a', b) over a' later. If the action depends on the
+    prediction alone the expectation is 0, also against partners that react; shuffled moves of an
+    episode would find too much there.
 
     Returns
     -------
     points : ndarray, shape (E,)
-        Parts whose mean is the extra payoff, in points of *plays*, of all steps: 100 lie between
+        Parts whose mean is the extra payoff of all steps, in points of *plays*: 100 lie between
         random play and the optimum.
     p : float
-        Two-sided, by flips of the sign of each unit's sum: all, or `RESAMPLES`. NaN with fewer
-        units than `FEWEST`. Or a text that says why there is no test.
+        Two-sided, by flips of the sign of the sum of each sampling unit (`cluster`, (E,), from 0):
+        all, or `RESAMPLES`. NaN with fewer than `FEWEST`. Or a text: why there is no test.
 
     Notes
     -----
     A small p says that the action tells something of the partner's move that the prediction does
     not. It cannot tell an unstated belief from a habit that the partner answers (tit for tat copies
     the last action), nor from learning while the prediction stays the same, which can make the
-    effect negative. The deviations from later and from earlier steps are those of Arellano and
-    Bover 1995.
-
-    Examples
-    --------
-    Each time Rock is predicted, the action is best against what comes.
-
-    >>> from tomeval.games.matrix.games import get_game
-    >>> from tomeval.games.matrix.partner_specs import get_partner
-    >>> game, theirs = get_game("RPS"), np.tile([0, 1, 2], 20)
-    >>> moves = (theirs + 1) % 3, theirs, 0 * theirs
-    >>> cell = Played(game, [get_partner("cycler", game)], np.zeros(6, dtype=int), np.full(6, 10),
-    ...               *moves, game.own[moves[:2]])
-    >>> points, p = unsaid(cell, np.arange(6))
-    >>> bool(points.min() > 0), p
-    (True, 0.03125)
+    effect negative. Deviations from later steps: Arellano and Bover 1995.
     """
     if played.predicted is None or not (played.predicted != NONE).any():
         return "nothing was predicted"
@@ -80,7 +59,7 @@ def unsaid(played: Played, cluster: IntArray) -> tuple[FloatArray, float] | str:
     total = by_episode(played, extra)
     ratio = total.sum() / stake.sum()
     points = 100 * (ratio + (total - ratio * stake) / stake.mean())
-    sums = np.bincount(cluster, total / np.ptp(played.game.own))[:, None]
+    sums = np.bincount(cluster, points).astype(np.float64)[:, None]
     if len(sums) < FEWEST:
         return points, np.nan
     if len(sums) <= ENUMERATED:

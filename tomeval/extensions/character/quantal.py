@@ -13,25 +13,20 @@ from tomeval.games.matrix.responses import gains
 from tomeval.games.matrix.rules import NONE
 from tomeval.statistics.bounded import FEWEST, t_quantile_975
 
-SAME = 1e-9
-"""Values that differ by less than this part of the payoff range are equal."""
+SAME = 1e-9  # of the payoff range: values that are closer are equal
 
 
 def worth_said(played: Played) -> FloatArray:
-    """Return what actions earn if the prediction comes true, over the payoff range, (N, n).
-
-    NaN on steps without a prediction.
-    """
+    """Return what actions earn if the prediction holds, over the payoff range, (N, n); else NaN."""
     said = np.full(len(played.own), NONE) if played.predicted is None else played.predicted
     worth = gains(played.game).T[said] / (np.ptp(played.game.own) or 1.0)
     return np.where((said == NONE)[:, None], np.nan, worth)
 
 
 def worth_true(played: Played) -> FloatArray:
-    """Return Q* of each action against the partner as it is, over the payoff range, (N, n).
+    """Return Q* of actions against the partner, over the payoff range, (N, n); else NaN.
 
-    The expected payoff of this step and of best play after it to the end, up to a constant of the
-    step. NaN where the partner has no table.
+    Of this step and best play to the end, up to a constant of the step.
     """
     worth = np.full((len(played.own), played.game.n), np.nan)
     for partner, length, _, steps in played.alike():
@@ -47,11 +42,10 @@ def fit(worth: FloatArray, shares: FloatArray, cluster: IntArray) -> tuple[float
     Parameters
     ----------
     worth : ndarray, shape (N, n)
-        In ranges of the game's payoffs: λ has no unit, and adding to payoffs or scaling them leaves
-        it as it is. Steps with NaN are left out.
+        In ranges of the game's payoffs, so that λ has no unit and stays if payoffs are shifted or
+        scaled. Steps with NaN are left out.
     shares : ndarray, shape (N, n)
-        The probability of each action, or 1 for the one taken. Under λ the expected worth of the
-        choices is what they have.
+        The probability of each action, or 1 for the one taken; λ gives it its expected worth.
     cluster : ndarray of int, shape (N,)
         The sampling unit of each step, such as its episode.
 
@@ -60,15 +54,14 @@ def fit(worth: FloatArray, shares: FloatArray, cluster: IntArray) -> tuple[float
     value, low, high : float
         0: worth does not matter; negative: bad actions are preferred; infinite, with one finite
         end: all choices are best, or worst. NaN if no step has actions of different worth; NaN ends
-        with fewer than `FEWEST` units that have such steps.
+        with fewer than `FEWEST` units.
 
     Notes
     -----
-    The logit rule of McKelvey and Palfrey 1995 with known values. The interval holds each λ whose
-    score is within Student's quantile (units - 1) of its standard error. Its variance is Fisher's
-    information at λ, times that between units over the information at the estimate if that is above
-    1; choices that are all best have none between units. Probabilities in place of draws have less
-    noise than that: then the interval is wide.
+    The logit rule of McKelvey and Palfrey 1995, values being known. The interval holds each λ whose
+    score is within Student's quantile of its standard error. Its variance is Fisher's information
+    at λ, times that between units over the information at the estimate if that is above 1; choices
+    that are all best have none between units. With probabilities in place of draws it is wide.
 
     Examples
     --------
@@ -109,10 +102,9 @@ def fit(worth: FloatArray, shares: FloatArray, cluster: IntArray) -> tuple[float
     def errors(at: float) -> float:
         """Return how many standard errors the score is above 0."""
         over, information = moments(at)
-        total = float(over.sum())
         if information == 0:
-            return math.inf if total > 0 else -math.inf
-        return total / math.sqrt(information)
+            return math.inf if over.sum() > 0 else -math.inf
+        return float(over.sum()) / math.sqrt(information)
 
     low = _root(lambda at: errors(at) - most, value) if value > -math.inf else -math.inf
     high = -_root(lambda at: -errors(-at) - most, -value) if value < math.inf else math.inf

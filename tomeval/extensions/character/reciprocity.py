@@ -12,10 +12,8 @@ from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.statistics.bounded import FEWEST
 from tomeval.statistics.paired import draw_counts
 
-OUTCOMES = ("cc", "cd", "dc", "dd")
-"""Joint moves, the own one first: c cooperates, d defects."""
-RESAMPLES, TOLD = 499, 0.95
-"""Resamples of the sampling units, and the share of them that must agree on a class."""
+OUTCOMES = ("cc", "cd", "dc", "dd")  # the own move first: c cooperates, d defects
+RESAMPLES, TOLD = 499, 0.95  # and the share of them that must agree on a class
 _SQUARINGS, _TIE = 40, 1e-9
 
 
@@ -43,10 +41,7 @@ def cooperation(game: MatrixGame) -> tuple[int, int] | None:
 
 
 def moves(played: Played, roles: tuple[int, int]) -> tuple[BoolArray, IntArray]:
-    """Return on which steps the subject cooperated, and after which of `OUTCOMES`; (N,) each.
-
-    -1: the first step of an episode.
-    """
+    """Return who cooperated, by step, and after which of `OUTCOMES` (-1: first step); (N,) each."""
     own, theirs = played.own == roles[0], played.partner == roles[1]
     before = np.roll(2 * ~own + ~theirs, 1).astype(np.int64)
     before[played.starts] = -1
@@ -87,19 +82,11 @@ def classify(
 def named(vectors: FloatArray, first: FloatArray, payoffs: FloatArray) -> NDArray[np.str_]:
     """Return the class of each memory-one strategy, shape (R,).
 
-    Parameters
-    ----------
-    vectors, first : ndarray, shapes (R, 4) and (R,)
-        The probability of cooperation after each of `OUTCOMES`, and in the first step.
-    payoffs : ndarray, shape (2, 2)
-        Own payoffs, cooperation first; the other's are the transposed ones.
-
-    Returns
-    -------
-    ndarray of str
-        "partner": with itself it earns what mutual cooperation pays, and nobody earns more against
-        it. "rival": nobody earns more than it does. "partner, rival"; "defector": it never
-        cooperates; "none". In the long run, from any outcome, without errors.
+    `vectors`, (R, 4), has the probability of cooperation after each of `OUTCOMES`, `first`, (R,),
+    that in the first step; `payoffs`, (2, 2), the own ones, cooperation first: the other's are the
+    transposed ones. "partner": with itself it earns what mutual cooperation pays, and nobody earns
+    more against it. "rival": nobody earns more than it does. "partner, rival" is both. "defector":
+    it never cooperates. "none". In the long run, from any outcome, without errors.
 
     Notes
     -----
@@ -130,11 +117,8 @@ def named(vectors: FloatArray, first: FloatArray, payoffs: FloatArray) -> NDArra
 
 
 def _long_run(joint: FloatArray) -> FloatArray:
-    """Return how often outcomes come in the long run, by where play begins, (R, 4, 4).
-
-    `joint` has the probabilities of the next moves, (R, 4, 2, 2). A chain that waits in half of its
-    steps has the same shares and no period, so that its powers converge.
-    """
+    """Return how often outcomes come in the long run, by the first; from the next, (R, 4, 4)."""
+    # A chain that waits in half of its steps has the same shares and no period: powers converge.
     chain: FloatArray = (joint.reshape(-1, 4, 4) + np.eye(4)) / 2
     for _ in range(_SQUARINGS):
         chain = chain @ chain

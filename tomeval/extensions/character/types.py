@@ -18,8 +18,7 @@ from tomeval.games.matrix.rules import NONE
 from tomeval.statistics.bounded import FEWEST, score_ends, t_quantile_975
 from tomeval.statistics.paired import draw_counts
 
-ERROR = 0.05
-"""How often a type draws its action uniformly."""
+ERROR = 0.05  # of the actions of a type are uniform
 LEVELS = ("0", "1", "2", "3", "said")
 RESAMPLES = 999
 _ROUNDS, _CONVERGED = 200, 1e-7
@@ -29,8 +28,7 @@ _ROUNDS, _CONVERGED = 200, 1e-7
 def levels(game: MatrixGame) -> FloatArray:
     """Return what levels 0 to 3 play in the stage game, (4, n).
 
-    Level 0 plays all actions equally often, level k replies best to a partner of level k - 1; ties
-    are equally likely.
+    Level 0 is uniform, level k replies best to a partner of level k - 1; ties are equally likely.
 
     Examples
     --------
@@ -49,18 +47,14 @@ def levels(game: MatrixGame) -> FloatArray:
     return np.array(found)
 
 
-Mixture = dict[str, tuple[float, float, float]]
-"""The share of episodes of each type, with its interval; levels that play alike are one, "1/3"."""
-
-
-def level_mixture(played: Played, cluster: IntArray) -> Mixture | str:
-    """Return the mixture of levels that a cell's moves show, or why it cannot be told.
+def level_mixture(played: Played, cluster: IntArray) -> dict[str, tuple[float, float, float]] | str:
+    """Return the share of episodes of each type with its interval, or why it cannot be told.
 
     An episode is of one type: a level of `levels`, or "said", which replies best to its own
-    prediction. `ERROR` of its actions are uniform. Shares are of maximum likelihood, by EM;
-    intervals the middle 95 % of resamples of the sampling units, `cluster`, (E,) from 0. Where all
-    agree, a share q^2 / (units + q^2) may be unseen, q being Student's quantile. NaN with fewer
-    units than `FEWEST`.
+    prediction. Types that play alike are one, such as "1/3". `ERROR` of the actions are uniform.
+    Shares are of maximum likelihood, by EM; intervals the middle 95 % of resamples of the sampling
+    units, `cluster`, (E,) from 0. Where all agree, a share q^2 / (units + q^2) may be unseen, q
+    being Student's quantile. NaN with fewer units than `FEWEST`.
 
     Notes
     -----
@@ -106,16 +100,13 @@ def _maximised(fits: FloatArray, counts: FloatArray) -> FloatArray:
     return weights
 
 
-Policy = tuple[str, float, FloatArray]
-"""A policy's name, its log-likelihood, and the chance it gives to each step's action, (N,)."""
+def policies(played: Played) -> list[tuple[str, float, FloatArray]]:
+    """Return the shipped partners in the subject's place, the most likely first.
 
-
-def policies(played: Played) -> list[Policy]:
-    """Return the shipped partners as players of a cell's subject, the most likely first.
-
-    With `ERROR` of uniform actions; of equally likely ones that with the fewest states is first.
+    Name, log-likelihood with `ERROR` of uniform actions, and the chance that the policy gives to
+    each step's action, (N,). Of equally likely ones that with the fewest states is first.
     """
-    found: list[Policy] = []
+    found = []
     for policy in sorted(named_policies(played.game), key=lambda one: len(one.emissions)):
         hits, state = np.empty(len(played.own)), np.full(played.episodes, policy.start)
         for t in range(int(played.lengths.max())):
@@ -132,13 +123,10 @@ def policies(played: Played) -> list[Policy]:
 def named_policies(game: MatrixGame) -> list[Partner]:
     """Return the shipped partners that fit the subject's side, with their default parameters."""
     several = {"always": game.n, "tom_order": MOST_ORDER + 1, "mixture": 0}
-    specs = [
-        f"{name}({k})" if name in several else name
-        for name in partner_names()
-        for k in range(several.get(name, 1))
-    ]
     fitting = []
-    for spec in specs:
-        with suppress(TomevalError):  # it is for games of another size
-            fitting.append(get_partner(spec, mirrored(game)))
+    for name in partner_names():
+        for k in range(several.get(name, 1)):
+            spec = f"{name}({k})" if name in several else name
+            with suppress(TomevalError):  # it is for games of another size
+                fitting.append(get_partner(spec, mirrored(game)))
     return fitting
