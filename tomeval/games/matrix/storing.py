@@ -271,6 +271,12 @@ def tables_of(store: Store) -> Iterator[tuple[dict[str, Any], list[dict[str, Any
 
 
 @once_each
+def has_told(store: Store) -> bool:
+    """Return whether the partners of any cell say who they are; looked up once."""
+    return any("told" in definition["partners"] for _, definition in store.cells())
+
+
+@once_each
 def has_changes(store: Store) -> bool:
     """Return whether a partner of the run changes its policy within an episode; looked up once."""
     return any(
