@@ -197,6 +197,10 @@ def test_levels_that_coincide_are_not_told_apart():
     assert level_mixture(played, np.arange(6)) == "all levels from 1 on play alike"
     rps = simulated(RPS, 6, 1, "cycler")
     assert "equally good" in level_mixture(rps, np.arange(6))
+    lone = level_mixture(level_players(IBS, [0] * 5 + [1]), np.arange(6))
+    assert lone["2"] == pytest.approx(
+        (1 / 6, 0, 0.5), abs=0.01
+    )  # not drawn by a third of resamples
     few = level_mixture(level_players(IBS, [0] * 4), np.arange(4))
     assert math.isnan(few["1/3"][1])
 

@@ -92,12 +92,6 @@ def named(vectors: FloatArray, first: FloatArray, payoffs: FloatArray) -> NDArra
     -----
     Hilbe, Chatterjee and Nowak 2018. Of the 16 deterministic memory-one strategies one is a best
     reply, to payoffs and to differences of payoffs: the other faces a decision process of 4 states.
-
-    Examples
-    --------
-    >>> rows = np.array([[1, 0, 1, 0], [1, 0.2, 1, 0.2], [0, 0, 0, 0], [1, 1, 1, 1]])
-    >>> named(rows, rows[:, 0], np.array([[3.0, 0.0], [5.0, 1.0]])).tolist()
-    ['partner, rival', 'partner', 'defector', 'none']
     """
     own = np.stack([vectors, 1 - vectors], axis=2)  # (R, 4, move)
     mine, other = payoffs.ravel(), payoffs.T.ravel()

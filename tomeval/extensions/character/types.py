@@ -29,12 +29,6 @@ def levels(game: MatrixGame) -> FloatArray:
     """Return what levels 0 to 3 play in the stage game, (4, n).
 
     Level 0 is uniform, level k replies best to a partner of level k - 1; ties are equally likely.
-
-    Examples
-    --------
-    >>> from tomeval.games.matrix.games import get_game
-    >>> levels(get_game("IBS")).tolist()
-    [[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
     """
     sides = game, mirrored(game)
     plays = [np.full(side.n, 1 / side.n) for side in sides]
@@ -94,7 +88,8 @@ def _maximised(fits: FloatArray, counts: FloatArray) -> FloatArray:
     counts /= counts.sum(axis=1, keepdims=True)
     weights = np.full((len(counts), fits.shape[1]), 1 / fits.shape[1])
     for _ in range(_ROUNDS):
-        before, weights = weights, weights * ((counts / (weights @ rows.T)) @ rows)
+        chance = np.maximum(weights @ rows.T, 1e-300)  # 0 for episodes that were not drawn
+        before, weights = weights, weights * ((counts / chance) @ rows)
         if np.abs(weights - before).max() < _CONVERGED:
             break
     return weights
