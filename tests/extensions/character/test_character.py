@@ -278,6 +278,12 @@ def test_win_stay_lose_shift_is_no_partner_where_temptation_is_large():
     assert named(row, np.ones(1), np.array([[3.0, 0], [6, 1]])).tolist() == ["none"]
 
 
+def test_an_extortioner_is_a_rival():
+    """Press and Dyson 2012, extortion factor 3 with payoffs 5, 3, 1, 0."""
+    row = np.array([[11 / 13, 1 / 2, 7 / 26, 0]])
+    assert named(row, np.ones(1), np.array([[3.0, 0], [5, 1]])).tolist() == ["rival"]
+
+
 def memory_one(vector, first, episodes=12, steps=60, seed=0):
     """Return episodes of a memory-one player in IPD against a coin."""
     rng = np.random.default_rng(seed)
