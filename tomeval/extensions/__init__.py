@@ -23,6 +23,7 @@ _ADAPTATION = Analysis(
     tables=f"{_HERE}.adaptation:TABLES",
     present=f"{_DATA}:has_changes",
 )
+_CHARACTER = Analysis(tables=f"{_HERE}.character:TABLES", present="tomeval.runs.columns:never")
 _IDENTITY = Analysis(
     measures=f"{_HERE}.identity:MEASURES",
     tables=f"{_HERE}.identity:TABLES",
@@ -56,6 +57,10 @@ EXTENSIONS = {
     "axelrod": Extension(
         "players of the Axelrod library as partners of matrix games",
         partners={"axelrod": f"{_HERE}.axelrod:LIBRARY"},
+    ),
+    "character": Extension(
+        "what kind of player it is: how sharply it replies, levels, reciprocity, named policies",
+        analyses={"matrix character": _CHARACTER},
     ),
     "claims": Extension(
         "what the sources claim in words, checked on runs of your own",
