@@ -30,6 +30,9 @@ class Question(Generic[T]):
     step: int  # from 1
     values: dict[str, Any] = field(default_factory=dict)
     kind: str = ""  # kind of call in the log; if empty, the kind of answer
+    # The template that asks again in reply to an answer that cannot be read, and says why; empty:
+    # the same question is asked again.
+    repair: str = ""
 
 
 class Style(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
@@ -35,6 +35,9 @@ class Overheard:
     explained: bool = False
     labels: tuple[str, ...] = ()
     notes: bool = False
+    # Returns what is asked after a reply that could not be read, given it and what is wrong with
+    # it; None: the same again.
+    repair: Callable[[str, str], Prompt] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         if self.labels:
@@ -67,9 +70,8 @@ class Overheard:
     @property
     def attempts(self) -> int:
         """How often it is asked at most until the answer can be read."""
-        return (
-            1 if self.reader is None or not self.how.sampling.temperature else self.how.max_attempts
-        )
+        again = self.how.sampling.temperature or self.repair
+        return self.how.max_attempts if self.reader is not None and again else 1
 
 
 _HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)

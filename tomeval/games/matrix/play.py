@@ -72,9 +72,10 @@ class Setup:
     def stream(self, seat: str) -> Stream:
         """Return a seat's stream.
 
-        Seats: ``partner choice``, ``partner``, ``belief``, ``subject``, ``fallback``; the first
-        three are the same for all subjects. Where a subject sits in the partner's seat, its own are
-        ``other`` and ``other fallback``, and no stream depends on what players are called.
+        Seats: ``partner choice``, ``partner``, ``belief``, ``subject``, ``fallback``; but for the
+        last two they are the same for all subjects, and so are others (`Seat.shared`). Where a
+        subject sits in the partner's seat, its own are ``other`` and ``other fallback``, and no
+        stream depends on what players are called.
         """
         if isinstance(self.partners, PartnerPlayer):
             if seat == "belief":
@@ -125,7 +126,8 @@ class Setup:
         draws = cache(lambda: self.belief_draws(episode).tolist())  # if a belief is asked for
         door = Door(met, self.game.m, lambda step: draws()[step - 1])
         seat = Place(
-            self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes
+            *(self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes),
+            shared=lambda purpose: self.stream(purpose).episode(episode),
         )
         return subject_class(self.kind)(seat, **self.options)
 

@@ -107,6 +107,10 @@ class Seat:
     name: str = ""
     base: Path | None = None  # folder that relative paths among the options start from
     episodes: int = 0  # how many are played at once; 0: one, by itself
+    # Makes a generator for a purpose, the same for all subjects in an episode of a task.
+    shared: Callable[[str], np.random.Generator] = field(
+        default=lambda purpose: np.random.default_rng(0), repr=False
+    )
 
 
 class Subject(ABC):

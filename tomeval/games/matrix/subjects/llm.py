@@ -107,10 +107,11 @@ class LLMSubject(Subject, Foresight):
     """
 
     reads_templates: ClassVar[bool] = True
+    OPTIONS: ClassVar[type[SubjectOptions]] = SubjectOptions
 
     def __init__(self, seat: Seat, **options: Any) -> None:
         super().__init__(seat)
-        self.settings = SubjectOptions(**options)
+        self.settings = self.OPTIONS(**options)
         self.strategy = strategy = parse_strategy(self.settings.strategy)
         self.predicts_first = strategy.part.predicts_first
         self.looks_ahead = strategy.part.is_told
@@ -135,7 +136,12 @@ class LLMSubject(Subject, Foresight):
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Return the options with their defaults."""
-        return {field.name: field.default for field in fields(SubjectOptions)}
+        return {field.name: field.default for field in fields(cls.OPTIONS)}
+
+    @classmethod
+    def shown_draws(cls, options: Mapping[str, Any]) -> bool:
+        """Return whether what it is shown is drawn, beyond the order of options."""
+        return False
 
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
