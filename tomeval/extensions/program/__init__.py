@@ -95,9 +95,8 @@ class ProgramSubject(LLMSubject):
                     f"labels {seat.labels.name!r} of game {seat.game.name} cannot be told apart in "
                     "a table; choose another label set"
                 )
-        self._memory, self._trial = settings.memory, 0
-        self._own: Written | None = None
-        self._said: Written | None = None
+        self._trial = 0
+        self._wrote: list[Written] = []  # the own table, then the partner's if it is asked for
         if settings.after:
             for joint in trial(seat, seat.door.tables()[0], settings.after):
                 self.scene.observe(joint)
@@ -114,17 +113,19 @@ class ProgramSubject(LLMSubject):
             line = self.player.line
             asking = [self._write(True, line)]
             asking += [self._write(False, line.fork())] if self.settings.literal else []
-            self._own, *said = await together(*asking, at_once=line.model.capabilities.concurrent)
-            self._said = said[0] if said else None
-            if self._said and isinstance(self._own, Invalid):  # it is logged, whatever follows
-                self._own = replace(self._own, calls=self._own.calls + self._said.calls)
-                self._said = replace(self._said, calls=())
-        assert self._own is not None
-        return self._follow(self.forms[0], self._own, observation)
+            at_once = line.model.capabilities.concurrent
+            own, *said = await together(*asking, at_once=at_once)
+            if isinstance(own, Invalid):  # what was asked beside it is logged, whatever follows
+                own = replace(own, calls=sum((one.calls for one in (own, *said)), ()))
+                said = [replace(one, calls=()) for one in said]
+            self._wrote = [own, *said]
+        return self._follow(self.forms[0], self._wrote[0], observation)
 
     async def predict(self, observation: Observation, own_action: int | None) -> Answer | None:
         """Follow the table of the partner."""
-        return self._said and self._follow(self.forms[1], self._said, observation)
+        if not self.settings.literal:
+            return None
+        return self._follow(self.forms[1], self._wrote[1], observation)
 
     async def observe(self, joint: Joint) -> None:
         """Nothing is told of the round."""
@@ -135,10 +136,10 @@ class ProgramSubject(LLMSubject):
         if isinstance(written, Invalid):
             return written if first else replace(written, asked=False, calls=())
         at = form.situation([joint[:2] for joint in seen.past])
-        action, facts = written.value[at], {LINE: form.heads[at]}
+        action, facts = written.value[at], dict[str, Any]({LINE: form.heads[at]})
         if not first:
             return self._close(Decision(action, attempts=0), (), facts)
-        facts |= {KIND: {"memory": self._memory, "table": written.value}}
+        facts |= {KIND: written.value}
         decision = Decision(action, None, written.attempts, details=written.details)
         return self._close(decision, written.calls, facts)
 
@@ -146,7 +147,7 @@ class ProgramSubject(LLMSubject):
         """Ask for a table."""
         form, words = self.forms[not mine], self.scene.words.common
         heads = replace(form, names=Names("", words["own_labels"], words["partner_labels"])).heads
-        values = {"mine": mine, "heads": heads, "memory": self._memory, "trial": self._trial}
+        values = {"mine": mine, "heads": heads, "memory": form.memory, "trial": self._trial}
         values |= {"options": words["own_options" if mine else "partner_options"], "marker": MARKER}
         question = Question(
             *(

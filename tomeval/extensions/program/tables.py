@@ -26,20 +26,24 @@ _GAP = r"[\s()\[\]{}\"'`*_,;/&+]"
 _GIVES = r"(?::|=>?|-+>|→|\|)"
 
 
-def following(joint: int, memory: int) -> IntArray:
-    """Return the situation that follows each, shape (S, joint), by the joint action of the round.
+def size_of(joint: int, memory: int) -> int:
+    """Return how many situations there are, given the number of joint actions."""
+    return sum(joint**length for length in range(memory + 1))
+
+
+def following(joint: int, size: int) -> IntArray:
+    """Return the situation that follows each of S, shape (S, joint), by the round's joint action.
 
     Situations are numbered as in `Form.heads`: the first round, those after one, those after two.
 
     Examples
     --------
-    >>> following(2, 1).tolist()
+    >>> following(2, 3).tolist()
     [[1, 2], [1, 2], [1, 2]]
     """
-    size = sum(joint**length for length in range(memory + 1))
     last, state = np.arange(joint), np.arange(size)[:, None]
-    if memory < 2:
-        return np.broadcast_to((last + 1) * memory, (size, joint))
+    if size <= 1 + joint:
+        return np.broadcast_to((last + 1) * (size > 1), (size, joint))
     after: IntArray = 1 + last + np.where(state > 0, (1 + (state - 1) % joint) * joint, 0)
     return after
 
@@ -91,19 +95,40 @@ class Form:
     @cached_property
     def heads(self) -> tuple[str, ...]:
         """What each line begins with; the own action before the other's, the last round last."""
-        said = (", ".join(map(" ".join, past)) for past in self._pasts)
         first = "first" if self.memory else "always"
-        return tuple(f"after {past}" if past else first for past in said)
+        return tuple(f"after {_words(past)}" if past else first for past in self._pasts)
 
     def lines(self, table: Table) -> list[str]:
         """Return a table as it is asked for."""
         said = (self.answers[action] for action in table)
         return [f"{head}: {label}" for head, label in zip(self.heads, said, strict=True)]
 
+    def brief(self, table: Table) -> str:
+        """Return a table in one line; "any" where an action of the last round makes no difference.
+
+        Examples
+        --------
+        >>> form = Form(Names("neutral", ("J", "F"), ("J", "F")), ("J", "F"), 1)
+        >>> form.brief((0, 0, 1, 0, 1)), form.brief((1, 1, 1, 1, 1))
+        ('first J; after any J: J; after any F: F', 'always F')
+        """
+        if len(set(table)) == 1:
+            return f"always {self.answers[table[0]]}"
+        said = dict(zip(self._pasts, table, strict=True))
+        own, partner = self.names.own, self.names.partner
+        if self.memory == 1:
+            by_own = {((a, "any"),): {said[(a, b),] for b in partner} for a in own}
+            by_partner = {(("any", b),): {said[(a, b),] for a in own} for b in partner}
+            for some in (by_own, by_partner):
+                if all(len(actions) == 1 for actions in some.values()):
+                    said = {(): table[0]} | {past: min(only) for past, only in some.items()}
+        lines = (f"after {_words(past)}: {self.answers[action]}" for past, action in said.items())
+        return f"first {self.answers[table[0]]}; " + "; ".join(list(lines)[1:])
+
     def situation(self, past: Sequence[tuple[int, int]]) -> int:
         """Return the situation after joint moves, of which the last `memory` are enough."""
         count, state = len(self.names.partner), 0
-        after = following(len(self.names.own) * count, self.memory)
+        after = following(len(self.names.own) * count, len(self.heads))
         for own, partner in past[max(0, len(past) - self.memory) :]:
             state = int(after[state, own * count + partner])
         return state
@@ -162,6 +187,10 @@ class Form:
     @cached_property
     def _reader(self) -> Labels:
         return Labels(self.answers)
+
+
+def _words(past: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(map(" ".join, past))
 
 
 def _label(name: str) -> str:
