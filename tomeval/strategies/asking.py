@@ -25,6 +25,7 @@ from tomeval.models.base import (
     BackendError,
     ContextExceeded,
     GenerateRequest,
+    Message,
     Model,
     Prompt,
     Reply,
@@ -164,7 +165,9 @@ class Asker:
                 self.model.settled(VALID, self._calls[-1])
                 return Said(read.value, attempts=attempt, details=details or None), text
             if asked.repair is not None:
-                asked = replace(asked, prompt=asked.repair(text, read.fault))
+                said = Message("assistant", without_thinking(text) or "")
+                turns = *asked.prompt.messages, said, Message("user", asked.repair(read.fault))
+                asked = replace(asked, prompt=Prompt(turns))
         self.model.settled(outcome, self._calls[-1])
         return Invalid(outcome, text, asked.attempts), text
 

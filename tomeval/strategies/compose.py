@@ -19,7 +19,6 @@ from tomeval.strategies.parts import (
     DEFAULTS,
     KINDS,
     PARTS,
-    AnswerPart,
     Part,
     advice_part,
     kind_of,
@@ -75,11 +74,6 @@ class Strategy:
         part = advice_part(self.advice)
         assert part is not None  # checked when it was made
         return part
-
-    @property
-    def answered(self) -> AnswerPart | None:
-        """The answer part, if an extension brings it."""
-        return ANSWER_PARTS.get(self.answer)
 
     @property
     def name(self) -> str:

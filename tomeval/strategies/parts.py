@@ -69,19 +69,8 @@ PARTS = {
 
 _NONE = Part("", "", Advice)
 _ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
-
-
-class AnswerPart(NamedTuple):
-    """An answer part that an extension brings: who answers so, and in what words it is asked."""
-
-    shown: str  # its name in tables
-    about: str  # what is answered, as lists say it
-    templates: Path  # the folder of its templates, ``DOMAIN/answer/NAME.j2``
-    subject: str  # the kind of subject of matrix games that answers so
-
-
-ANSWER_PARTS: dict[str, AnswerPart] = {}
-"""Answers that extensions brought, by key."""
+ANSWER_PARTS: dict[str, Part] = {}
+"""Answers that extensions add, by key: in matrix games the kind of subject that answers so."""
 
 KINDS = ("context", "advice", "answer")
 DEFAULTS = {"context": "full", "advice": "none", "answer": "qa"}
@@ -126,12 +115,6 @@ def shown() -> dict[str, str]:
     """Return the names of all parts without parameters, by key."""
     brought = PARTS | ANSWER_PARTS
     return {**_CONTEXTS, **{key: part.shown for key, part in brought.items()}, **_ANSWERS}
-
-
-def add_answer(key: str, part: AnswerPart) -> AnswerPart:
-    """Add the answer part of an extension, and return it."""
-    ANSWER_PARTS[key] = part
-    return part
 
 
 def shown_as(key: str) -> str:

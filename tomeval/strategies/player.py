@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid, Said
-from tomeval.core.text import without_thinking
-from tomeval.models.base import LOW_MASS, Message, Prompt, Scores
+from tomeval.models.base import LOW_MASS, Prompt, Scores
 from tomeval.strategies.advice import Advice
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import DEFAULT_ANSWER, Strategy
@@ -177,20 +175,10 @@ class LLMPlayer:
             line.how.allowance(style.kind, notes),
             explained=notes or style.kind == "cot",
             notes=notes,
-            repair=self._repair(question, prompt) if question.repair else None,
+            repair=question.repair,
         )
         answer, text = await line.answer(asking, question.reader)
         return Asked(answer, prompt, text)
-
-    def _repair(self, question: Question[Any], prompt: Prompt) -> Callable[[str, str], Prompt]:
-        """Return what asks again for an answer, given the reply and what is wrong with it."""
-
-        def repair(reply: str, fault: str) -> Prompt:
-            said = self.render(question.repair, fault=fault, **question.values)
-            turns = Message("assistant", without_thinking(reply) or ""), Message("user", said)
-            return replace(prompt, messages=(*prompt.messages, *turns))
-
-        return repair
 
     async def observe(self) -> None:
         """Do what the strategy does between two steps; the scene already shows the next one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -30,9 +31,8 @@ class Question(Generic[T]):
     step: int  # from 1
     values: dict[str, Any] = field(default_factory=dict)
     kind: str = ""  # kind of call in the log; if empty, the kind of answer
-    # The template that asks again in reply to an answer that cannot be read, and says why; empty:
-    # the same question is asked again.
-    repair: str = ""
+    # Words the reply to an answer that cannot be read, given why; None: the question stands alone.
+    repair: Callable[[str], str] | None = None
 
 
 class Style(NamedTuple):

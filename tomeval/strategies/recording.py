@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError
@@ -35,9 +35,7 @@ class Overheard:
     explained: bool = False
     labels: tuple[str, ...] = ()
     notes: bool = False
-    # Returns what is asked after a reply that could not be read, given it and what is wrong with
-    # it; None: the same again.
-    repair: Callable[[str, str], Prompt] | None = field(default=None, repr=False)
+    repair: Callable[[str], str] | None = None  # as for `Question`
 
     def __str__(self) -> str:
         if self.labels:

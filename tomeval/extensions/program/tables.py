@@ -13,6 +13,7 @@ import numpy as np
 from tomeval.core.text import lines_of
 from tomeval.games.matrix.games import Labels as Names
 from tomeval.games.matrix.played import IntArray
+from tomeval.games.matrix.rules import Joint
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.readers import MARKER, MARKS, Read, find_marked, plain, shown_text, taken
 
@@ -22,19 +23,13 @@ Table = tuple[int, ...]
 _BEGINS = re.compile(
     rf"{MARKS}(?:\d{{1,2}}[.)]\s{MARKS})?(?=(?:first|after|always)\b)", re.IGNORECASE
 )
-_GAP = r"[\s()\[\]{}\"'`*_,;/&+]"
-_GIVES = r"(?::|=>?|-+>|→|\|)"
-
-
-def size_of(joint: int, memory: int) -> int:
-    """Return how many situations there are, given the number of joint actions."""
-    return sum(joint**length for length in range(memory + 1))
+_GAP = re.compile(r"[\s()\[\]{}\"'`*_,;/&+]+")
+_GIVES = re.compile(r":|=>?|-+>|→|\|")
+_BESIDE = ("", "and", "then", "round", "move")
 
 
 def following(joint: int, size: int) -> IntArray:
-    """Return the situation that follows each of S, shape (S, joint), by the round's joint action.
-
-    Situations are numbered as in `Form.heads`: the first round, those after one, those after two.
+    """Return the situation after each of S, shape (S, joint), by the joint action of its round.
 
     Examples
     --------
@@ -50,28 +45,17 @@ def following(joint: int, size: int) -> IntArray:
 
 @dataclass(frozen=True)
 class Form:
-    r"""Reads a table: a line for each situation, with what is done in it.
+    r"""Reads a table: a line for each situation, which names an action.
 
     The lines stand below the last marker, or anywhere in a reply without one, each once; what a
-    line says is read as a marked one is (`tomeval.strategies.readers`). Other text below the first
-    of them may name no action. The exact form is a reply that ends in the lines as asked for. A
-    table in which a line is missing, stands twice or is of no situation is ``unparsable``, with an
-    unknown action it is ``illegal``.
-
-    Attributes
-    ----------
-    names : Labels
-        Of the game.
-    answers : tuple of str
-        What a line can say: the labels of who follows the table.
-    memory : int
-        How many past rounds it looks at, 0 to 2.
+    line says is read as a marked one (`tomeval.strategies.readers`). Other text below the first of
+    them may name no action. A line that is missing, stands twice or is of no situation makes the
+    table ``unparsable``, an unknown action ``illegal``. The exact form is the lines as asked for,
+    at the end.
 
     Examples
     --------
     >>> form = Form(Names("neutral", ("J", "F"), ("J", "F")), ("J", "F"), 1)
-    >>> form.heads
-    ('first', 'after J J', 'after J F', 'after F J', 'after F F')
     >>> text = "Final answer:\nfirst: J\nafter J J: J\n- After (J, F): **F**\nafter F J: J\n"
     >>> form.read(f"{text}after F F: F", "stop")
     Read(outcome='valid', value=(0, 0, 1, 0, 1), fault='', lenient=True)
@@ -79,16 +63,16 @@ class Form:
     "no line begins with 'after F F'"
     """
 
-    names: Names
-    answers: tuple[str, ...]
-    memory: int
+    names: Names  # of the game
+    answers: tuple[str, ...]  # the labels of who follows the table
+    memory: int  # how many past rounds it looks at, 0 to 2
 
     choices = ()
     schema = ""
 
     @cached_property
     def _pasts(self) -> list[tuple[tuple[str, str], ...]]:
-        pairs = list(itertools.product(self.names.own, self.names.partner))
+        pairs = [*itertools.product(self.names.own, self.names.partner)]
         lengths = range(self.memory + 1)
         return [past for length in lengths for past in itertools.product(pairs, repeat=length)]
 
@@ -100,37 +84,36 @@ class Form:
 
     def lines(self, table: Table) -> list[str]:
         """Return a table as it is asked for."""
-        said = (self.answers[action] for action in table)
-        return [f"{head}: {label}" for head, label in zip(self.heads, said, strict=True)]
+        return [f"{h}: {self.answers[a]}" for h, a in zip(self.heads, table, strict=True)]
 
     def brief(self, table: Table) -> str:
-        """Return a table in one line; "any" where an action of the last round makes no difference.
+        """Return a table in one line; "any" is an action that makes no difference.
 
         Examples
         --------
         >>> form = Form(Names("neutral", ("J", "F"), ("J", "F")), ("J", "F"), 1)
         >>> form.brief((0, 0, 1, 0, 1)), form.brief((1, 1, 1, 1, 1))
-        ('first J; after any J: J; after any F: F', 'always F')
+        ('first: J; after any J: J; after any F: F', 'always: F')
         """
-        if len(set(table)) == 1:
-            return f"always {self.answers[table[0]]}"
-        said = dict(zip(self._pasts, table, strict=True))
-        own, partner = self.names.own, self.names.partner
-        if self.memory == 1:
-            by_own = {((a, "any"),): {said[(a, b),] for b in partner} for a in own}
-            by_partner = {(("any", b),): {said[(a, b),] for a in own} for b in partner}
-            for some in (by_own, by_partner):
-                if all(len(actions) == 1 for actions in some.values()):
-                    said = {(): table[0]} | {past: min(only) for past, only in some.items()}
-        lines = (f"after {_words(past)}: {self.answers[action]}" for past, action in said.items())
-        return f"first {self.answers[table[0]]}; " + "; ".join(list(lines)[1:])
+        if len({*table}) == 1:
+            return f"always: {self.answers[table[0]]}"
+        said, sides = self.lines(table), (self.names.own, self.names.partner)
+        for axis, side in enumerate(sides if self.memory == 1 else ()):
+            rows = np.reshape(table[1:], (len(sides[0]), len(sides[1]))).swapaxes(0, axis)
+            if (rows == rows[:, :1]).all():
+                pasts = (f"any {name}" if axis else f"{name} any" for name in side)
+                said[1:] = [
+                    f"after {past}: {self.answers[action]}"
+                    for past, action in zip(pasts, rows[:, 0], strict=True)
+                ]
+        return "; ".join(said)
 
-    def situation(self, past: Sequence[tuple[int, int]]) -> int:
-        """Return the situation after joint moves, of which the last `memory` are enough."""
-        count, state = len(self.names.partner), 0
-        after = following(len(self.names.own) * count, len(self.heads))
-        for own, partner in past[max(0, len(past) - self.memory) :]:
-            state = int(after[state, own * count + partner])
+    def situation(self, past: Sequence[Joint]) -> int:
+        """Return the situation after rounds, of which the last `memory` are enough."""
+        m, state = len(self.names.partner), 0
+        after = following(len(self.names.own) * m, len(self.heads))
+        for own, partner, *_ in past[max(0, len(past) - self.memory) :]:
+            state = int(after[state, own * m + partner])
         return state
 
     def read(self, text: str, finish: str, strict: bool = False) -> Read[Table]:
@@ -138,22 +121,23 @@ class Form:
         shown = shown_text(text, finish)
         if isinstance(shown, Read):
             return shown
-        marked, table = find_marked(shown), dict[int, int]()
+        marked, table, labels = find_marked(shown), dict[int, int](), Labels(self.answers)
         for line in lines_of(plain(shown if marked is None else marked.said + marked.below)):
             at, rest = self._head(line)
-            if at is None:
-                if table and (other := self._reader.named(rest)):
-                    fault = f"text below the first line names an action: {other[0][1]!r}"
-                    return Read("unparsable", fault=fault)
-                continue
-            if at < 0:
-                return Read("unparsable", fault=f"{line.strip()[:40]!r} is none of the lines")
-            if at in table:
-                return Read("unparsable", fault=f"{self.heads[at]!r} stands there twice")
-            said = self._reader.read(f"{MARKER} {rest}", "stop")
-            if said.value is None:
-                return Read(said.outcome, fault=f"{self.heads[at]!r}: {said.fault}")
-            table[at] = said.value
+            fault = ""
+            if at is None and table and (other := labels.named(rest)):
+                fault = f"text below the first line names an action: {other[0][1]!r}"
+            elif at == -1:
+                fault = f"{line.strip()[:40]!r} is none of the lines"
+            elif at in table:
+                fault = f"{self.heads[at]!r} stands there twice"
+            elif at is not None:
+                said = labels.read(f"{MARKER} {rest}", "stop")
+                if said.value is None:
+                    return Read(said.outcome, fault=f"{self.heads[at]!r}: {said.fault}")
+                table[at] = said.value
+            if fault:
+                return Read("unparsable", fault=fault)
         if lacks := [head for at, head in enumerate(self.heads) if at not in table]:
             some = ", ".join(map(repr, lacks[:10])) + ", ..." * (len(lacks) > 10)
             return Read("unparsable", fault=f"no line begins with {some}")
@@ -168,30 +152,20 @@ class Form:
         None for any other line: a sentence, or the heading of a column.
         """
         begun = _BEGINS.match(line)
-        rest = line[begun.end() :] if begun else line
-        for at, head in enumerate(self._patterns if begun else ()):
-            if found := head.match(rest):
-                return at, rest[found.end() :]
-        gives = begun and re.search(_GIVES, rest) and not re.match(rf"\w+{_GAP}*\|", rest)
-        return (-1 if gives else None), rest
+        head, *rest = _GIVES.split(line[begun.end() :], maxsplit=1) if begun else (line,)
+        if not rest or _plain(head) == "after":
+            return None, line
+        return self._places.get(_plain(head), -1), rest[0]
 
     @cached_property
-    def _patterns(self) -> list[re.Pattern[str]]:
-        """What lines begin with, whatever stands around labels and between them."""
-        between = rf"{_GAP}++(?:(?:and|then)\b{_GAP}*+)?"
-        first = r"first(?:\s+(?:round|move|action))?" if self.memory else "always"
-        said = (between.join(["after", *map(_label, sum(past, ()))]) for past in self._pasts)
-        heads = (words if past else first for past, words in zip(self._pasts, said, strict=True))
-        return [re.compile(rf"{head}{_GAP}*+{_GIVES}", re.IGNORECASE) for head in heads]
-
-    @cached_property
-    def _reader(self) -> Labels:
-        return Labels(self.answers)
+    def _places(self) -> dict[str, int]:
+        return {_plain(head): at for at, head in enumerate(self.heads)}
 
 
 def _words(past: Sequence[tuple[str, str]]) -> str:
     return ", ".join(map(" ".join, past))
 
 
-def _label(name: str) -> str:
-    return r"\s+".join(map(re.escape, plain(name).split()))
+def _plain(head: str) -> str:
+    """Return what a line begins with, without what may stand around labels and between them."""
+    return " ".join(word for word in _GAP.split(plain(head).casefold()) if word not in _BESIDE)

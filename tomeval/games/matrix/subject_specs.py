@@ -17,6 +17,7 @@ from tomeval.runs.domain import Player, Worded
 from tomeval.runs.experiment import combinations, located
 from tomeval.strategies import parse_strategy, recorded_strategy
 from tomeval.strategies.options import SHARED, split_wording
+from tomeval.strategies.parts import ANSWER_PARTS
 
 if TYPE_CHECKING:
     from tomeval.games.matrix.play import Setup
@@ -95,7 +96,7 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
     base, made = name or kind, subject_class(kind)
     if issubclass(made, LLMSubject):
         parsed = parse_strategy(options.get("strategy", made.OPTIONS.strategy))
-        kind = parsed.answered.subject if parsed.answered else kind
+        kind = parsed.answer if parsed.answer in ANSWER_PARTS else kind
         _check_options(kind, options)
         model, strategy = options["model"], parsed.name
         model_name(model)
@@ -186,7 +187,7 @@ def _by_rule(setup: Setup) -> bool:
         kind = subject_class(setup.kind)
     except TomevalError:  # in a run whose subject is of an extension that is not here
         return False
-    if not issubclass(kind, LLMSubject) or kind.shown_draws(setup.options):
+    if not issubclass(kind, LLMSubject) or kind.OPTIONS is not SubjectOptions:  # they may draw more
         return False
     spec = _option(setup, "model")
     # Sets without a model are made in tests and examples only, and sit down with a script.

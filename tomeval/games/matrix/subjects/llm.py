@@ -138,11 +138,6 @@ class LLMSubject(Subject, Foresight):
         """Return the options with their defaults."""
         return {field.name: field.default for field in fields(cls.OPTIONS)}
 
-    @classmethod
-    def shown_draws(cls, options: Mapping[str, Any]) -> bool:
-        """Return whether what it is shown is drawn, beyond the order of options."""
-        return False
-
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
 
