@@ -77,8 +77,8 @@ class ProgramSubject(LLMSubject):
         settings, strategy = self.settings, self.strategy
         if strategy.answer != KIND or strategy.advice not in ("none", "oracle", "oracle_max"):
             raise TomevalError(
-                f"strategy {strategy.name!r}: Program goes with every context, and of advice with "
-                "Oracle and Oracle + Max"
+                f"strategy {strategy.name!r}: who writes a program needs Program in its strategy, "
+                "with any context, and no advice but Oracle or Oracle + Max"
             )
         self.looks_ahead, self.needs_table = False, strategy.part.is_told
         sides = seat.labels.own, seat.labels.partner
@@ -99,8 +99,8 @@ class ProgramSubject(LLMSubject):
         """Have the tables written, in the first round, and follow the own one."""
         if observation.round == 1:
             line = self.player.line
-            asking = [self._write(True, line)]
-            asking += [self._write(False, line.fork())] * self.settings.literal
+            lines = [line, line.fork()][: 1 + self.settings.literal]
+            asking = (self._write(one is line, one) for one in lines)
             at_once = line.model.capabilities.concurrent
             own, *said = await together(*asking, at_once=at_once)
             if isinstance(own, Invalid):  # what was asked beside it is logged, whatever follows

@@ -87,25 +87,16 @@ class Form:
         return [f"{h}: {self.answers[a]}" for h, a in zip(self.heads, table, strict=True)]
 
     def brief(self, table: Table) -> str:
-        """Return a table in one line; "any" is an action that makes no difference.
-
-        Examples
-        --------
-        >>> form = Form(Names("neutral", ("J", "F"), ("J", "F")), ("J", "F"), 1)
-        >>> form.brief((0, 0, 1, 0, 1)), form.brief((1, 1, 1, 1, 1))
-        ('first: J; after any J: J; after any F: F', 'always: F')
-        """
+        """Return a table in one line; "any" is an action that makes no difference."""
         if len({*table}) == 1:
             return f"always: {self.answers[table[0]]}"
         said, sides = self.lines(table), (self.names.own, self.names.partner)
         for axis, side in enumerate(sides if self.memory == 1 else ()):
-            rows = np.reshape(table[1:], (len(sides[0]), len(sides[1]))).swapaxes(0, axis)
+            rows = np.reshape(table[1:], [*map(len, sides)]).swapaxes(0, axis)
             if (rows == rows[:, :1]).all():
                 pasts = (f"any {name}" if axis else f"{name} any" for name in side)
-                said[1:] = [
-                    f"after {past}: {self.answers[action]}"
-                    for past, action in zip(pasts, rows[:, 0], strict=True)
-                ]
+                actions = (self.answers[action] for action in rows[:, 0])
+                said[1:] = [f"after {p}: {a}" for p, a in zip(pasts, actions, strict=True)]
         return "; ".join(said)
 
     def situation(self, past: Sequence[Joint]) -> int:
@@ -124,23 +115,21 @@ class Form:
         marked, table, labels = find_marked(shown), dict[int, int](), Labels(self.answers)
         for line in lines_of(plain(shown if marked is None else marked.said + marked.below)):
             at, rest = self._head(line)
-            fault = ""
-            if at is None and table and (other := labels.named(rest)):
-                fault = f"text below the first line names an action: {other[0][1]!r}"
-            elif at == -1:
-                fault = f"{line.strip()[:40]!r} is none of the lines"
-            elif at in table:
-                fault = f"{self.heads[at]!r} stands there twice"
-            elif at is not None:
-                said = labels.read(f"{MARKER} {rest}", "stop")
-                if said.value is None:
-                    return Read(said.outcome, fault=f"{self.heads[at]!r}: {said.fault}")
-                table[at] = said.value
-            if fault:
-                return Read("unparsable", fault=fault)
+            if at is None:
+                if table and (other := labels.named(rest)):
+                    return _no(f"text below the first line names an action: {other[0][1]!r}")
+                continue
+            if at < 0:
+                return _no(f"{line.strip()[:40]!r} is none of the lines")
+            if at in table:
+                return _no(f"{self.heads[at]!r} stands there twice")
+            said = labels.read(f"{MARKER} {rest}", "stop")
+            if said.value is None:
+                return Read(said.outcome, fault=f"{self.heads[at]!r}: {said.fault}")
+            table[at] = said.value
         if lacks := [head for at, head in enumerate(self.heads) if at not in table]:
             some = ", ".join(map(repr, lacks[:10])) + ", ..." * (len(lacks) > 10)
-            return Read("unparsable", fault=f"no line begins with {some}")
+            return _no(f"no line begins with {some}")
         value = tuple(table[at] for at in range(len(table)))
         last = [line for line in map(str.strip, lines_of(shown)) if line][-len(table) - 1 :]
         exact = last[0] == MARKER and sorted(last[1:]) == sorted(self.lines(value))
@@ -160,6 +149,10 @@ class Form:
     @cached_property
     def _places(self) -> dict[str, int]:
         return {_plain(head): at for at, head in enumerate(self.heads)}
+
+
+def _no(fault: str) -> Read[Table]:
+    return Read("unparsable", fault=fault)
 
 
 def _words(past: Sequence[tuple[str, str]]) -> str:

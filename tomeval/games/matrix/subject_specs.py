@@ -187,7 +187,7 @@ def _by_rule(setup: Setup) -> bool:
         kind = subject_class(setup.kind)
     except TomevalError:  # in a run whose subject is of an extension that is not here
         return False
-    if not issubclass(kind, LLMSubject) or kind.OPTIONS is not SubjectOptions:  # they may draw more
+    if not issubclass(kind, LLMSubject) or _option(setup, "after"):  # a trial is drawn
         return False
     spec = _option(setup, "model")
     # Sets without a model are made in tests and examples only, and sit down with a script.
@@ -209,4 +209,4 @@ def _by_rule(setup: Setup) -> bool:
 
 
 def _option(setup: Setup, name: str) -> Any:
-    return setup.options.get(name, getattr(SubjectOptions, name))
+    return setup.options.get(name, subject_class(setup.kind).options().get(name))
