@@ -166,7 +166,11 @@ class Asker:
                 return Said(read.value, attempts=attempt, details=details or None), text
             if asked.repair is not None:
                 said = Message("assistant", without_thinking(text) or "")
-                turns = *asked.prompt.messages, said, Message("user", asked.repair(read.fault))
+                turns = (
+                    *asked.prompt.messages,
+                    said,
+                    Message("user", asked.repair(fault=read.fault)),
+                )
                 asked = replace(asked, prompt=Prompt(turns))
         self.model.settled(outcome, self._calls[-1])
         return Invalid(outcome, text, asked.attempts), text

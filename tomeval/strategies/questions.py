@@ -31,8 +31,8 @@ class Question(Generic[T]):
     step: int  # from 1
     values: dict[str, Any] = field(default_factory=dict)
     kind: str = ""  # kind of call in the log; if empty, the kind of answer
-    # Words the reply to an answer that cannot be read, given why; None: the question stands alone.
-    repair: Callable[[str], str] | None = None
+    # Words what is said to a reply that cannot be read, given its `fault`; None: nothing is.
+    repair: Callable[..., str] | None = None
 
 
 class Style(NamedTuple):

@@ -35,7 +35,7 @@ class Overheard:
     explained: bool = False
     labels: tuple[str, ...] = ()
     notes: bool = False
-    repair: Callable[[str], str] | None = None  # as for `Question`
+    repair: Callable[..., str] | None = None  # as for `Question`
 
     def __str__(self) -> str:
         if self.labels:

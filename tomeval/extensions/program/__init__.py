@@ -135,16 +135,14 @@ class ProgramSubject(LLMSubject):
         values["heads"] = replace(form, names=listed).heads
         values["options"] = words["own_options" if mine else "partner_options"]
         values["trial"] = settings.after * self.strategy.shows_history
-        asking = "program", form, 1, values, KIND, partial(self._repair, values)
+        repair = partial(self.player.render, "answer/program_repair", **values)
+        asking = "program", form, 1, values, KIND, repair
         question = Question("predict", "literal", *asking)
         if mine:
             question = Question("act", "functional", *asking)
         told = self._machine() if mine and self.needs_table else Told()
         asked = await self.player.ask(question, told, line=line, kind="cot")
         return replace(asked.answer, calls=line.drain())
-
-    def _repair(self, values: dict[str, Any], fault: str) -> str:
-        return self.player.render("answer/program_repair", fault=fault, **values)
 
     def _machine(self) -> Told:
         """Return what the strategy tells of the partner: all of its table, in words."""
