@@ -83,7 +83,7 @@ class Setup:
             other = _drawing(self.partners.player.kind, self.partners.player.options)
             both = (_drawing(self.kind, self.options), other, self.labels.name, str(self.horizon))
             return Stream.of(self.seed, seat, self.game.chance, *both)
-        purpose = [seat, self.game.chance, self.partners.name]
+        purpose = [seat, self.game.chance, self.partners.chance]
         if seat in ("subject", "fallback"):
             subject = _drawing(self.kind, self.options)
             purpose += [subject, self.labels.name, str(self.horizon)]
@@ -125,10 +125,13 @@ class Setup:
         met = self.tables.partners if episodes else (partner,) if partner else ()
         draws = cache(lambda: self.belief_draws(episode).tolist())  # if a belief is asked for
         door = Door(met, self.game.m, lambda step: draws()[step - 1])
-        seat = Place(
-            *(self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes),
-            shared=lambda purpose: self.stream(purpose).episode(episode),
-        )
+        said = self.tables.said(partner) if partner else {}
+
+        def shared(purpose: str) -> np.random.Generator:
+            return self.stream(purpose).episode(episode)
+
+        where = model, name, self.base, episodes, said, shared
+        seat = Place(self.game, self.labels, self.horizon, rng, door, *where)
         return subject_class(self.kind)(seat, **self.options)
 
     def belief_draws(self, episode: int) -> NDArray[np.float64]:
@@ -139,7 +142,9 @@ class Setup:
         """Return one hash over the prompt templates the subject uses; empty if it uses none."""
         if not subject_class(self.kind).reads_templates:
             return ""
-        return prompts_of(self.options, self.base).sha256()
+        told = self.tables if isinstance(self.partners, PartnerSet) else None
+        said = told.said(told.partners[0]) if told else {}
+        return prompts_of({**self.options, **said}, self.base).sha256()
 
     @cached_property
     def enumerated(self) -> int:

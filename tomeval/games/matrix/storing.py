@@ -281,6 +281,12 @@ def has_programs(store: Store) -> bool:
 
 
 @once_each
+def has_told(store: Store) -> bool:
+    """Return whether the partners of any cell say who they are; looked up once."""
+    return any("told" in definition["partners"] for _, definition in store.cells())
+
+
+@once_each
 def has_changes(store: Store) -> bool:
     """Return whether a partner of the run changes its policy within an episode; looked up once."""
     return any(
