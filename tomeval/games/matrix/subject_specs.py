@@ -29,9 +29,14 @@ _OPTIONS = ("option_order", "goal", *PERSONAS, FRAME, "literal_order")
 _WORDING = SHARED | {name: str(getattr(SubjectOptions, name)) for name in _OPTIONS}
 
 
+def is_model(definition: Mapping[str, Any]) -> bool:
+    """Return whether a cell's subject is a language model, given the cell's definition."""
+    return bool(definition.get("model") and definition.get("templates"))
+
+
 def worded(definition: Mapping[str, Any]) -> Worded | None:
     """Return how a cell's subject is asked, given the cell's definition; None: it is no model."""
-    if not (definition.get("model") and definition.get("templates")):
+    if not is_model(definition):
         return None
     player, said = split_wording(definition["options"], definition["strategy"], _WORDING)
     labels = {LABELS: str(definition["labels"]["name"])}
