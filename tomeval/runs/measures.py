@@ -61,12 +61,15 @@ class Totals(NamedTuple):
     ratio : bool
         The ratio sum(top) / sum(bottom) is reported, in percent, of whatever sign; episodes whose
         `top` is NaN are not in it.
+    limits : tuple of float, optional
+        Between what the measure lies on these episodes, in its unit.
     """
 
     top: FloatArray
     bottom: FloatArray | None = None
     share: bool = False
     ratio: bool = False
+    limits: Bounds | None = None
 
     @property
     def values(self) -> FloatArray:

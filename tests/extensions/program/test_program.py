@@ -478,6 +478,8 @@ def test_names_and_what_is_refused():
     assert "memory must be a number from 0 to 2, is 3" in told({"strategy": "Program", "memory": 3})
     assert "'llm' has no option 'memory'" in told({"strategy": "QA", "memory": 1})
     assert "draws needs a player" in told({"strategy": "Program", "draws": 3})
+    aside = {"strategy": "Program", "questions": {"at": [3], "ask": ["ahead"]}}
+    assert "questions needs a player" in told(aside)
     assert "did you mean 'memory'" in told({"strategy": "Program", "memry": 1})
     other = {"strategy": "QA", "model": "pocket"}
     needs = "needs the partner's table, but a player sits in the partner's seat"

@@ -58,7 +58,7 @@ class ProgramOptions(SubjectOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("conditional", "draws"):
+        for name in ("conditional", "draws", "questions"):
             if getattr(self, name):
                 raise TomevalError(f"{name} needs a player that is asked in every round")
 

@@ -301,13 +301,14 @@ def _game(text: str, labels: Labels) -> MatrixGame:
 @lru_cache(maxsize=4096)
 def _partner(text: str) -> Partner:
     """Return a partner of a cell's definition, given as JSON."""
-    return _read_partner(json.loads(text))
+    return read_partner(json.loads(text))
 
 
-def _read_partner(told: Mapping[str, Any]) -> Partner:
+def read_partner(told: Mapping[str, Any]) -> Partner:
+    """Return a partner as definitions of cells have it."""
     change = None
     if "change" in told:
-        parts = (_read_partner(told["change"][name]) for name in ("first", "second"))
+        parts = (read_partner(told["change"][name]) for name in ("first", "second"))
         change = Change(told["change"]["step"], *parts)
     names = ("name", "emissions", "next_state", "start", "states", "title", "source")
     table = {name: told[name] for name in names} | {"states": tuple(told["states"])}

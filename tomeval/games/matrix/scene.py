@@ -25,6 +25,7 @@ from tomeval.strategies.readers import MARKER
 from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
 
 _PART = shipped("prompts") / "parts" / "framing"
+_IDENTITY = shipped("prompts") / "parts" / "identity"
 
 
 def prompts_of(options: Mapping[str, Any], base: Path | None) -> Prompts:
@@ -32,6 +33,8 @@ def prompts_of(options: Mapping[str, Any], base: Path | None) -> Prompts:
     more = templates_of(options.get("strategy", "QA"), "matrix")
     if any(options.get(name, NONE) != NONE for name in (*PERSONAS, FRAME)):
         more += (_PART,)
+    if options.get("questions"):
+        more += (_IDENTITY,)
     return load_prompts("matrix", options.get("prompts", ""), base, more)
 
 
