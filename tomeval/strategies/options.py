@@ -48,7 +48,9 @@ class ModelOptions:
     system : str
         A system message before everything else.
     decide, predict : {"argmax", "sample"}
-        How the probabilities of labels (LM) become an action, and how they become a prediction.
+        How scored labels (LM) become an action, and how they become a prediction: the most probable
+        one, or a draw from their probabilities, at temperature 1 whatever `temperature` says. As in
+        Riemer et al. 2025 (arXiv 2412.19726), actions are drawn and predictions compared.
     """
 
     strategy: str | dict[str, Any] = "QA"
@@ -61,7 +63,7 @@ class ModelOptions:
     lenient: str = "take"
     prompts: str = ""
     system: str = ""
-    decide: str = "argmax"
+    decide: str = "sample"
     predict: str = "argmax"
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
