@@ -75,9 +75,10 @@ class Setup:
     def stream(self, seat: str) -> Stream:
         """Return a seat's stream.
 
-        Seats: ``partner choice``, ``partner``, ``belief``, ``subject``, ``fallback``; the first
-        three are the same for all subjects. Where a subject sits in the partner's seat, its own are
-        ``other`` and ``other fallback``, and no stream depends on what players are called.
+        Seats: ``partner choice``, ``partner``, ``belief``, ``subject``, ``fallback``; but for the
+        last two they are the same for all subjects, and so are others (`Seat.shared`). Where a
+        subject sits in the partner's seat, its own are ``other`` and ``other fallback``, and no
+        stream depends on what players are called.
         """
         if isinstance(self.partners, PartnerPlayer):
             if seat == "belief":
@@ -129,7 +130,11 @@ class Setup:
         door = Door(met, self.game.m, lambda step: draws()[step - 1])
         said = self.tables.said(partner) if partner else {}
         asked = self.candidates or (self.tables.partners if partner else ())
-        where = model, name, self.base, episodes, said, asked
+
+        def shared(purpose: str) -> np.random.Generator:
+            return self.stream(purpose).episode(episode)
+
+        where = model, name, self.base, episodes, said, asked, shared
         seat = Place(self.game, self.labels, self.horizon, rng, door, *where)
         return subject_class(self.kind)(seat, **self.options)
 

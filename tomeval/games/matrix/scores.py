@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -164,20 +165,31 @@ def chance_regret(game: MatrixGame, partner: Partner, horizon: int) -> float:
     >>> chance_regret(game, get_partner("tit_for_tat", game), 2)
     3.25
     """
-    plan, emissions = known_best_response(game, partner, horizon), partner.emissions
-    now = emissions @ gains(game).T  # (S, n)
+    emissions, following = partner.emissions, partner.next_state
     state = np.zeros(len(emissions))
     state[partner.start] = 1.0
     mass = emissions[:, None, :] / game.n  # of an own and a partner's action, by state
     total = 0.0
+    for lost in losses(game, partner, horizon):
+        total += float(state @ lost.mean(axis=1))
+        reached = np.broadcast_to(state[:, None, None] * mass, following.shape).ravel()
+        state = np.bincount(following.ravel(), reached, len(state)).astype(np.float64)
+    return total
+
+
+def losses(game: MatrixGame, partner: Partner, horizon: int) -> Iterator[FloatArray]:
+    """Yield for every step what each action loses against the best, shape (S, n), in payoff units.
+
+    The value that is lost over the steps that are left, by the partner's state; what is as small as
+    rounding is 0. The expected sum over the steps of a play is its regret.
+    """
+    plan, emissions = known_best_response(game, partner, horizon), partner.emissions
+    now = emissions @ gains(game).T  # (S, n)
     for t in range(horizon):
         ahead = plan.relative[t + 1][partner.next_state]  # (S, n, m)
         worth = now + (emissions[:, None, :] * ahead).sum(axis=2)
         lost = worth.max(axis=1, keepdims=True) - worth
-        total += float(state @ np.where(lost > _slack(game, horizon), lost, 0.0).mean(axis=1))
-        reached = np.broadcast_to(state[:, None, None] * mass, ahead.shape).ravel()
-        state = np.bincount(partner.next_state.ravel(), reached, len(state)).astype(np.float64)
-    return total
+        yield np.where(lost > _slack(game, horizon), lost, 0.0)
 
 
 @lru_cache(maxsize=256)
