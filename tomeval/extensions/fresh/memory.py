@@ -71,7 +71,16 @@ def _cell(side: Side) -> MatrixRunCell:
 def _task(side: Side) -> str:
     """Return what a twin and its game have in common, as text."""
     defined = side.cell.definition
-    keys = ("subject", "kind", "model", "strategy", "options", "horizon", "on_invalid")
+    keys = (
+        "subject",
+        "kind",
+        "model",
+        "strategy",
+        "options",
+        "horizon",
+        "on_invalid",
+        "continuation",
+    )
     more = [defined["partners"]["name"], side.seed, side.cell.reference]
     return json.dumps([[defined.get(key) for key in keys], more], sort_keys=True)
 

@@ -13,6 +13,13 @@ from tomeval.core.printing import show, tell
 from tomeval.core.resources import shipped_experiments
 
 Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
+Continuation = Annotated[
+    float | None,
+    typer.Option(
+        "--continuation",
+        help="In place of a horizon: with what probability the game goes on after every step.",
+    ),
+]
 
 
 def bounds(
@@ -21,6 +28,7 @@ def bounds(
     ],
     partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")] = "",
     horizon: Horizon = 100,
+    continuation: Continuation = None,
     form: TableFormat = "text",
 ) -> None:
     """Show what is attainable: best, worst, stationary reward.
@@ -32,7 +40,7 @@ def bounds(
         return
     from tomeval.games.matrix.bounds import bounds_rows
 
-    rows, told = bounds_rows(game, partner_set, horizon)
+    rows, told = bounds_rows(game, partner_set, horizon, continuation)
     show_table(rows, form)
     if form == "text":
         show("\n" + "\n".join(told))

@@ -81,7 +81,8 @@ class MatrixRunCell(ScoredCell):
         """The complete episodes."""
         read = read_played(self.store, self.number)
         more = readers(self.store, self.number, self.definition)
-        played = Played(self.game, self.partners, **read, more=more)
+        on = self.definition.get("continuation")
+        played = Played(self.game, self.partners, **read, continuation=on, more=more)
         if (played.own_reward != self.game.own[played.own, played.partner]).any():
             raise self.store.damaged(f"cell {self.number}: a reward does not match its actions")
         return played
@@ -140,7 +141,8 @@ class MatrixRunCell(ScoredCell):
             game=self.game,
             labels=self.labels,
             partners=partners,
-            horizon=told["horizon"],
+            horizon=told.get("horizon"),
+            continuation=told.get("continuation"),
             seed=told["seed"],
             on_invalid=told["on_invalid"],
         )
@@ -150,19 +152,25 @@ class MatrixRunCell(ScoredCell):
         """Means over the complete episodes of `attainable_as_played`, if a partner draws moves."""
         if all(partner.is_deterministic for partner in self.partners) or not self.which.size:
             return {}
-        ceilings = attainable_as_played(self.played)
-        return {name: float(values.mean()) for name, values in ceilings.items()}
+        ceilings, played = attainable_as_played(self.played), self.played
+        weights = None if played.continuation is None else played.lengths
+        return {name: float(np.average(each, weights=weights)) for name, each in ceilings.items()}
 
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
         """Return between what a measure lies, whoever plays; regret has exact limits."""
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
-            horizons = {self.definition["horizon"]}
-            if self.recorded:  # of one length, or there are no limits
+            on = self.definition.get("continuation")
+            horizons = {self.definition.get("horizon")}
+            if self.recorded or on:  # recorded ones are of one length, or there are no limits
                 horizons = set(self.played.lengths.tolist())
-            if len(horizons) == 1:
-                said = (*horizons, reference or self.reference)
-                exact = regret_limits(self.game, tuple(self.partners), *said)[name]
+            if len(horizons) == 1 or (on and horizons):
+                said = (self.game, tuple(self.partners))
+                each = [
+                    regret_limits(*said, length, reference or self.reference, on)[name]
+                    for length in horizons
+                ]
+                exact = min(low for low, _ in each), max(high for _, high in each)
         return exact or super().limits(name, reference)
 
     @property
@@ -174,10 +182,11 @@ class MatrixRunCell(ScoredCell):
         """Return the partner's name, and of a recorded match its own."""
         names = self.definition.get("matches")
         match = {"match": str(names[episode])} if names else {}
-        return match | {"partner": self.partner_names[own[0]]}
+        drawn = {} if own[1] is None else {"length": own[1]}
+        return match | {"partner": self.partner_names[own[0]]} | drawn
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
-        """Return the steps' worth: `best_action` as the best response over the horizon plays it.
+        """Return the steps' worth: `best_action` as the best response plays it.
 
         `regret` is the step's part of ΔFunctional/T, `tom_regret` of ΔToM/T (best response).
         `best_action` is that of the partner's state, the lowest of several, and missing where the
@@ -207,7 +216,7 @@ class MatrixRunCell(ScoredCell):
             return [None] * len(played.own)
         best = np.zeros(len(played.own), dtype=np.int64)
         for partner, length, _, steps in played.alike():
-            policy = known_best_response(self.game, partner, length).policy
+            policy = known_best_response(self.game, partner, length, played.continuation).policy
             best[steps] = policy[np.arange(length), played.states[steps]]
         actions: list[int] = best.tolist()
         return actions

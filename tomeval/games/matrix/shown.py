@@ -109,28 +109,30 @@ LISTS: dict[str, Callable[[], Rows]] = {
 """What ``tomeval list`` can list of this domain."""
 
 
-def asked(setup: Setup, note: str = "") -> list[Overheard]:
+def asked(setup: Setup, note: str = "", length: int = 0) -> list[Overheard]:
     """Return what a subject that is a model is asked in its first episode; `note` as for `record`.
 
-    In place of a player in the partner's seat one plays that takes its actions in turn.
+    A `length` takes the place of the episode's own. In place of a player in the partner's seat one
+    plays that takes its actions in turn.
     """
     from tomeval.play.engines import run_loop
 
     if not isinstance(setup.partners, PartnerSet):
         cycler = get_partner("cycler", setup.game)
         setup = replace(setup, partners=PartnerSet("in turn", (cycler,)))
-    return record(partial(play_episode_async, setup, 0), run_loop, note)
+    return record(partial(play_episode_async, setup, 0, length=length), run_loop, note)
 
 
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
     """Return the cell that ``tomeval prompt`` shows where no experiment is named.
 
-    `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` and options of
-    `tomeval.games.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional probe,
-    "draw" the literal question again.
+    `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` or ``continuation``, and
+    options of `tomeval.games.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional
+    probe, "draw" the literal question again.
     """
     data: dict[str, Any] = dict(settings)
-    keys = {key: data.pop(key) for key in ("labels", "partners", "horizon") if data.get(key)}
+    names = ("labels", "partners", "horizon", "continuation")
+    keys = {name: data.pop(name) for name in names if data.get(name)}
     data.pop("labels", None)
     form = data.pop("form", "")
     if form == "react":

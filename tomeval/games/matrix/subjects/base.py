@@ -99,7 +99,7 @@ class Seat:
     # Game, labels and horizon: as in the observation.
     game: MatrixGame
     labels: Labels
-    horizon: int
+    horizon: int | None
     rng: np.random.Generator  # the subject's own generator; the only source of chance it may use
     door: Door = field(repr=False)
     model: Model | None = None  # the language model, for subjects that are one
@@ -107,6 +107,7 @@ class Seat:
     name: str = ""
     base: Path | None = None  # folder that relative paths among the options start from
     episodes: int = 0  # how many are played at once; 0: one, by itself
+    continuation: float | None = None  # as in the observation
 
 
 class Subject(ABC):
