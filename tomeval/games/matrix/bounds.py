@@ -15,9 +15,10 @@ from tomeval.games.matrix.optima import (
     REFERENCES,
     best_response,
     dynamics,
-    possible_sums,
     reference_rewards,
     relevance,
+    step_weights,
+    sums_by_length,
     worst_response,
 )
 from tomeval.games.matrix.partner_specs import get_partner_set
@@ -158,7 +159,8 @@ def regret_limits(
 ) -> dict[str, Ends]:
     """Return between what `REGRETS` of an episode lie, whichever partner it met.
 
-    A partner that draws its moves leaves less than no regret to who is lucky, or told of them.
+    A partner that draws its moves leaves less than no regret to who is lucky, or told of them. If
+    the game goes on with a probability, they hold for an episode of any length.
 
     Examples
     --------
@@ -169,12 +171,14 @@ def regret_limits(
     (0.0, 5.0)
     """
     between = []
+    steps = len(step_weights(horizon, continuation))
+    many = np.arange(1, steps + 1) if continuation is not None else np.array([horizon])
     for partner in partners:
-        start = float(reference_rewards(game, partner, horizon, reference, continuation).mean())
-        least, most = possible_sums(game, partner, horizon)
-        between.append((start - most / horizon, start - least / horizon))
+        best = np.cumsum(reference_rewards(game, partner, steps, reference, continuation))
+        least, most = sums_by_length(game, partner, steps)[:, many - 1]
+        between += [(best[many - 1] - end) / many for end in (least, most)]
     rounding = 1e-9 * float(np.abs(game.own).max())
-    low, high = min(low for low, _ in between), max(high for _, high in between)
+    low, high = (float(end(between)) for end in (np.min, np.max))
     costs = misjudgement_cost(game, "best_response").max(axis=0)
     met = np.any([(partner.emissions > 0).any(axis=0) for partner in partners], axis=0)
     belief = float(costs[met].max())

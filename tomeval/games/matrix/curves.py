@@ -31,8 +31,8 @@ from tomeval.statistics import Estimate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LEAST_LEFT = 5
-"""Curves of games that go on with a probability end where fewer episodes than these still last."""
+LEAST_LEFT = 10
+"""Curves of games that go on with a probability end before fewer episodes than these are left."""
 
 Named = tuple[str, RunCell]
 """A cell with the name of its line."""
@@ -126,11 +126,10 @@ def _caption(what: str, title: str, cells: Sequence[Named], options: Options) ->
         part = f"a centred window of {width} steps (shorter at the ends)"
     line = "subject" if options.by is None else f"value of {options.by}"
     sample = sample_words([cell for _, cell in cells])
-    left = {
-        int(_left(matrix_cell(cell))[-1]) for _, cell in cells if "continuation" in cell.definition
-    }
-    if left:
-        sample += f" that last to the step, at its end {min(left)}"
+    if any("continuation" in cell.definition for _, cell in cells):
+        sample = (
+            f"those of {sample} that last to it; a line ends before fewer than {LEAST_LEFT} are"
+        )
     return (
         f"{what} by step, {title}: a line per {line}. Every point is the mean of {part}, over "
         f"{sample}; bands are {interval_words(cells[0][1])}.{base}"

@@ -228,12 +228,12 @@ def possible_sums(game: MatrixGame, partner: Partner, horizon: int) -> tuple[flo
     Unlike `worst_response` and `best_response`, which are expectations, this also lets chance fall
     any way it can. For a deterministic partner they agree.
     """
-    least, most = _possible_sums(game, partner, 1 << (horizon - 1).bit_length())[:, horizon - 1]
+    least, most = sums_by_length(game, partner, 1 << (horizon - 1).bit_length())[:, horizon - 1]
     return float(least), float(most)
 
 
 @lru_cache(maxsize=64)
-def _possible_sums(game: MatrixGame, partner: Partner, longest: int) -> NDArray[np.float64]:
+def sums_by_length(game: MatrixGame, partner: Partner, longest: int) -> NDArray[np.float64]:
     """Return the `possible_sums` over 1, 2, ..., `longest` steps, shape (2, longest)."""
     possible = np.where(partner.emissions > 0, 0.0, -np.inf)[:, None, :]
     sums = np.empty((2, longest))

@@ -28,10 +28,11 @@ from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.storing import RECORDED, read_played, step_rows
 from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
-from tomeval.games.scores import ScoredCell, Scores
+from tomeval.games.scores import ScoredCell, Scores, Terms
 from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Line, Player, Worded
+from tomeval.runs.measures import is_score
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -160,18 +161,23 @@ class MatrixRunCell(ScoredCell):
         """Return between what a measure lies, whoever plays; regret has exact limits."""
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
-            on = self.definition.get("continuation")
-            horizons = {self.definition.get("horizon")}
-            if self.recorded or on:  # recorded ones are of one length, or there are no limits
+            horizons = {self.definition.get("horizon", 1)}
+            if self.recorded:  # of one length, or there are no limits
                 horizons = set(self.played.lengths.tolist())
-            if len(horizons) == 1 or (on and horizons):
-                said = (self.game, tuple(self.partners))
-                each = [
-                    regret_limits(*said, length, reference or self.reference, on)[name]
-                    for length in horizons
-                ]
-                exact = min(low for low, _ in each), max(high for _, high in each)
+            if len(horizons) == 1:
+                said = (*horizons, reference or self.reference, self.definition.get("continuation"))
+                exact = regret_limits(self.game, tuple(self.partners), *said)[name]
         return exact or super().limits(name, reference)
+
+    def part_limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+        """Return between what parts lie; of scores of drawn lengths by what each episode allows."""
+        terms = self.scores.find(name) if is_score(name) else None
+        if self.played.continuation is None or not isinstance(terms, Terms):
+            return super().part_limits(name, reference)
+        share, there = terms.score, terms.there
+        mean = terms.bottom[there].mean() if there.any() else np.nan
+        low, high = (share + (end - share * terms.bottom) / mean for end in terms[2:4])
+        return 100 * float(np.min(low, initial=share)), 100 * float(np.max(high, initial=share))
 
     @property
     def payoffs(self) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tomeval.core.outcomes import NOT_ASKED, VALID
+from tomeval.core.outcomes import NOT_ASKED, VALID, VOID
 from tomeval.core.parts import parts
 from tomeval.core.resources import read_toml
 from tomeval.games.matrix.experiment import MatrixCell
@@ -208,6 +208,7 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
     cells = matrix_cells(run)
     reacting = [one.name for cell in cells for one in cell.partners if one.reacts]
     recorded = [cell for cell in cells if cell.recorded]
+    drawn = [cell for cell in cells if "continuation" in cell.definition]
     notes = {
         "ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They ignore "
         "how a move changes the later moves of a partner that reacts, so they are not regret over "
@@ -223,6 +224,12 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
         "Matches differ in length: T is the longest of a game and partner; every measure is "
         "per step, and regret is measured from the best response over the match's own length.": any(
             len(set(cell.played.lengths.tolist())) > 1 for cell in recorded
+        ),
+        "c: after every step the game goes on with that probability. Every step counts the same, "
+        "and regret is measured from the best response to the whole game.": bool(drawn),
+        "Long games are void more often, so complete ones are shorter than drawn, and their regret "
+        "is not that of all games; on_invalid = random plays all to the end.": any(
+            status == VOID for cell in drawn for status, _ in cell.store.lengths(cell.number)
         ),
         "Some steps have no prediction: measures of predictions use the other steps, so "
         "belief, response and foresight do not add up to ΔFunctional.": any(
