@@ -15,7 +15,7 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, run_now
 from tomeval.core.parts import CommandPart
 from tomeval.core.printing import Console, QuitGame, tell
-from tomeval.games.matrix.commands import Continuation, Horizon
+from tomeval.games.matrix.commands import Continuation, lasting
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.play import play_episode_async
@@ -133,7 +133,9 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
 def play(
     game: Annotated[str, typer.Argument(help="A matrix game, or a TOML file.")],
     partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")],
-    horizon: Horizon = 20,
+    horizon: Annotated[
+        int | None, typer.Option("--horizon", help="Steps per episode, T. Default: 20.")
+    ] = None,
     continuation: Continuation = None,
     labels: Annotated[str | None, typer.Option("--labels", help="A label set.")] = None,
     name: Annotated[str, typer.Option("--name", help="Your name in tables.")] = "person",
@@ -147,8 +149,8 @@ def play(
     Played again, it adds an episode.
     """
     data = {"name": "play", "games": [game], "partners": [partner_set], "episodes": 1}
-    lasts = {"horizon": horizon} if continuation is None else {"continuation": continuation}
-    data |= {"subjects": [{"kind": "person", "name": name}], "seed": seed, **lasts}
+    data |= {"subjects": [{"kind": "person", "name": name}], "seed": seed}
+    data |= lasting(horizon, continuation, 20)
     data |= {"labels": labels} if labels else {}
     experiment = make_experiment(data, base=Path(), where="play")
     if play_session(experiment, Console(sys.stdin, sys.stdout), out):

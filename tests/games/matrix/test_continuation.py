@@ -303,7 +303,7 @@ def experiment(**more):
     [
         ({"continuation": 0.9, "horizon": 10}, "horizon and continuation are both given"),
         ({"continuation": 1}, "above 0 and at most 0.999"),
-        ({"continuation": 0.9995}, "1,000 steps"),
+        ({"continuation": 0.9995}, "1,000 steps are expected"),
         ({"continuation": 0}, "above 0"),
         ({"continuation": [0.9, -1]}, "is -1"),
         ({"continuation": "often"}, "continuation"),
@@ -324,5 +324,5 @@ def test_several_are_a_grid_of_cells():
 
 
 def test_partner_values_beyond_what_is_solved_are_refused():
-    with pytest.raises(TomevalError, match="continuation must be above 0 and below 1"):
+    with pytest.raises(TomevalError, match="continuation must be above 0 and at most"):
         best_response(IPD, get_partner("tit_for_tat", IPD), 1, 1.0)

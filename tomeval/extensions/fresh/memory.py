@@ -71,17 +71,9 @@ def _cell(side: Side) -> MatrixRunCell:
 def _task(side: Side) -> str:
     """Return what a twin and its game have in common, as text."""
     defined = side.cell.definition
-    keys = (
-        "subject",
-        "kind",
-        "model",
-        "strategy",
-        "options",
-        "horizon",
-        "on_invalid",
-        "continuation",
-    )
+    keys = ("subject", "kind", "model", "strategy", "options", "horizon", "on_invalid")
     more = [defined["partners"]["name"], side.seed, side.cell.reference]
+    more += [defined["continuation"]] if "continuation" in defined else []
     return json.dumps([[defined.get(key) for key in keys], more], sort_keys=True)
 
 

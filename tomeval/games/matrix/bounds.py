@@ -224,10 +224,11 @@ def blind_spots(
     return tuple(kind for kind, holds in blind.items() if holds)
 
 
-def blind_sentences(
-    tasks: Iterable[tuple[MatrixGame, PartnerSet, int, float | None]],
-) -> list[str]:
-    """Return one sentence per kind of `blind_spots` that any task has, naming the first of them."""
+def blind_sentences(tasks: Iterable[tuple[Any, ...]]) -> list[str]:
+    """Return one sentence per kind of `blind_spots` that any task has, naming the first of them.
+
+    Tasks are a game, a partner set, a horizon and a continuation.
+    """
     where: dict[str, list[str]] = {kind: [] for kind in _BLIND}
     for game, partners, *lasting in tasks:
         for kind in blind_spots(game, partners.partners, *lasting):
@@ -252,15 +253,9 @@ def bounds_rows(
     return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon, continuation)])]
 
 
-def _of_set(
-    game: MatrixGame,
-    partners: PartnerSet,
-    horizon: int,
-    reference: str,
-    continuation: float | None,
-) -> Rows:
+def _of_set(game: MatrixGame, partners: PartnerSet, *lasting: Any) -> Rows:
     """Return the bounds of each partner of a set, and last, if there are several, their mean."""
-    rows = bounds(game, partners, horizon, reference, continuation)
+    rows = bounds(game, partners, *lasting)
     if len(rows) > 1:
         means = {key: sum(row["weight"] * row[key] for row in rows) for key in list(rows[0])[2:]}
         rows.append({"partner": f"{partners.name} (mean)", "weight": 1.0, **means})

@@ -17,7 +17,7 @@ from tomeval.core.parts import known, part
 from tomeval.games.matrix import batch
 from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
-from tomeval.games.matrix.optima import REFERENCES
+from tomeval.games.matrix.optima import BEYOND, MAX_CONTINUATION, REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
@@ -37,8 +37,6 @@ from tomeval.strategies import parse_strategy
 from tomeval.strategies.recording import Overheard
 
 MAX_STEPS_PER_EPISODE = 100_000
-MAX_CONTINUATION = 0.999
-"""Beyond it, 1,000 steps are expected of an episode, and one can have tens of thousands."""
 _ENTRY = ("game", "labels", "partners")
 _SETS = "game_sets"
 _WithPartners = tuple[MatrixGame, Sequence[PartnerSet | PartnerPlayer]]
@@ -106,24 +104,13 @@ class MatrixExperiment(Experiment):
                 raise ValueError(f"must be from 1 to {MAX_STEPS_PER_EPISODE}, is {item}")
         return value
 
-    @field_validator("continuation")
-    @classmethod
-    def _between(cls, value: list[float]) -> list[float]:
-        for item in value:
-            if not 0 < item <= MAX_CONTINUATION:
-                raise ValueError(
-                    f"must be above 0 and at most {MAX_CONTINUATION}, of which 1,000 steps are "
-                    f"expected, is {item}"
-                )
-        return value
-
     @model_validator(mode="after")
     def _lasts(self) -> Self:
         if self.continuation and "horizon" in self.model_fields_set:
-            raise ValueError(
-                "horizon and continuation are both given: a game has a number of steps, or goes on "
-                "with a probability"
-            )
+            raise ValueError("horizon and continuation are both given: name one of them")
+        for item in self.continuation:
+            if not 0 < item <= MAX_CONTINUATION:
+                raise ValueError(f"continuation {BEYOND.format(item)}")
         return self
 
     @field_validator("reference")
@@ -290,9 +277,8 @@ class MatrixCell(Cell):
     def questions(self, seat: str, note: str) -> list[list[Overheard]]:
         """Return what a seat is asked in an episode.
 
-        Where lengths are drawn, in two: of one step and of nearly twice as many as are expected.
-        They have the mean of drawn lengths and, but for one part in so many, that of their squares,
-        which tokens grow with.
+        Where lengths are drawn, in two, of one step and of nearly twice as many as are expected:
+        they have the mean of drawn lengths and nearly that of their squares, as which tokens grow.
         """
         from tomeval.games.matrix.shown import asked
 

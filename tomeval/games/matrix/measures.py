@@ -286,7 +286,7 @@ _TABLE = (
         "How much less per step the subject earned than the best single action, chosen after the "
         "episode against the partner's moves as recorded. In payoff units, any sign; used where "
         "the partner is unknown, and not equal to ΔFunctional.",
-        of=lambda played, reference: played.of_episodes(hindsight_regret(played)),
+        of=lambda played, reference: played.per_step(hindsight_regret(played) * played.lengths),
         present=_unknown,
     ),
 )

@@ -1,9 +1,7 @@
 """Exact best, worst and stationary responses to a partner, by dynamic programming.
 
-A game lasts T steps, or it goes on after every step with a probability, its `continuation`. Then
-what is expected of t steps ahead counts with the weight continuation**t, and the best response
-depends on the partner's state alone: a discounted problem without an end, whose T first steps a
-`Plan` shows.
+A game lasts T steps, or goes on after every step with a probability, its `continuation`: then the
+best response depends on the partner's state alone, and a `Plan` shows its first T steps.
 """
 
 from __future__ import annotations
@@ -21,6 +19,10 @@ from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding, stationary_reward
 
 REFERENCES = ("horizon", "stationary")
+MAX_CONTINUATION = 0.999
+BEYOND = (
+    f"must be above 0 and at most {MAX_CONTINUATION}, where 1,000 steps are expected, is {{:g}}"
+)
 MAX_DENSE_STATES = 4_000
 """Partner states up to which the long-run optimum is solved; memory grows with their square."""
 
@@ -153,8 +155,7 @@ def _until_it_ends(
 
     An action is changed only if another is better by more than rounding, so the iteration ends.
     """
-    if not 0 < continuation < 1:
-        raise TomevalError(f"continuation must be above 0 and below 1, is {continuation!r}")
+    check_continuation(continuation)
     _, transitions = dynamics(game, partner)
     gain = sign * (partner.emissions @ gains(game).T)
     rows, policy = np.arange(len(gain)), gain.argmax(axis=1)
@@ -258,6 +259,7 @@ def step_weights(horizon: int, continuation: float | None = None) -> NDArray[np.
     """
     if continuation is None:
         return np.full(horizon, 1 / horizon)
+    check_continuation(continuation)
     steps = np.arange(math.ceil(math.log(1e-12) / math.log(continuation)))
     return (1 - continuation) * np.power(float(continuation), steps)
 
@@ -308,6 +310,12 @@ def _rewards_against(
         joint = np.zeros_like(joint)
         np.add.at(joint, (believed.next_state[s], actual.next_state[z]), mass)
     return rewards
+
+
+def check_continuation(continuation: float) -> None:
+    """Raise `TomevalError` unless a game can go on with this probability."""
+    if not 0 < continuation <= MAX_CONTINUATION:
+        raise TomevalError(f"continuation {BEYOND.format(continuation)}")
 
 
 def _check_horizon(horizon: int) -> None:

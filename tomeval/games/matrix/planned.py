@@ -181,9 +181,8 @@ def _regret(
     mass = np.eye(1, size).repeat(count, axis=0)
     for t, weight in enumerate(weights):
         known &= ~((mass > 0) & ~said[t % len(said)]).any(axis=1)
-        chosen = plan[t % len(plan)][
-            rows, :, np.maximum(machines, 0)
-        ]  # [machine, context, own action]
+        best = plan[t % len(plan)]
+        chosen = best[rows, :, np.maximum(machines, 0)]  # [machine, context, own action]
         own = mass[..., None] * chosen / chosen.sum(axis=2, keepdims=True)
         joint = np.einsum("gka,kb->gab", own, truth)
         lost += weight * (optimum[t] - (least + (joint * payoffs).sum(axis=(1, 2))))

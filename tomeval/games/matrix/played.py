@@ -89,11 +89,6 @@ class Played:
             return Totals(np.where(counts > 0, sums, np.nan), counts, ratio=True, percent=False)
         return Totals(np.divide(sums, counts, out=sums * np.nan, where=counts > 0))
 
-    def of_episodes(self, means: FloatArray) -> Totals:
-        """Return the same, given every episode's own mean over all of its steps, shape (E,)."""
-        on = self.continuation is not None
-        return self.per_step(means * self.lengths) if on else Totals(means)
-
 
 def data_of(played: Played, name: str) -> Any:
     """Return what a group has read of a cell; None if the run has no such data."""
