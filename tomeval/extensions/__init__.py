@@ -26,6 +26,7 @@ _ADAPTATION = Analysis(
 _INTERNAL = Analysis(
     tables=f"{_HERE}.internal:TABLES", present="tomeval.runs.tallies:has_local_models"
 )
+_PERSONAS = Analysis(tables=f"{_HERE}.personas:TABLES", present=f"{_DATA}:has_told")
 _PLANTED = Analysis(
     measures=f"{_HERE}.planted:MEASURES",
     tables=f"{_HERE}.planted:TABLES",
@@ -101,6 +102,10 @@ EXTENSIONS = {
         "people as players, at a terminal",
         commands={"play matrix": f"{_HERE}.people:PLAY"},
         subjects={"person": f"{_HERE}.people:Person"},
+    ),
+    "personas": Extension(
+        "partners that say who they are: what players make of it, true, swapped or withheld",
+        analyses={"matrix personas": _PERSONAS},
     ),
     "planted": Extension(
         "planted beliefs: what players make of predictions whose accuracy is set",

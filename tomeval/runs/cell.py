@@ -239,6 +239,12 @@ class RunCell(ABC):
         return str(self.definition.get("reference", self.domain.experiment.REFERENCES[0]))
 
     @property
+    def draws(self) -> tuple[Any, ...]:
+        """What cells share whose episodes of one seed and number met the same chance."""
+        facts = self.facts
+        return tuple(facts[name] for name in self.domain.shares_draws)
+
+    @property
     def facts(self) -> dict[str, Any]:
         """The columns, how models are asked, and what else was set: seed, reference, on_invalid."""
         more = {"seed": self.seed, "on_invalid": self.definition["on_invalid"]}

@@ -77,7 +77,8 @@ def import_(
         Path,
         typer.Argument(
             help="CSV, a row per step: episode, step, own_action, partner_action"
-            "[, predicted_action, game, partner, seat, subject, condition, ...]"
+            "[, predicted_action, game, partner, seat, subject, condition, ...]; or results of "
+            "FAIRGAME or repeatedgames, or a LOG.eval of inspect"
         ),
     ],
     out: NewRun = None,
@@ -101,7 +102,7 @@ def import_(
         typer.Option(
             "--map",
             help="The column of a field: FIELD=COLUMN, such as own_action=choice; FIELD= ignores "
-            "the column of that name. Repeatable.",
+            "the column of that name; episode= counts matches. Repeatable.",
         ),
     ] = None,
     by: Annotated[

@@ -7,7 +7,7 @@ from typing import Any
 
 from tomeval.games.answer import verdict
 from tomeval.games.matrix.experiment import MatrixExperiment
-from tomeval.games.matrix.measures import MEASURES
+from tomeval.games.matrix.measures import HINDSIGHT, MEASURES
 from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.shown import (
     LISTS,
@@ -66,7 +66,9 @@ MATRIX = Domain(
     },
     facts=run_facts,
     table_notes=table_notes,
-    verdict=verdict(PUBLISHED, (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2], "plays_percent")),
+    verdict=verdict(
+        (*PUBLISHED, HINDSIGHT), (PUBLISHED[1], PUBLISHED[0], PUBLISHED[2], "plays_percent")
+    ),
     published="tomeval.games.matrix.published",
     by=("strategy", "subject", "model", "labels", "condition"),
     task=("game", "labels", "partners", "horizon", "reference", "on_invalid"),

@@ -20,6 +20,7 @@ from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.optima import BEYOND, MAX_CONTINUATION, REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.personas import NONE
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.subject_specs import (
@@ -31,7 +32,7 @@ from tomeval.games.matrix.subject_specs import (
 )
 from tomeval.models.base import Model
 from tomeval.runs.domain import Cell, Player, Rows
-from tomeval.runs.experiment import Experiment, among, axis, located, read_table
+from tomeval.runs.experiment import Experiment, among, axis, combinations, located, read_table
 from tomeval.runs.record import Record
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.recording import Overheard
@@ -227,6 +228,9 @@ class MatrixExperiment(Experiment):
         for s in specs:
             if is_player(s):
                 sets += expand_player(s, self.model, "partners")
+            elif isinstance(s, dict) and isinstance(s.get("tell"), list):
+                each = (s | one for one, _ in combinations({"tell": s["tell"]}))
+                sets += [get_partner_set(one, game, self._base) for one in each]
             else:
                 sets.append(get_partner_set(s, game, self._base))
         return sets
@@ -351,7 +355,16 @@ def _check_seats(setup: Setup) -> None:
     """Seat who plays once, so that what cannot be played shows before anything is."""
     rng = np.random.default_rng(0)
     if isinstance(setup.partners, PartnerSet):
-        setup.seat_subject(setup.partners.partners[0], rng)
+        told, partners = setup.partners.told, setup.partners.partners
+        both = {name for one in told.true for name in one} if told else set()
+        for name in sorted(both):
+            if setup.options.get(name, NONE) != NONE:
+                raise TomevalError(
+                    f"{name} is said by the subject and by the partners {setup.partners.name!r}: "
+                    "leave out one of them"
+                )
+        for partner in partners if told else partners[:1]:
+            setup.seat_subject(partner, rng)
         return
     for side, seat in ((setup, SEAT), (setup.other, PARTNER)):
         with located(f"in the {seat}'s seat"):
@@ -381,11 +394,9 @@ def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:
     """Return a partner set as definitions of cells have it, complete with tables."""
     if isinstance(partners, PartnerPlayer):
         return {"name": partners.name, "weights": [], "tables": []}
-    return {
-        "name": partners.name,
-        "weights": partners.weights,
-        "tables": [_table_data(partner) for partner in partners.partners],
-    }
+    tables = [_table_data(partner) for partner in partners.partners]
+    told = {"told": asdict(partners.told), "chance": partners.chance} if partners.told else {}
+    return {"name": partners.name, "weights": partners.weights, "tables": tables, **told}
 
 
 def _table_data(partner: Partner) -> dict[str, Any]:

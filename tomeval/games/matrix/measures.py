@@ -19,7 +19,7 @@ from tomeval.games.matrix.played import (
 )
 from tomeval.games.matrix.responses import best_responses
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.storing import has_reactions, partners_react, tables_of
+from tomeval.games.matrix.storing import RECORDED, has_reactions, partners_react, tables_of
 from tomeval.games.scores import score
 from tomeval.runs.measures import Measure, Totals, registry
 from tomeval.statistics.bounded import FROM_ZERO
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tomeval.runs.store import Store
 
 PLANNED = "delta_tom_planned_per_step"
+HINDSIGHT = "hindsight_constant_regret_per_step"
 ONE_STEP = ("delta_tom_best_response_per_step", "delta_tom_misprediction_per_step")
 """The rules of ΔToM: one step at a time, and over T steps, which can differ if partners react."""
 
@@ -51,9 +52,11 @@ def _known(store: Store) -> bool:
     return any(tables for _, tables in tables_of(store))
 
 
-def _unknown(store: Store) -> bool:
-    """Return whether any partner is not known, for regret in hindsight."""
-    return not all(tables for _, tables in tables_of(store))
+def _looks_back(store: Store) -> bool:
+    """Return whether a partner is not known or reacts to recorded games, for hindsight."""
+    told = list(tables_of(store))
+    recorded = any(definition["kind"] == RECORDED for definition, _ in told)
+    return not all(tables for _, tables in told) or (recorded and partners_react(store))
 
 
 def _reacting(store: Store) -> bool:
@@ -279,15 +282,15 @@ _TABLE = (
         step=lambda s: s.played.own_reward,
     ),
     _measure(
-        "hindsight_constant_regret_per_step",
+        HINDSIGHT,
         "hindsight regret (constant)",
         0,
         _OWN,
         "How much less per step the subject earned than the best single action, chosen after the "
-        "episode against the partner's moves as recorded. In payoff units, any sign; used where "
-        "the partner is unknown, and not equal to ΔFunctional.",
+        "episode against the partner's moves as recorded. In payoff units, any sign; for recorded "
+        "games whose partner is unknown or reacts, and not equal to ΔFunctional.",
         of=lambda played, reference: played.per_step(hindsight_regret(played) * played.lengths),
-        present=_unknown,
+        present=_looks_back,
     ),
 )
 

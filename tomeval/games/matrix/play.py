@@ -85,7 +85,7 @@ class Setup:
             other = _drawing(self.partners.player.kind, self.partners.player.options)
             both = (_drawing(self.kind, self.options), other, self.labels.name, self.lasts)
             return Stream.of(self.seed, seat, self.game.chance, *both)
-        purpose = [seat, self.game.chance, self.partners.name]
+        purpose = [seat, self.game.chance, self.partners.chance]
         if seat in ("subject", "fallback"):
             subject = _drawing(self.kind, self.options)
             purpose += [subject, self.labels.name, self.lasts]
@@ -156,10 +156,9 @@ class Setup:
         draws = cache(lambda steps: self.belief_draws(episode, steps).tolist())
         many = self.horizon
         door = Door(met, self.game.m, lambda at: draws(many or 1 << at.bit_length())[at - 1])
-        seat = Place(
-            *(self.game, self.labels, self.horizon, rng, door, model, name, self.base, episodes),
-            continuation=self.continuation,
-        )
+        said = self.tables.said(partner) if partner else {}
+        where = model, name, self.base, episodes, said, self.continuation
+        seat = Place(self.game, self.labels, self.horizon, rng, door, *where)
         return subject_class(self.kind)(seat, **self.options)
 
     def belief_draws(self, episode: int, steps: int) -> NDArray[np.float64]:
@@ -170,7 +169,9 @@ class Setup:
         """Return one hash over the prompt templates the subject uses; empty if it uses none."""
         if not subject_class(self.kind).reads_templates:
             return ""
-        return prompts_of(self.options, self.base, self.horizon is None).sha256()
+        told = self.tables if isinstance(self.partners, PartnerSet) else None
+        said = told.said(told.partners[0]) if told else {}
+        return prompts_of({**self.options, **said}, self.base, self.horizon is None).sha256()
 
     @cached_property
     def enumerated(self) -> int:

@@ -22,12 +22,13 @@ from tomeval.games.matrix.games import Disguise, Labels, MatrixGame
 from tomeval.games.matrix.measures import curves, step_metrics
 from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
+from tomeval.games.matrix.personas import Told
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.storing import RECORDED, read_played, step_rows
-from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
+from tomeval.games.matrix.storing import RECORDED, has_told, read_played, step_rows
+from tomeval.games.matrix.subject_specs import LLM, PartnerPlayer, worded
 from tomeval.games.scores import ScoredCell, Scores, Terms
 from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
@@ -57,6 +58,22 @@ class MatrixRunCell(ScoredCell):
         self.partners = [_partner(json.dumps(table)) for table in tables]
         # An unknown partner has no table, but a name.
         self.partner_names = [p.name for p in self.partners] or [definition["partners"]["name"]]
+
+    @cached_property
+    def told(self) -> Told | None:
+        """What language models are told of the partners."""
+        told = self.definition["partners"].get("told")
+        return told and Told(tuple(told["true"]), told["tell"])
+
+    def said(self, which: int) -> Mapping[str, str]:
+        """Return what the subject was told of a partner; nothing if it is no language model."""
+        return self.told.of(which) if self.told and self.definition["kind"] == LLM else {}
+
+    @property
+    def draws(self) -> tuple[Any, ...]:
+        """The game, and the partners whatever is told of them."""
+        game, partners = super().draws
+        return game, self.definition["partners"].get("chance", partners)
 
     @property
     def scores(self) -> Scores:
@@ -132,7 +149,8 @@ class MatrixRunCell(ScoredCell):
         other = self.partner_player
         partners: PartnerSet | PartnerPlayer
         if other is None:
-            partners = PartnerSet(name, tuple(self.partners), tuple(weights))
+            chance = told["partners"].get("chance", name)
+            partners = PartnerSet(name, tuple(self.partners), tuple(weights), self.told, chance)
         else:
             player = Player(other["subject"], other["kind"], other["options"])
             partners = PartnerPlayer(name, player)
@@ -188,8 +206,11 @@ class MatrixRunCell(ScoredCell):
         """Return the partner's name, and of a recorded match its own."""
         names = self.definition.get("matches")
         match = {"match": str(names[episode])} if names else {}
-        drawn = {} if own[1] is None else {"length": own[1]}
-        return match | {"partner": self.partner_names[own[0]]} | drawn
+        said = {} if own[1] is None else {"length": own[1]}
+        if has_told(self.store):  # all cells of a run have the same columns
+            told = self.said(own[0])
+            said |= {f"told_{name}": told.get(name, "") for name in ("partner_persona", "frame")}
+        return match | {"partner": self.partner_names[own[0]]} | said
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
         """Return the steps' worth: `best_action` as the best response plays it.
@@ -270,8 +291,7 @@ class MatrixRunCell(ScoredCell):
         game, partners = self.definition["game"], self.definition["partners"]
         tables = [table["sha256"] for table in partners["tables"]]
         said = [partners["weights"], tables]
-        if "player" in partners:
-            said.append(partners["player"])
+        said += [partners[key] for key in ("player", "told") if key in partners]
         return {
             ("game", game["name"]): json.dumps(game["payoffs"]),
             ("partner set", game["name"], partners["name"]): json.dumps(said),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,10 +12,10 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import shipped
-from tomeval.core.text import check_text, excerpt
 from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.optima import dynamics
 from tomeval.games.matrix.partner_specs import get_partner
+from tomeval.games.matrix.personas import FRAME, NONE, PERSONAS, persona_text
 from tomeval.games.matrix.responses import best_responses, stationary_reward
 from tomeval.games.matrix.rules import Joint
 from tomeval.models.base import Message
@@ -26,36 +25,9 @@ from tomeval.strategies.questions import Phrased, Question, Style
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
 
-NONE = "none"
-MOST = 500
-"""Characters of a persona."""
-
-PERSONAS = ("persona", "partner_persona")
-FRAME = "frame"
 INDEFINITE = "indefinite"
 """The folder of templates that take the place of those that state the number of rounds."""
 _PART = shipped("prompts") / "parts" / "framing"
-
-
-def persona_text(name: str, given: Any) -> str:
-    """Return what the persona `given` as the option `name` says; empty for ``none``.
-
-    Raises
-    ------
-    TomevalError
-        It is no text of one line and at most `MOST` characters.
-    """
-    if not isinstance(given, str):
-        raise TomevalError(f"{name} must be text, is {json.dumps(given, default=str)}")
-    if given == NONE:
-        return ""
-    check_text(given, name)
-    if not given.strip() or "\n" in given or "\t" in given or len(given) > MOST:
-        raise TomevalError(
-            f"{name} must be one line of text of at most {MOST} characters, is {excerpt(given)!r}; "
-            f"{NONE!r} is the default"
-        )
-    return given.strip()
 
 
 def prompts_of(options: Mapping[str, Any], base: Path | None, indefinite: bool = False) -> Prompts:

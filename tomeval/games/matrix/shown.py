@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 from tomeval.core.outcomes import NOT_ASKED, VALID, VOID
@@ -13,7 +14,7 @@ from tomeval.core.parts import parts
 from tomeval.core.resources import read_toml
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES
-from tomeval.games.matrix.measures import ONE_STEP
+from tomeval.games.matrix.measures import HINDSIGHT, ONE_STEP
 from tomeval.games.matrix.partner_files import partner_file, partner_names
 from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
@@ -155,6 +156,8 @@ def episode_lines(cell: MatrixRunCell, episode: int) -> Iterator[Line]:
     against = cell.partner_names[record.own["partner"]]
     yield Line(0, f"{cell.name}; episode {episode} against {against}: ")
     yield Line(0, f"{record.status}, {counted(record.steps, 'step')}")
+    if said := cell.said(record.own["partner"]):
+        yield Line(0, f"told of the other player: {'; '.join(said.values())}")
     other = {
         (step, question): (outcome, value["action"])
         for step, seat, question, outcome, _, value, _ in record.answers
@@ -241,7 +244,34 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
             cell.partner_player for cell in cells
         ),
     }
-    return [note for note, holds in notes.items() if holds]
+    told = [note for note, holds in notes.items() if holds]
+    return told + (_hindsight(cells) if HINDSIGHT in names else [])
+
+
+def _hindsight(cells: Sequence[MatrixRunCell]) -> list[str]:
+    """Say why regret in hindsight and ΔFunctional differ in sign or order, where they do."""
+    found = []
+    for cell in cells:
+        if cell.recorded and len(cell.episodes) and any(one.reacts for one in cell.partners):
+            means = cell.estimate([HINDSIGHT, "delta_functional_per_step"]).mean
+            found.append((cell, *means.round(9).tolist()))
+    pairs = [
+        (one, other)
+        for one, other in permutations(found, 2)
+        if one[0].task == other[0].task and one[1] < other[1] and one[2] > other[2]
+    ]
+    alone = [(one,) for one in found if one[1] <= 0 < one[2] or one[2] <= 0 < one[1]]
+    for shown in [*pairs, *alone][:1]:
+        names, back, lost = (
+            " and ".join(text)
+            for text in zip(*((c.title, f"{x:.3f}", f"{y:.3f}") for c, x, y in shown), strict=True)
+        )
+        return [
+            "Regret in hindsight holds the partner's moves fixed, and ΔFunctional/T counts how it "
+            "would have answered others: against a partner that reacts they can differ in sign and "
+            f"order, as here for {names}, {back} in hindsight and {lost}."
+        ]
+    return []
 
 
 def _subjects(cells: list[MatrixRunCell]) -> Rows:

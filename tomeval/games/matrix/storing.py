@@ -47,7 +47,7 @@ def _questions(record: Record) -> list[tuple[Column, ...]]:
     ]
 
 
-SCHEMA = Schema(("partner", "length"), COLUMNS, _questions)
+SCHEMA = Schema(("partner", "length"), COLUMNS, _questions, rare=("length",))
 """`length` is the drawn length of an episode whose game goes on with a probability."""
 
 
@@ -282,6 +282,12 @@ def tables_of(store: Store) -> Iterator[tuple[dict[str, Any], list[dict[str, Any
     """Yield the definition of each cell, and the tables of its partners; a player has none."""
     for _, definition in store.cells():
         yield definition, definition["partners"]["tables"]
+
+
+@once_each
+def has_told(store: Store) -> bool:
+    """Return whether the partners of any cell say who they are; looked up once."""
+    return any("told" in definition["partners"] for _, definition in store.cells())
 
 
 @once_each

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tomeval.core.errors import TomevalError, did_you_mean
-from tomeval.games.matrix.scene import FRAME, PERSONAS
+from tomeval.games.matrix.personas import FRAME, PERSONAS
 from tomeval.games.matrix.subjects import LLMSubject, subject_class
 from tomeval.games.matrix.subjects.llm import SubjectOptions
 from tomeval.models import is_served, model_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -107,6 +107,8 @@ class Seat:
     name: str = ""
     base: Path | None = None  # folder that relative paths among the options start from
     episodes: int = 0  # how many are played at once; 0: one, by itself
+    # What is told of the partner, in place of a language model's own options.
+    said: Mapping[str, str] = field(default_factory=dict)
     continuation: float | None = None  # as in the observation
 
 

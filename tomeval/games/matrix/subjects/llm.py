@@ -10,14 +10,9 @@ from typing import Any, ClassVar
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid
+from tomeval.games.matrix.personas import NONE
 from tomeval.games.matrix.rules import DRAW, Joint, Observation
-from tomeval.games.matrix.scene import (
-    NONE,
-    MatrixScene,
-    Words,
-    framed,
-    prompts_of,
-)
+from tomeval.games.matrix.scene import MatrixScene, Words, framed, prompts_of
 from tomeval.games.matrix.scene import option_order as option_order_of
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject, stated
 from tomeval.games.played import together
@@ -47,7 +42,8 @@ class SubjectOptions(ModelOptions):
         What the rules say of the aim: nothing, to win what one can, or that this is the only aim.
     persona, partner_persona : str
         Who the player is asked to be, and who it is told that the other player is: one line of
-        text. The other player's policy stays what it is.
+        text. The other player's policy stays what it is. A partner that says who it is, see
+        docs/partners.md, takes the place of `partner_persona`.
     frame : str
         The story that is told around the game: ``none``, ``business``, ``friends``, ``sport``, or a
         template ``matrix/frame/NAME.j2`` of a folder that `prompts` names.
@@ -110,6 +106,7 @@ class LLMSubject(Subject, Foresight):
 
     def __init__(self, seat: Seat, **options: Any) -> None:
         super().__init__(seat)
+        options |= seat.said
         self.settings = SubjectOptions(**options)
         self.strategy = strategy = parse_strategy(self.settings.strategy)
         self.predicts_first = strategy.part.predicts_first
