@@ -126,9 +126,7 @@ def notes(run: Run) -> list[str]:
         "differ: steps on which the members would not all play alike",
     ]
     if any(worth_of_knowing(one.game, one.tables, one.horizon) is None for one in tasks):
-        said.append(
-            f"worth per step –: more than {MOST:,} beliefs about who it is can be met, or no horizon"
-        )
+        said.append(f"worth per step –: more than {MOST:,} beliefs can be met, or no horizon")
     return said + looked_notes(run)
 
 

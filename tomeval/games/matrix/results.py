@@ -206,7 +206,7 @@ class MatrixRunCell(ScoredCell):
         """Return the partner's name, and of a recorded match its own."""
         names = self.definition.get("matches")
         match = {"match": str(names[episode])} if names else {}
-        said = {} if own[1] is None else {"length": own[1]}
+        said = {"length": length for length in own[1:] if length is not None}
         if has_told(self.store):  # all cells of a run have the same columns
             told = self.said(own[0])
             said |= {f"told_{name}": told.get(name, "") for name in ("partner_persona", "frame")}
