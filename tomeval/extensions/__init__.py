@@ -23,6 +23,12 @@ _ADAPTATION = Analysis(
     tables=f"{_HERE}.adaptation:TABLES",
     present=f"{_DATA}:has_changes",
 )
+_IDENTITY = Analysis(
+    measures=f"{_HERE}.identity:MEASURES",
+    tables=f"{_HERE}.identity:TABLES",
+    present=f"{_DATA}:has_questions",
+    read=f"{_HERE}.identity:read_asked",
+)
 _INTERNAL = Analysis(
     tables=f"{_HERE}.internal:TABLES", present="tomeval.runs.tallies:has_local_models"
 )
@@ -75,6 +81,10 @@ EXTENSIONS = {
     "hub": Extension(
         "the tables of a run as a dataset on the Hugging Face Hub",
         exporters={"hub": f"{_HERE}.hub:export_hub"},
+    ),
+    "identity": Extension(
+        "questions about what the partner is: which policy, and what it would do",
+        analyses={"matrix identity": _IDENTITY},
     ),
     "inspect": Extension(
         "inspect_ai: its providers' models, tasks for it, their logs as runs",

@@ -63,6 +63,8 @@ class Totals(NamedTuple):
         `top` is NaN are not in it.
     percent : bool
         Whether a `ratio` is a part of a whole; else it is in the unit of `top`.
+    limits : tuple of float, optional
+        Between what the measure lies on these episodes, in its unit.
     """
 
     top: FloatArray
@@ -70,6 +72,7 @@ class Totals(NamedTuple):
     share: bool = False
     ratio: bool = False
     percent: bool = True
+    limits: Bounds | None = None
 
     @property
     def values(self) -> FloatArray:

@@ -137,11 +137,12 @@ class LLMPlayer:
         extra: str = "",
         line: Asker | None = None,
         kind: str = "",
+        rng: np.random.Generator | None = None,
     ) -> Asked[T]:
         """Ask a question below context, memory and what advice has `told`.
 
-        `extra` is what is asked for besides the answer; `line` and `kind` of answer replace the
-        player's and the strategy's own. What cannot be listed is written.
+        `extra` is what is asked for besides the answer; `line`, `kind` of answer and `rng` replace
+        the player's and the strategy's own. What cannot be listed is written.
         """
         line = line or self.line
         context = await self.context.text(line, question.form)
@@ -163,7 +164,7 @@ class LLMPlayer:
                 return Asked(scores, prompt)
             how = self._decide if question.form == "functional" else self._predict
             # T is int: the reader reads labels.
-            return Asked(cast("Said[T]", _chosen(scores, how, self._rng)), prompt)
+            return Asked(cast("Said[T]", _chosen(scores, how, rng or self._rng)), prompt)
         notes = bool(extra)
         asking = Overheard(
             line.how,

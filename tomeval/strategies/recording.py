@@ -54,7 +54,7 @@ class Overheard:
     @property
     def is_move(self) -> bool:
         """Whether it is what the seat does, and neither a prediction nor a draft of it."""
-        aside = ("predict", "draft", "react", "draw")
+        aside = ("predict", "draft", "react", "draw", "which", "ahead")
         return not self.is_text and not self.purpose.startswith(("probe ", *aside))
 
     @property

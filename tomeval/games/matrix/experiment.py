@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from tomeval.core.parts import known, part
 from tomeval.games.matrix import batch
 from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
+from tomeval.games.matrix.identity import candidates_of
 from tomeval.games.matrix.optima import BEYOND, MAX_CONTINUATION, REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
@@ -126,7 +127,8 @@ class MatrixExperiment(Experiment):
         lasting: list[tuple[int | None, float | None]] = [(None, c) for c in self.continuation]
         lasting = lasting or [(horizon, None) for horizon in self.horizon]
         shared = (lasting, self.seed, self.reference, self.on_invalid)
-        for task, subject in itertools.product(self._tasks(), subjects):
+        tasks = self._tasks()
+        for task, subject in itertools.product(tasks, subjects):
             for (horizon, on), seed, reference, on_invalid in itertools.product(*shared):
                 game, labels, partners = task
                 setup = Setup(
@@ -141,6 +143,9 @@ class MatrixExperiment(Experiment):
                     seed=seed,
                     on_invalid=on_invalid,
                 )
+                met = [sets for other, _, sets in tasks if other.name == game.name]
+                with located(f"{self._where}: subject {subject.name!r}"):
+                    setup = replace(setup, candidates=candidates_of(setup, met))
                 cells.append(MatrixCell(subject, setup, reference))
         self._check_options(cells)
         return cells
@@ -336,6 +341,7 @@ class MatrixCell(Cell):
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
+            **({"candidates": [*map(_table_data, s.candidates)]} if s.candidates else {}),
         }
 
 

@@ -24,6 +24,7 @@ from tomeval.games.matrix.rules import (
     PREDICT,
     REACT,
     SEAT,
+    WHICH,
     Joint,
     Observation,
     RepeatedGame,
@@ -71,6 +72,8 @@ class Setup:
     on_invalid: str = field(kw_only=True, default="void")
     # Folder that relative paths among the options start from.
     base: Path | None = field(kw_only=True, default=None)
+    # Among what the subject is asked to tell its partner; empty: the partners.
+    candidates: tuple[Partner, ...] = field(kw_only=True, default=())
 
     def stream(self, seat: str) -> Stream:
         """Return a seat's stream.
@@ -157,7 +160,8 @@ class Setup:
         many = self.horizon
         door = Door(met, self.game.m, lambda at: draws(many or 1 << at.bit_length())[at - 1])
         said = self.tables.said(partner) if partner else {}
-        where = model, name, self.base, episodes, said, self.continuation
+        asked = self.candidates or (self.tables.partners if partner else ())
+        where = model, name, self.base, episodes, said, asked, self.continuation
         seat = Place(self.game, self.labels, self.horizon, rng, door, *where)
         return subject_class(self.kind)(seat, **self.options)
 
@@ -191,10 +195,13 @@ class Setup:
         return chosen
 
 
+_ASIDE = ("literal", "draws", "questions")
+
+
 def _drawing(kind: str, options: Mapping[str, Any]) -> str:
     """Return what of a subject its draws depend on."""
     # Whether a probe is asked must not change what a subject draws when it acts.
-    kept = {key: value for key, value in options.items() if key not in ("literal", "draws")}
+    kept = {key: value for key, value in options.items() if key not in _ASIDE}
     if "model" in kept:  # nor must what the model is called, or how it is run
         kept["model"] = drawn_with(kept["model"])
     return json.dumps([kind, kept], sort_keys=True)
@@ -227,7 +234,7 @@ class SubjectSeat(Seat):
     async def probe(self, view: RoundView, ask: Ask, probe: Probe) -> Answer | None:
         """Answer a literal question; draws are asked for together."""
         subject, seen = self.subject, self._seen
-        said: Any = None
+        said, count = None, self.setup.game.m
         if probe.name == PREDICT:
             if (probe.given is None) == subject.predicts_first:
                 said = await wait(subject.predict(seen, probe.given))
@@ -237,7 +244,8 @@ class SubjectSeat(Seat):
             else:
                 self._draws = self._draws or await subject.draw(seen)
                 said = self._draws.get(probe.name)
-        return None if said is None else _answer(said, self.setup.game.m)
+                count = len(subject.seat.candidates) if probe.name == WHICH else count
+        return None if said is None else _answer(said, count)
 
     async def observe(self, view: RoundView) -> tuple[dict[str, Any], ...]:
         """Learn what was played."""

@@ -206,7 +206,7 @@ class MatrixRunCell(ScoredCell):
         """Return the partner's name, and of a recorded match its own."""
         names = self.definition.get("matches")
         match = {"match": str(names[episode])} if names else {}
-        said = {"length": length for length in own[1:] if length is not None}
+        said = dict(zip(("length",), filter(None, own[1:]), strict=False))
         if has_told(self.store):  # all cells of a run have the same columns
             told = self.said(own[0])
             said |= {f"told_{name}": told.get(name, "") for name in ("partner_persona", "frame")}
@@ -315,13 +315,14 @@ def _game(text: str, labels: Labels) -> MatrixGame:
 @lru_cache(maxsize=4096)
 def _partner(text: str) -> Partner:
     """Return a partner of a cell's definition, given as JSON."""
-    return _read_partner(json.loads(text))
+    return read_partner(json.loads(text))
 
 
-def _read_partner(told: Mapping[str, Any]) -> Partner:
+def read_partner(told: Mapping[str, Any]) -> Partner:
+    """Return a partner as definitions of cells have it."""
     change = None
     if "change" in told:
-        parts = (_read_partner(told["change"][name]) for name in ("first", "second"))
+        parts = (read_partner(told["change"][name]) for name in ("first", "second"))
         change = Change(told["change"]["step"], *parts)
     names = ("name", "emissions", "next_state", "start", "states", "title", "source")
     table = {name: told[name] for name in names} | {"states": tuple(told["states"])}

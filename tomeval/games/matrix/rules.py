@@ -48,6 +48,13 @@ REACT = "react"
 DRAW = "draw"
 """The literal question once more, to see how often each answer comes; a number follows it."""
 
+WHICH, AHEAD = "which", "ahead"
+"""What the partner is: which of several; what it does so many rounds ahead, a number that follows.
+"""
+
+ASKED = "asked"
+"""The key of what such a question was about among the facts about its answer."""
+
 BELIEF = "belief"
 """The key of what was stated to a subject among the facts about its action, see `subjects.base`."""
 

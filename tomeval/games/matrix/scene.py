@@ -28,6 +28,7 @@ from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
 INDEFINITE = "indefinite"
 """The folder of templates that take the place of those that state the number of rounds."""
 _PART = shipped("prompts") / "parts" / "framing"
+_IDENTITY = shipped("prompts") / "parts" / "identity"
 
 
 def prompts_of(options: Mapping[str, Any], base: Path | None, indefinite: bool = False) -> Prompts:
@@ -41,6 +42,8 @@ def prompts_of(options: Mapping[str, Any], base: Path | None, indefinite: bool =
     more = templates_of(options.get("strategy", "QA"), "matrix")
     if any(options.get(name, NONE) != NONE for name in (*PERSONAS, FRAME)):
         more += (_PART,)
+    if options.get("questions"):
+        more += (_IDENTITY,)
     found = options.get("prompts", ""), base, more
     return _indefinite(*found) if indefinite else load_prompts("matrix", *found)
 

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import LENIENT, NOT_ASKED, VALID
 from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT, REACT, SEAT, SEATS
+from tomeval.games.matrix.rules import (
+    ACT,
+    ASKED,
+    BELIEF,
+    DRAW,
+    NONE,
+    PARTNER,
+    PREDICT,
+    REACT,
+    SEAT,
+    SEATS,
+)
 from tomeval.games.played import Decision, PlayedGame, Probed
 from tomeval.games.seats import Answer
 from tomeval.runs.record import Column, Record, Schema
@@ -130,7 +141,9 @@ def _answers(step: int, seat: str, decision: Decision) -> Iterator[tuple[Any, ..
             value = one.answer.action if seat == SEAT else one.counted
             yield row(f"{REACT} {one.probe.given}", one.answer, value)
         elif one.probe.name != PREDICT:
-            yield row(one.probe.name, one.answer, one.answer.action)
+            action, about = one.answer.action, (one.answer.details or {}).get(ASKED)
+            value = action if about is None else {"answer": action, **about}
+            yield row(one.probe.name, one.answer, value)
 
 
 _OF_CELL = ("subject", "model", "revision", "strategy", "game", "labels", "partners", "horizon")
@@ -263,6 +276,12 @@ def read_draws(store: Store, cell: int) -> list[tuple[int, str, Any]]:
         draws += [(before + row[0] - 1, row[3], row[5]) for row in draws_of(record)]
         before += record.steps
     return draws
+
+
+@once_each
+def has_questions(store: Store) -> bool:
+    """Return whether a subject of a run is asked what its partner is."""
+    return any(definition["options"].get("questions") for _, definition in store.cells())
 
 
 @once_each

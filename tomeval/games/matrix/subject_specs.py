@@ -96,6 +96,8 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
         # One spelling, and no address of an alias: draws depend on the options.
         options = {**options, "model": model, "strategy": strategy}
         shown.pop("model", None)
+        if "questions" not in swept:
+            shown.pop("questions", None)  # they change nothing of what is played
         if name is None:
             base = strategy
             shown.pop("strategy", None)

@@ -109,6 +109,8 @@ class Seat:
     episodes: int = 0  # how many are played at once; 0: one, by itself
     # What is told of the partner, in place of a language model's own options.
     said: Mapping[str, str] = field(default_factory=dict)
+    # Policies that it can be asked to tell the partner's among; empty: the partner has no table.
+    candidates: Sequence[Partner] = ()
     continuation: float | None = None  # as in the observation
 
 
