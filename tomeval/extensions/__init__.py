@@ -23,6 +23,7 @@ _ADAPTATION = Analysis(
     tables=f"{_HERE}.adaptation:TABLES",
     present=f"{_DATA}:has_changes",
 )
+_CHARACTER = Analysis(tables=f"{_HERE}.character:TABLES", present="tomeval.runs.columns:never")
 _IDENTITY = Analysis(
     measures=f"{_HERE}.identity:MEASURES",
     tables=f"{_HERE}.identity:TABLES",
@@ -45,6 +46,12 @@ _PROBABILISTIC = Analysis(
     present=f"{_DATA}:has_probabilities",
     read=f"{_HERE}.probabilistic:read_stated",
 )
+_PROGRAM = Analysis(
+    measures=f"{_HERE}.program.written:MEASURES",
+    tables=f"{_HERE}.program.written:TABLES",
+    present=f"{_DATA}:has_programs",
+    read=f"{_HERE}.program.written:read_written",
+)
 _KNOWN = ("models", "reactive", "columns", "pairs", "people")
 
 EXTENSIONS = {
@@ -56,6 +63,10 @@ EXTENSIONS = {
     "axelrod": Extension(
         "players of the Axelrod library as partners of matrix games",
         partners={"axelrod": f"{_HERE}.axelrod:LIBRARY"},
+    ),
+    "character": Extension(
+        "what kind of player it is: how sharply it replies, levels, reciprocity, named policies",
+        analyses={"matrix character": _CHARACTER},
     ),
     "claims": Extension(
         "what the sources claim in words, checked on runs of your own",
@@ -124,6 +135,12 @@ EXTENSIONS = {
     "probabilistic": Extension(
         "predictions graded as probabilities: losses, calibration",
         analyses={"matrix probabilistic": _PROBABILISTIC},
+    ),
+    "program": Extension(
+        "policies that models write down once, with exact values",
+        strategies={"Program": f"{_HERE}.program:PROGRAM"},
+        subjects={"program": f"{_HERE}.program:ProgramSubject"},
+        analyses={"matrix program": _PROGRAM},
     ),
     "ratings": Extension(
         "ratings of players from the games between them, and what errors did to them",

@@ -70,7 +70,8 @@ class LLMPlayer:
 
     `decide` says how the probabilities of labels (LM) become a decision, `predict` how they become
     what is expected of others: ``argmax``, the most probable label (ties drawn by `rng`), or
-    ``sample``, a draw from the normalised probabilities.
+    ``sample``, a draw from the normalised probabilities. The defaults are those of the source,
+    Riemer et al. 2025 (arXiv 2412.19726).
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class LLMPlayer:
         strategy: Strategy,
         line: Asker,
         rng: np.random.Generator,
-        decide: str = "argmax",
+        decide: str = "sample",
         predict: str = "argmax",
     ) -> None:
         self.scene, self.line = scene, line
@@ -176,6 +177,7 @@ class LLMPlayer:
             line.how.allowance(style.kind, notes),
             explained=notes or style.kind == "cot",
             notes=notes,
+            repair=question.repair,
         )
         answer, text = await line.answer(asking, question.reader)
         return Asked(answer, prompt, text)

@@ -171,7 +171,8 @@ def test_one_partner_a_frame_and_nothing_to_compare(tmp_path) -> None:
     assert found.name == "tit_for_tat, told one who pays back; business"
     [partner] = found.partners
     assert found.said(partner) == {"partner_persona": "one who pays back", "frame": "business"}
-    data = {"games": "IPD", "model": "pocket", "subjects": {"strategy": "LM"}, "horizon": 3}
+    sure = {"strategy": "LM", "decide": "argmax"}
+    data = {"games": "IPD", "model": "pocket", "subjects": sure, "horizon": 3}
     with tomeval.run(data | {"partners": [one]}, tmp_path / "run") as run:
         [cell] = run.cells
         prompt = calls_of(cell, 0)[0][3]["prompt_rest"]

@@ -16,7 +16,7 @@ from tomeval.games.matrix.personas import SWAPPED, TRUE, WITHHELD
 from tomeval.games.matrix.played import BoolArray, IntArray, Played, by_episode
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.storing import has_told
-from tomeval.games.matrix.subject_specs import LLM
+from tomeval.games.matrix.subject_specs import is_model
 from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.notes import looked_notes
 from tomeval.runs.results import Run
@@ -38,7 +38,7 @@ def pairs(run: Run) -> Iterator[tuple[Told, Told]]:
     """Yield each cell that was told the truth beside those of the same task that were not."""
     cells: dict[str, dict[str, MatrixRunCell]] = {}
     for cell in matrix_cells(run):
-        if cell.told and cell.definition["kind"] == LLM:
+        if cell.told and is_model(cell.definition):
             told = cell.definition["partners"]
             same = cell.definition | {"templates": "", "partners": told | {"name": ""}}
             same["partners"]["told"] = told["told"] | {"tell": ""}

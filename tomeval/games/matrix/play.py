@@ -79,8 +79,9 @@ class Setup:
         """Return a seat's stream.
 
         Seats: ``partner choice``, ``partner``, ``belief``, ``length``, ``subject``, ``fallback``;
-        the first four are the same for all. Where a subject sits in the partner's seat, its own are
-        ``other`` and ``other fallback``, and no stream depends on what players are called.
+        but for the last two they are the same for all subjects, and so are others (`Seat.shared`).
+        Where a subject sits in the partner's seat, its own are ``other`` and ``other fallback``,
+        and no stream depends on what players are called.
         """
         if isinstance(self.partners, PartnerPlayer):
             if seat in ("belief", "length"):
@@ -161,7 +162,11 @@ class Setup:
         door = Door(met, self.game.m, lambda at: draws(many or 1 << at.bit_length())[at - 1])
         said = self.tables.said(partner) if partner else {}
         asked = self.candidates or (self.tables.partners if partner else ())
-        where = model, name, self.base, episodes, said, asked, self.continuation
+
+        def shared(purpose: str) -> np.random.Generator:
+            return self.stream(purpose).episode(episode)
+
+        where = model, name, self.base, episodes, said, asked, shared, self.continuation
         seat = Place(self.game, self.labels, self.horizon, rng, door, *where)
         return subject_class(self.kind)(seat, **self.options)
 

@@ -28,7 +28,7 @@ from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.storing import RECORDED, has_told, read_played, step_rows
-from tomeval.games.matrix.subject_specs import LLM, PartnerPlayer, worded
+from tomeval.games.matrix.subject_specs import PartnerPlayer, is_model, worded
 from tomeval.games.scores import ScoredCell, Scores, Terms
 from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
@@ -67,7 +67,7 @@ class MatrixRunCell(ScoredCell):
 
     def said(self, which: int) -> Mapping[str, str]:
         """Return what the subject was told of a partner; nothing if it is no language model."""
-        return self.told.of(which) if self.told and self.definition["kind"] == LLM else {}
+        return self.told.of(which) if self.told and is_model(self.definition) else {}
 
     @property
     def draws(self) -> tuple[Any, ...]:

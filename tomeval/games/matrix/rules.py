@@ -58,6 +58,9 @@ ASKED = "asked"
 BELIEF = "belief"
 """The key of what was stated to a subject among the facts about its action, see `subjects.base`."""
 
+LINE = "line"
+"""The key, among the facts about an answer, of the line that it follows of what was written."""
+
 
 class Joint(NamedTuple):
     """One past step: both actions (indices) and both rewards."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -178,21 +179,34 @@ def _chance_regrets(
     game: MatrixGame, partner: Partner, horizon: int, continuation: float | None
 ) -> FloatArray:
     """Return the sums over the first 1, 2, ..., T steps of what random play loses, shape (T,)."""
-    plan = known_best_response(game, partner, horizon, continuation)
-    emissions, slack = partner.emissions, _slack(game, horizon, continuation)
-    now = emissions @ gains(game).T  # (S, n)
+    emissions, following = partner.emissions, partner.next_state
     state = np.zeros(len(emissions))
     state[partner.start] = 1.0
     mass = emissions[:, None, :] / game.n  # of an own and a partner's action, by state
-    losses = np.empty(horizon)
+    lost = np.empty(horizon)
+    for t, each in enumerate(losses(game, partner, horizon, continuation)):
+        lost[t] = state @ each.mean(axis=1)
+        reached = np.broadcast_to(state[:, None, None] * mass, following.shape).ravel()
+        state = np.bincount(following.ravel(), reached, len(state)).astype(np.float64)
+    return np.cumsum(lost)
+
+
+def losses(
+    game: MatrixGame, partner: Partner, horizon: int, continuation: float | None = None
+) -> Iterator[FloatArray]:
+    """Yield for every step what each action loses against the best, shape (S, n), in payoff units.
+
+    The value that is lost over the steps that are left, by the partner's state; what is as small as
+    rounding is 0. The expected sum over the steps of a play is its regret.
+    """
+    plan = known_best_response(game, partner, horizon, continuation)
+    emissions, slack = partner.emissions, _slack(game, horizon, continuation)
+    now = emissions @ gains(game).T  # (S, n)
     for t in range(horizon):
         ahead = plan.relative[t + 1][partner.next_state]  # (S, n, m)
         worth = now + (emissions[:, None, :] * ahead).sum(axis=2)
         lost = worth.max(axis=1, keepdims=True) - worth
-        losses[t] = state @ np.where(lost > slack, lost, 0.0).mean(axis=1)
-        reached = np.broadcast_to(state[:, None, None] * mass, ahead.shape).ravel()
-        state = np.bincount(partner.next_state.ravel(), reached, len(state)).astype(np.float64)
-    return np.cumsum(losses)
+        yield np.where(lost > slack, lost, 0.0)
 
 
 @lru_cache(maxsize=256)

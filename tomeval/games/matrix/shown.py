@@ -20,7 +20,7 @@ from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT
+from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, LINE, NONE, PARTNER, PREDICT
 from tomeval.games.matrix.storing import steps_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.report.facts import counted
@@ -174,12 +174,19 @@ def episode_lines(cell: MatrixRunCell, episode: int) -> Iterator[Line]:
         guess = other.get((step, PREDICT))
         yield Line(
             step,
-            f"chose {_label(labels.own, row['own_action'], row['act_outcome'])}, "
-            f"predicted {_label(labels.partner, row['predicted_action'], row['predict_outcome'])}; "
+            f"chose {_of_row(row, labels.own, 'own_action', 'act')}, "
+            f"predicted {_of_row(row, labels.partner, 'predicted_action', 'predict')}; "
             f"partner chose {_label(labels.partner, theirs, moved)}"
             + (f", predicted {_label(labels.own, guess[1], guess[0])}" if guess else "")
             + (f"; reward {reward:g}" if reward is not None else ""),
         )
+
+
+def _of_row(row: Mapping[str, Any], labels: tuple[str, ...], column: str, form: str) -> str:
+    """Name what a step's row has, and the line of what was written that it follows."""
+    if line := (row[f"{form}_details"] or {}).get(LINE):
+        return f"{labels[row[column]]} (written: {line})"
+    return _label(labels, row[column], row[f"{form}_outcome"])
 
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:

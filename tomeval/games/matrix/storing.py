@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
 
+PROGRAM = "program"
+"""The kind of subjects that write their policy down, and the key of what they wrote among the facts
+about the first action and the first prediction."""
+
 COLUMNS: tuple[str, ...] = ("partner_state", "own_action", "partner_action")
 COLUMNS += ("own_reward", "partner_reward", "predicted_action", "own_probs", "predicted_probs")
 COLUMNS += ("act_outcome", "predict_outcome", "act_attempts", "predict_attempts")
@@ -301,6 +305,12 @@ def tables_of(store: Store) -> Iterator[tuple[dict[str, Any], list[dict[str, Any
     """Yield the definition of each cell, and the tables of its partners; a player has none."""
     for _, definition in store.cells():
         yield definition, definition["partners"]["tables"]
+
+
+@once_each
+def has_programs(store: Store) -> bool:
+    """Return whether any subject of a run wrote its policy down."""
+    return any(told["kind"] == PROGRAM for told, _ in tables_of(store))
 
 
 @once_each

@@ -111,6 +111,10 @@ class Seat:
     said: Mapping[str, str] = field(default_factory=dict)
     # Policies that it can be asked to tell the partner's among; empty: the partner has no table.
     candidates: Sequence[Partner] = ()
+    # Makes a generator for a purpose, the same for all subjects in an episode of a task.
+    shared: Callable[[str], np.random.Generator] = field(
+        default=lambda purpose: np.random.default_rng(0), repr=False
+    )
     continuation: float | None = None  # as in the observation
 
 

@@ -110,11 +110,12 @@ class LLMSubject(Subject, Foresight):
     """
 
     reads_templates: ClassVar[bool] = True
+    OPTIONS: ClassVar[type[SubjectOptions]] = SubjectOptions
 
     def __init__(self, seat: Seat, **options: Any) -> None:
         super().__init__(seat)
         options |= seat.said
-        self.settings = SubjectOptions(**options)
+        self.settings = self.OPTIONS(**options)
         self.strategy = strategy = parse_strategy(self.settings.strategy)
         self.predicts_first = strategy.part.predicts_first
         self.looks_ahead = strategy.part.is_told
@@ -142,7 +143,7 @@ class LLMSubject(Subject, Foresight):
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Return the options with their defaults."""
-        return {field.name: field.default for field in fields(SubjectOptions)}
+        return {field.name: field.default for field in fields(cls.OPTIONS)}
 
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
