@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from tomeval.games.matrix.foreign import POLICIES
+from tomeval.games.matrix.imports.foreign import POLICIES
 
 MODELS = {
     "act_gpt4": "GPT-4",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tomeval.games.matrix.bounds import bounds as bounds
     from tomeval.games.matrix.games import MatrixGame as MatrixGame
     from tomeval.games.matrix.games import get_game as get_game
+    from tomeval.games.matrix.imports.recording import import_log as import_log
     from tomeval.games.matrix.optima import best_response as best_response
     from tomeval.games.matrix.optima import relevance as relevance
     from tomeval.games.matrix.optima import worst_response as worst_response
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from tomeval.games.matrix.partner_specs import get_partner_set as get_partner_set
     from tomeval.games.matrix.partners import Partner as Partner
     from tomeval.games.matrix.partners import PartnerSet as PartnerSet
-    from tomeval.games.matrix.recording import import_log as import_log
     from tomeval.games.matrix.subjects import SUBJECTS as SUBJECTS
     from tomeval.games.matrix.subjects import Subject as Subject
     from tomeval.games.matrix.subjects import register_subject as register_subject
@@ -55,7 +55,7 @@ _HOME = {
     "games.matrix.partner_specs": ("get_partner", "get_partner_set"),
     "games.matrix.partners": ("Partner", "PartnerSet"),
     "games.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
-    "games.matrix.recording": ("import_log",),
+    "games.matrix.imports.recording": ("import_log",),
     "extensions.environments": ("TextEnvironment", "environment"),
     "extensions.inspect.comparing": ("compare_logs",),
     "extensions.inspect.stopping": ("StopWhenDecided",),

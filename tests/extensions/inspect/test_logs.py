@@ -20,8 +20,8 @@ from tomeval.core.errors import TomevalError
 from tomeval.extensions.inspect.comparing import compare_logs
 from tomeval.extensions.inspect.games import game_log
 from tomeval.extensions.inspect.stopping import StopWhenDecided
-from tomeval.games.matrix.log_fields import Reading
-from tomeval.games.matrix.recording import import_matches
+from tomeval.games.matrix.imports.log_fields import Reading
+from tomeval.games.matrix.imports.recording import import_matches
 from tomeval.statistics.sequences import mean_sequence
 
 

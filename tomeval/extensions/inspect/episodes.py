@@ -21,7 +21,7 @@ from tomeval.core.printing import show, tell
 from tomeval.extensions.inspect.comparing import read_log
 from tomeval.extensions.inspect.games import game_log
 from tomeval.games.matrix.commands import import_ as import_matches
-from tomeval.games.matrix.foreign import READERS
+from tomeval.games.matrix.imports.foreign import READERS
 from tomeval.models.base import Model
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names, get_domain

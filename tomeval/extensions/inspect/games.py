@@ -8,8 +8,8 @@ from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.inspect.comparing import read_log
-from tomeval.games.matrix.foreign import Log
-from tomeval.games.matrix.log_fields import FIELDS, Reading
+from tomeval.games.matrix.imports.foreign import Log
+from tomeval.games.matrix.imports.log_fields import FIELDS, Reading
 from tomeval.report.facts import counted
 
 _PLAIN = str | int | float

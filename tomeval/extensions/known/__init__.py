@@ -11,8 +11,8 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-from tomeval.games.matrix.log_fields import Reading
-from tomeval.games.matrix.recording import import_matches
+from tomeval.games.matrix.imports.log_fields import Reading
+from tomeval.games.matrix.imports.recording import import_matches
 
 logger = logging.getLogger(__name__)
 

@@ -125,8 +125,8 @@ def import_(
     skip_bad: SkipBad = False,
 ) -> None:
     """Make a run folder of recorded matrix games, for table, compare, plot, report and the rest."""
-    from tomeval.games.matrix.log_fields import Reading
-    from tomeval.games.matrix.recording import import_matches
+    from tomeval.games.matrix.imports.log_fields import Reading
+    from tomeval.games.matrix.imports.recording import import_matches
 
     reading = Reading(
         game,

@@ -15,9 +15,9 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.parts import part
 from tomeval.core.resources import read_csv
 from tomeval.core.text import excerpt
-from tomeval.games.matrix.fairgame import Match, Round, json_matches, row_match
 from tomeval.games.matrix.games import GAMES, Labels, MatrixGame
-from tomeval.games.matrix.log_fields import Reading
+from tomeval.games.matrix.imports.fairgame import Match, Round, json_matches, row_match
+from tomeval.games.matrix.imports.log_fields import Reading
 from tomeval.report.facts import counted
 
 POLICIES = {

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import in_line
-from tomeval.games.matrix.foreign import POLICIES, read_any
 from tomeval.games.matrix.games import GAMES, MatrixGame, get_game
-from tomeval.games.matrix.log_fields import FIELDS, INVALID, REQUIRED, UNKNOWN, WHO, Reading
+from tomeval.games.matrix.imports.foreign import POLICIES, read_any
+from tomeval.games.matrix.imports.log_fields import FIELDS, INVALID, REQUIRED, UNKNOWN, WHO, Reading
 from tomeval.games.matrix.partner_specs import get_partner_set
 
 CALLED = {

@@ -15,12 +15,12 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.text import excerpt
 from tomeval.games.matrix.experiment import game_data, partners_data
-from tomeval.games.matrix.foreign import Log, read_any
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.log_fields import UNKNOWN, Reading, Rows
+from tomeval.games.matrix.imports.foreign import Log, read_any
+from tomeval.games.matrix.imports.log_fields import UNKNOWN, Reading, Rows
+from tomeval.games.matrix.imports.proposing import proposal
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.games.matrix.proposing import proposal
 from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.storing import RECORDED
 from tomeval.report.facts import counted
@@ -53,7 +53,7 @@ def import_log(
         what needs no partner's table, and regret in hindsight.
     how
         ``labels``, ``columns``, ``by``, ``values`` and ``skip_bad``, see
-        `tomeval.games.matrix.log_fields.Reading`.
+        `tomeval.games.matrix.imports.log_fields.Reading`.
 
     Raises
     ------

@@ -1,0 +1,1 @@
+"""Games that were played elsewhere: logs of many forms, made into runs."""
