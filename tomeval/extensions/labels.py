@@ -42,8 +42,8 @@ class Answers(NamedTuple):
 def read_answers(cell: MatrixRunCell, form: str) -> Answers:
     """Return the answers to a question, ``act`` or ``predict``."""
     (name, side), size = SIDES[form], len(cell.definition["labels"][SIDES[form][1]])
-    names = (f"{name}_action", f"{form}_outcome", f"{ACT}_details/{side}_order", f"{name}_probs")
-    names += (f"{form}_details/mass", f"{form}_details/argmax_is_label")
+    names = [f"{name}_action", f"{form}_outcome", f"{ACT}_details/{side}_order", f"{name}_probs"]
+    names += [f"{form}_details/mass", f"{form}_details/argmax_is_label"]
     rows = list(cell.store.read("steps", names, cell.number, complete=True))
     lengths = cell.played.lengths
     there = [n for n, row in enumerate(rows) if row[1] == VALID and row[2]]
@@ -72,8 +72,8 @@ def never_likely(answers: Answers) -> list[int]:
     size = answers.probs.shape[1]
     kept = answers.probs[np.isfinite(answers.probs).all(axis=1)]
     if len(kept):
-        return np.flatnonzero(kept.max(axis=0) < 0.5 / size).tolist()
-    return np.setdiff1d(np.arange(size), answers.taken).tolist()
+        return [int(label) for label in np.flatnonzero(kept.max(axis=0) < 0.5 / size)]
+    return sorted(set(range(size)) - set(answers.taken.tolist()))
 
 
 def _tokens(cell: MatrixRunCell) -> dict[str, str]:
@@ -98,7 +98,7 @@ def _rows_of(cell: MatrixRunCell) -> Iterator[dict[str, Any]]:
         if not len(answers.taken):
             continue
         most = int(np.bincount(answers.taken).argmax())
-        row = {**cell.columns, "question": form}
+        row: dict[str, Any] = {**cell.columns, "question": form}
         asked = {"first": answers.order[:, 0], "second": answers.order[:, 1], "most_taken": most}
         for name, label in asked.items():
             share = clustered_share(answers.taken == label, answers.episode)
@@ -126,13 +126,14 @@ def _rows(run: Run) -> Rows:
 def _notes(run: Run) -> list[str]:
     """Return in how many rows a label is never likely, places do not vary, or labels are split."""
     rows = _rows(run)
+    split = sum("|" in row["tokens"] for row in rows)
     counts = {
         "a label is never likely: below half of chance in every answer, or taken in none": sum(
             bool(row["never_likely"]) for row in rows
         ),
         "the order of the options is always the same: place and label cannot be told apart "
         '(option_order = "shuffled")': sum(math.isnan(row["by_chance_percent"]) for row in rows),
-        "a label has several tokens, with | between them": sum("|" in row["tokens"] for row in rows),
+        "a label has several tokens, with | between them": split,
     }
     return [f"in {n:,} of {len(rows):,} rows {words}" for words, n in counts.items() if n]
 

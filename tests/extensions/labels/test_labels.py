@@ -1,4 +1,4 @@
-"""What players make of labels: shares by counting in the exported steps, tokens by the tokenizer."""
+"""What players make of labels: shares by counting in exported steps, tokens by the tokenizer."""
 
 import json
 import math
@@ -43,7 +43,8 @@ def table(tmp_path, strategy, order, model, episodes=12):
         tomeval.run(experiment, tmp_path / f"{strategy}{order}{model}") as run,
     ):
         chosen = run.table_of("labels")
-        return {row["question"]: row for row in chosen.rows(run, [])}, chosen.notes(run), run.steps()
+        rows = {row["question"]: row for row in chosen.rows(run, [])}
+        return rows, chosen.notes(run), run.steps()
 
 
 @pytest.mark.parametrize("strategy", ["QA", "LM"])
