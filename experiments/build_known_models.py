@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
+from tomeval.games.matrix.foreign import POLICIES
+
 MODELS = {
     "act_gpt4": "GPT-4",
     "act_gpt4_predictfirst": "GPT-4, predicts first",
@@ -21,20 +23,6 @@ MODELS = {
     "act_gpt3": "text-davinci-002",
     "act_claude": "Claude 2",
     "act_llama2": "Llama 2 70B",
-}
-POLICIES = {
-    "act_j": "always(0)",
-    "act_f": "always(1)",
-    "act_defect_once": "defect_once",
-    "act_jf": "alternator",
-    "act_fj": "alternator(1, 0)",
-    "act_tft": "tit_for_tat",
-    "act_tftt": "tit_for_two_tats",
-    "act_stft": "suspicious_tit_for_tat",
-    "act_rtft": "reverse_tit_for_tat",
-    "act_htft": "hard_tit_for_tat(1)",
-    "act_np10": "naive_prober(0.1)",
-    "act_np20": "naive_prober(0.2)",
 }
 GAMES = {"PD": "IPD", "BoS": "IBS"}
 PEOPLE_AGAINST = {"Base": "against GPT-4", "Prompted": "against GPT-4, predicts first"}
@@ -69,7 +57,7 @@ def of_models(rows: list[Row]) -> Iterator[tuple[str, list[str]]]:
     for number, group in groupby(rows, key=lambda row: row["match"]):
         match = list(group)
         for seat, model, other, moves in seats(match):
-            policy = POLICIES.get(other)
+            policy = POLICIES.get(other.removeprefix("act_"))
             game = match[0]["game"]
             if game == "IPD":
                 if policy is None and seat == "column":

@@ -182,6 +182,15 @@ def test_a_file_is_a_plugin_for_one_command(clean, tmp_path, tomeval) -> None:
     assert "name a file that ends in .py, or a package's folder" in errors
 
 
+def test_help_stands_where_a_command_of_a_plugin_cannot_be_loaded(clean, tmp_path, tomeval) -> None:
+    lines = "from tomeval.core.parts import register"
+    (tmp_path / "own.py").write_text(f"{lines}\nregister('commands', 'lost', 'nowhere:thing')\n")
+    code, out, errors = tomeval("--plugin", tmp_path / "own.py", "--help")
+    assert (code, "lost" in out, "Make a run folder" in out) == (0, False, True)
+    assert len(errors.splitlines()) == 1
+    assert "nowhere" in errors
+
+
 # --- decorators -----------------------------------------------------------------------------------
 
 

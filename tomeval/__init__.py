@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tomeval.core.outcomes import Invalid as Invalid
     from tomeval.extensions.environments import TextEnvironment as TextEnvironment
     from tomeval.extensions.environments import environment as environment
+    from tomeval.extensions.inspect.comparing import compare_logs as compare_logs
+    from tomeval.extensions.inspect.stopping import StopWhenDecided as StopWhenDecided
     from tomeval.games.matrix.bounds import bounds as bounds
     from tomeval.games.matrix.games import MatrixGame as MatrixGame
     from tomeval.games.matrix.games import get_game as get_game
@@ -55,6 +57,8 @@ _HOME = {
     "games.matrix.subjects": ("SUBJECTS", "Subject", "register_subject"),
     "games.matrix.recording": ("import_log",),
     "extensions.environments": ("TextEnvironment", "environment"),
+    "extensions.inspect.comparing": ("compare_logs",),
+    "extensions.inspect.stopping": ("StopWhenDecided",),
     "models": ("register_model",),
     "runs.analyses": ("register_measure",),
     "runs.experiment": ("Experiment", "load_experiment", "make_experiment"),

@@ -119,6 +119,7 @@ MISTAKES = [
     ("run quickstrat", "and no shipped experiment (did you mean 'quickstart'?)"),
     ("init game --domain arenna", "unknown domain 'arenna' (did you mean 'arena'?)"),
     ("table runs", "runs: not a run folder (no experiment.json in it); it holds the runs mine"),
+    ("table runs/mine -o mine.xlsx", "-o mine.xlsx: the ending must be csv, json, md, tex, txt"),
     ("plot runs/mine --out p --only forest --all", "--only and --all cannot be combined"),
     (
         "plot runs/mine --out p --metric regret --only tom",

@@ -83,11 +83,12 @@ def test_power_from_a_pilot(tmp_path) -> None:
 
 
 def test_no_more_episodes_are_asked_of_copies(tmp_path) -> None:
-    """Scored answers of two models: each episode but for its partner is known after one."""
+    """The most probable labels of two models: one episode with a partner tells all others."""
     pytest.importorskip("torch")
     experiment = {
         **{"games": "RPS", "partners": "single_action", "labels": "neutral", "horizon": 4},
-        **{"subjects": [{"strategy": "LM"}], "model": ["pocket", "pocket-rational"]},
+        **{"model": ["pocket", "pocket-rational"]},
+        "subjects": {"strategy": "LM", "decide": "argmax"},
         "episodes": 12,
     }
     tomeval.run(experiment, tmp_path / "run").close()

@@ -18,6 +18,7 @@ import pytest
 from attacks.commands import call
 from fake_server import FakeServer
 from known import Known, episode_of, fixed, make_setup, play, question
+from scipy.stats import binomtest
 from support import ROOT, calls_in, dump, stored
 
 from tomeval.core.errors import TomevalError
@@ -158,6 +159,9 @@ def test_scripted_rows_do_not_depend_on_concurrency(tmp_path, monkeypatch):
             assert tables["answered"] == []
             plays.append(tables)
     assert all(tables == plays[0] for tables in plays[1:])
+    with Run(folder) as run:  # what is drawn from scored labels is in it
+        drawn = run.store.read("steps", ("own_action", "own_probs"), NAMES.index("LM"))
+        assert any(probs[action] < max(probs) for action, probs in drawn)
     outcomes = {row[11] for row in plays[0]["steps"]}
     assert {"valid", "illegal", "unparsable", "truncated"} <= outcomes
 
@@ -184,7 +188,7 @@ def test_transformers_rows_do_not_depend_on_the_batch(tmp_path, tiny):
         "horizon": 2,
         "episodes": 1,
         "on_invalid": "random",
-        "subjects": [{"strategy": NAMES, "max_tokens": 2, "max_attempts": 1, "decide": "sample"}],
+        "subjects": [{"strategy": NAMES, "max_tokens": 2, "max_attempts": 1}],
         "model": f"hf:{tiny}",
     }
     loaded = make_experiment(data)
@@ -383,25 +387,34 @@ def test_a_label_outside_the_servers_list_is_an_answer_that_cannot_be_read():
 
 
 def test_scored_labels():
-    """The likelier label, or a draw; the distribution, route and mass of each row."""
+    """The likelier label; the distribution, route and mass of each row."""
     said = [np.log(0.003), np.log(0.001)]
-    steps = one_episode("LM", lambda request: said)
+    steps = one_episode("LM", lambda request: said, decide="argmax")
     assert steps.column("own_action") == [0] * 4
     assert steps.column("own_probs") == [pytest.approx((0.75, 0.25))] * 4
     details = steps.column("act_details")[0]
     assert details["method"] == "scripted"
     assert details["mass"] == pytest.approx(0.004)
     assert details["low_mass"]
-    drawn = [
-        one_episode("LM", lambda request: said, decide="sample", seed=s).column("own_action")
-        for s in range(100)
-    ]
-    assert abs(np.mean(drawn) - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 400)
     ties = [
-        one_episode("LM", lambda request: [-1.0, -1.0], seed=s).column("own_action")
+        one_episode("LM", lambda r: [-1.0, -1.0], decide="argmax", seed=s).column("own_action")
         for s in range(100)
     ]
     assert abs(np.mean(ties) - 0.5) < 4 * np.sqrt(0.25 / 400)
+
+
+@pytest.mark.parametrize("temperature", [0, 1])
+def test_actions_are_drawn_from_the_labels_and_predictions_compared(temperature):
+    """As the source: an action with its label's share of the mass, the likeliest as prediction."""
+    game, shares = get_game("RPS"), np.array([0.2, 0.5, 0.3])
+    setup = make_setup(game, fixed(game, [0]), "LM", 20, temperature=temperature)
+    script = np.log(0.01 * shares).tolist()
+    steps = [play(setup, lambda request: script, episode) for episode in range(60)]
+    acts = np.array([one.column("own_action") for one in steps])
+    for label, share in enumerate(shares):
+        assert binomtest(int((acts == label).sum()), acts.size, share).pvalue > 1e-3
+    assert len(set(map(tuple, acts))) == len(acts)
+    assert {said for one in steps for said in one.column("predicted_action")} == {1}
 
 
 def test_failed_episodes_are_told_and_played_again(tmp_path):

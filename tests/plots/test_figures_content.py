@@ -14,9 +14,11 @@ from support import scripts
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.core.text import visible
+from tomeval.extensions.known import known_models
 from tomeval.games.plane import Looks
 from tomeval.plots import Options, draw, picture
 from tomeval.plots.style import fold
+from tomeval.runs.results import Run, joined
 
 NASTY = '</svg><script>alert(1)</script> $x$ & "q"'
 SUBJECTS = [
@@ -148,3 +150,24 @@ def test_the_plane_shows_whole_intervals_and_points_beyond_the_frame_on_its_edge
             assert ends == pytest.approx([min(low, place), max(high, place)])
             left += low < -20
     assert left
+
+
+def test_players_without_predictions_stand_beside_the_plane_by_plays(opened, tmp_path) -> None:
+    """Their marks are the values of their tasks and the mean of these; nobody stands twice."""
+    known_models(tmp_path / "known")
+    with Run(tmp_path / "known") as known:
+        run = joined([opened, known])
+        (plane,) = draw(run, ["plane"])
+        tasks: dict[str, list[float]] = {}
+        for row in known.rows():
+            tasks.setdefault(row["subject"], []).append(row["plays_percent"])
+    drawn = [line.get_ydata() for line in plane.figure.axes[1].get_lines()]
+    shown = [(drawn[2 * at], drawn[2 * at + 1]) for at in range(len(tasks))]
+    for (marks, (mean,)), values in zip(shown, tasks.values(), strict=True):
+        assert sorted(marks) == pytest.approx(sorted(max(value, -20) for value in values))
+        assert mean == pytest.approx(max(np.mean(values), -20))
+    assert (
+        f"Llama 2 70B: plays \u2212{abs(round(np.mean(tasks['Llama 2 70B'])))}."
+        in plane.description
+    )
+    assert "GPT-4" not in plane.caption

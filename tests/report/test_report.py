@@ -248,8 +248,8 @@ def test_parts_of_strategies_have_effects_of_their_own(tmp_path) -> None:
     rows = [dict(zip(table.heads, row, strict=True)) for row in table.body]
     alone = {row["scope"]: row for row in rows if "alone" in row["scope"]}
     assert {scope: row["strategy"] for scope, row in alone.items()} == {
-        "context alone": "s2a - full",
-        "answer alone": "cot - qa",
+        "context alone": "S2A - full",
+        "answer alone": "CoT - QA",
     }
     told = float(alone["context alone"]["plays"].partition(" ±")[0])
     assert told == pytest.approx(found["difference"], abs=0.51)

@@ -91,35 +91,37 @@ def games(folder, cell=0):
 
 
 GREEDY = {"temperature": 0}
+LM = {"strategy": "LM", "decide": "argmax"}
 CASES = {
     # the subject, other keys, whether nothing but the partner is drawn
-    "LM": ({"strategy": "LM"}, {}, True),
-    "LM reversed": ({"strategy": "LM", "option_order": "reversed"}, {}, True),
-    "LM conditional": ({"strategy": "LM", "conditional": True}, {}, True),
-    "LM without the probe": ({"strategy": "LM", "literal": False}, {}, True),
-    "LM against one": ({"strategy": "LM"}, {"partners": "tit_for_tat"}, True),
-    "LM, random policy": ({"strategy": "LM"}, {"on_invalid": "random"}, True),
+    "LM": (LM, {}, True),
+    "LM reversed": ({**LM, "option_order": "reversed"}, {}, True),
+    "LM conditional": ({**LM, "conditional": True}, {}, True),
+    "LM without the probe": ({**LM, "literal": False}, {}, True),
+    "LM against one": (LM, {"partners": "tit_for_tat"}, True),
+    "LM, random policy": (LM, {"on_invalid": "random"}, True),
     "Social LM": ({"strategy": "Social LM", **GREEDY}, {}, True),
-    "Oracle": ({"strategy": "Oracle + LM"}, {}, True),
+    "Oracle": ({**LM, "strategy": "Oracle + LM"}, {}, True),
     "greedy QA": ({"strategy": "QA", **GREEDY}, {}, True),
-    "greedy S2A": ({"strategy": "S2A + LM", **GREEDY}, {}, True),
-    "greedy Reflexion": ({"strategy": "Reflexion 2 + LM", **GREEDY}, {}, True),
-    "greedy Plans": ({"strategy": "Plans + Insights + LM", **GREEDY}, {}, True),
-    "LM sampled": ({"strategy": "LM", "decide": "sample"}, {}, False),
-    "LM, predictions sampled": ({"strategy": "LM", "predict": "sample"}, {}, False),
+    "greedy S2A": ({**LM, "strategy": "S2A + LM", **GREEDY}, {}, True),
+    "greedy Reflexion": ({**LM, "strategy": "Reflexion 2 + LM", **GREEDY}, {}, True),
+    "greedy Plans": ({**LM, "strategy": "Plans + Insights + LM", **GREEDY}, {}, True),
+    "LM drawn": ({"strategy": "LM"}, {}, False),
+    "LM drawn at any temperature": ({"strategy": "LM", **GREEDY}, {}, False),
+    "LM, predictions sampled": ({**LM, "predict": "sample"}, {}, False),
     "Social LM sampled": ({"strategy": "Social LM", "predict": "sample", **GREEDY}, {}, False),
-    "LM shuffled": ({"strategy": "LM", "option_order": "shuffled"}, {}, False),
-    "LM, partner draws": ({"strategy": "LM"}, {"partners": "uniform_random"}, False),
+    "LM shuffled": ({**LM, "option_order": "shuffled"}, {}, False),
+    "LM, partner draws": (LM, {"partners": "uniform_random"}, False),
     "LM, unequal weights": (
-        {"strategy": "LM"},
+        LM,
         {"partners": "{ partners = ['always(0)', 'always(1)'], weights = [0.25, 0.75] }"},
         False,
     ),
     "QA": ({"strategy": "QA"}, {}, False),
     "greedy QA, random policy": ({"strategy": "QA", **GREEDY}, {"on_invalid": "random"}, False),
-    "S2A": ({"strategy": "S2A + LM"}, {}, False),
-    "Reflexion": ({"strategy": "Reflexion 2 + LM"}, {}, False),
-    "Plans": ({"strategy": "Plans + Insights + LM"}, {}, False),
+    "S2A": ({**LM, "strategy": "S2A + LM"}, {}, False),
+    "Reflexion": ({**LM, "strategy": "Reflexion 2 + LM"}, {}, False),
+    "Plans": ({**LM, "strategy": "Plans + Insights + LM"}, {}, False),
     "Social QA": ({"strategy": "Social QA"}, {}, False),
     "tabular": ("rmax", {}, False),
 }
@@ -152,20 +154,20 @@ def test_an_episode_for_each_partner_is_all_there_is(
     ],
 )
 def test_models_that_repeat_themselves(name, strategy, fixed):
-    [cell] = experiment({"strategy": strategy, "model": name, **GREEDY}).cells
+    [cell] = experiment({**LM, "strategy": strategy, "model": name, **GREEDY}).cells
     assert cell.wanted(EPISODES) == (3 if fixed else EPISODES)
     assert cell.wanted(1) == (3 if fixed else 1)
 
 
 def test_servers_may_find_scores_invalid():
-    subject = {"strategy": "LM", "model": "openai:m@http://127.0.0.1:1/v1"}
+    subject = {**LM, "model": "openai:m@http://127.0.0.1:1/v1"}
     [cell] = experiment(subject, on_invalid="random").cells
     assert cell.wanted(EPISODES) == EPISODES
 
 
 def test_the_mean_is_exact_and_has_no_interval(model, monkeypatch, tmp_path):
-    play_many(monkeypatch, tmp_path / "all", {"strategy": "LM"})
-    run_experiment(experiment({"strategy": "LM"}), tmp_path / "run")
+    play_many(monkeypatch, tmp_path / "all", LM)
+    run_experiment(experiment(LM), tmp_path / "run")
     with Run(tmp_path / "all") as whole, Run(tmp_path / "run") as run:
         [cell], [row] = whole.cells, run.rows()
         for name, values in cell.metrics().items():
@@ -181,7 +183,7 @@ def test_the_mean_is_exact_and_has_no_interval(model, monkeypatch, tmp_path):
 
 def test_against_players_that_are_drawn_every_episode_pairs(model, monkeypatch, tmp_path):
     """The comparison is that of a run with many episodes: what each would be is known."""
-    players = ({"strategy": "LM"}, {"strategy": "Oracle + LM"}, "rmax")
+    players = ({**LM, "strategy": ["LM", "Oracle + LM"]}, "rmax")
     play_many(monkeypatch, tmp_path / "all", *players)
     run_experiment(experiment(*players), tmp_path / "run")
     for baseline, others in (("LM", {"rmax"}), ("rmax", {"LM", "Oracle + LM"})):

@@ -10,6 +10,7 @@ from tomeval.statistics.sequences import (
     TUNE,
     mean_sequence,
     ratio_sequence,
+    sequence_p,
 )
 
 UNIT = (0.0, 1.0)
@@ -40,6 +41,28 @@ def test_a_bounded_sequence_is_where_no_bettor_gets_rich(seed):
     low, high = mean_sequence(values, bounds=UNIT)
     assert low == pytest.approx(poor[0], abs=0.0011)
     assert high == pytest.approx(poor[-1], abs=0.0011)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_p_is_one_over_the_capital_and_agrees_with_the_interval(seed):
+    values = np.random.default_rng(seed).beta(2, 1, 20)
+    low, high = mean_sequence(values, bounds=UNIT)
+    for mean in (0.1, low - 1e-6, low + 1e-6, 0.6, high - 1e-6, high + 1e-6, 0.95):
+        p = sequence_p(values, mean, bounds=UNIT)
+        assert p == pytest.approx(min(1, 1 / capital(values, mean)))
+        assert (p <= 0.05) == (not low <= mean <= high)
+    assert sequence_p(3 * values - 1, 3 * 0.2 - 1, bounds=(-1, 2)) == pytest.approx(
+        sequence_p(values, 0.2, bounds=UNIT)
+    )
+    for expected, bounds in ((0.0, UNIT), (2.0, UNIT), (0.5, (0, 0.1)), (0.5, (-math.inf, 1))):
+        assert math.isnan(sequence_p(values, expected, bounds=bounds))
+
+
+def test_p_is_seldom_small_at_any_look_where_the_hypothesis_holds():
+    """At most 5 % of 200 fair coins fall below 0.05 at any of 40 looks; always looking at p."""
+    draws = np.random.default_rng(9).integers(0, 2, (200, 40))
+    least = [min(sequence_p(row[:n], 0.5, bounds=UNIT) for n in range(1, 41)) for row in draws]
+    assert np.mean(np.array(least) <= 0.05) <= 0.05
 
 
 def missed(draw, mean, bounds, looks, runs, seed=1):

@@ -73,10 +73,19 @@ class Group(TyperGroup):
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of its own commands, then those of extensions, strangers' too."""
+        """Return the names of its own commands, then those of extensions that can be loaded."""
         _load_strangers()
-        brought = (name.partition(" ")[0] for name in known("commands"))
-        return list(dict.fromkeys([*_OWN, *PARTS, *brought]))
+        brought = dict.fromkeys(name.partition(" ")[0] for name in known("commands"))
+        return [*_OWN, *PARTS, *(n for n in brought if n not in PARTS and self._loads(ctx, n))]
+
+    def _loads(self, ctx: Any, name: str) -> bool:
+        """Return whether a command can be loaded; say why not, and the others still have help."""
+        try:
+            self.get_command(ctx, name)
+        except TomevalError as error:
+            show_wrapped(f"tomeval: {error}", sys.stderr)
+            return False
+        return True
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, loaded."""

@@ -120,8 +120,11 @@ def table(
             else:
                 chosen = run.table_of(what)
                 rows, notes = chosen.rows(run, by or []), chosen.notes(run)
-            grid = None if as_data else views.table_grid(run, rows, asked, WORDS[form])
+            brief = run.table_of(what).brief if what != CELLS else ()
+            grid = None if as_data else views.table_grid(run, rows, asked, WORDS[form], brief)
             grids = [grid] if grid else []
+            if grid and brief and not whole:
+                notes = [*notes, "more columns: --all"]
             if what in (CELLS, next(iter(run.domain.tables), CELLS)):
                 for one in runs:
                     notes += views.cells_notes(one, (), asked.interval, data=as_data)

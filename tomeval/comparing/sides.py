@@ -82,8 +82,7 @@ class Side:
     @property
     def draws(self) -> tuple[Any, ...]:
         """What episodes of one seed and number must share to have met the same chance."""
-        facts = self.cell.facts
-        return tuple(facts[name] for name in self.cell.domain.shares_draws)
+        return self.cell.draws
 
 
 @contextmanager

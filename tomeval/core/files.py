@@ -44,7 +44,7 @@ def check_ending(path: Path, form: str, endings: Mapping[str, str]) -> None:
     Raises
     ------
     TomevalError
-        The ending is of another format, or is nearly that of one. Others say nothing.
+        The ending is of another format, or is nearly that of one, or says none where it should.
 
     Examples
     --------
@@ -58,6 +58,9 @@ def check_ending(path: Path, form: str, endings: Mapping[str, str]) -> None:
         raise TomevalError(f"-o {path}: the ending means {said}, but --format is {form}")
     if ending not in endings and (near := did_you_mean(ending, endings)):
         raise TomevalError(f"-o {path}: unknown ending {ending!r}{near}")
+    if ending and ending not in endings and not form:
+        known = ", ".join(endings)
+        raise TomevalError(f"-o {path}: the ending must be {known}, or --format say what to write")
 
 
 def check_outside(path: Path) -> None:

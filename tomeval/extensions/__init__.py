@@ -23,9 +23,17 @@ _ADAPTATION = Analysis(
     tables=f"{_HERE}.adaptation:TABLES",
     present=f"{_DATA}:has_changes",
 )
+_CHARACTER = Analysis(tables=f"{_HERE}.character:TABLES", present="tomeval.runs.columns:never")
+_IDENTITY = Analysis(
+    measures=f"{_HERE}.identity:MEASURES",
+    tables=f"{_HERE}.identity:TABLES",
+    present=f"{_DATA}:has_questions",
+    read=f"{_HERE}.identity:read_asked",
+)
 _INTERNAL = Analysis(
     tables=f"{_HERE}.internal:TABLES", present="tomeval.runs.tallies:has_local_models"
 )
+_PERSONAS = Analysis(tables=f"{_HERE}.personas:TABLES", present=f"{_DATA}:has_told")
 _PLANTED = Analysis(
     measures=f"{_HERE}.planted:MEASURES",
     tables=f"{_HERE}.planted:TABLES",
@@ -38,6 +46,12 @@ _PROBABILISTIC = Analysis(
     present=f"{_DATA}:has_probabilities",
     read=f"{_HERE}.probabilistic:read_stated",
 )
+_PROGRAM = Analysis(
+    measures=f"{_HERE}.program.written:MEASURES",
+    tables=f"{_HERE}.program.written:TABLES",
+    present=f"{_DATA}:has_programs",
+    read=f"{_HERE}.program.written:read_written",
+)
 _KNOWN = ("models", "reactive", "columns", "pairs", "people")
 
 EXTENSIONS = {
@@ -49,6 +63,10 @@ EXTENSIONS = {
     "axelrod": Extension(
         "players of the Axelrod library as partners of matrix games",
         partners={"axelrod": f"{_HERE}.axelrod:LIBRARY"},
+    ),
+    "character": Extension(
+        "what kind of player it is: how sharply it replies, levels, reciprocity, named policies",
+        analyses={"matrix character": _CHARACTER},
     ),
     "claims": Extension(
         "what the sources claim in words, checked on runs of your own",
@@ -74,6 +92,10 @@ EXTENSIONS = {
     "hub": Extension(
         "the tables of a run as a dataset on the Hugging Face Hub",
         exporters={"hub": f"{_HERE}.hub:export_hub"},
+    ),
+    "identity": Extension(
+        "questions about what the partner is: which policy, and what it would do",
+        analyses={"matrix identity": _IDENTITY},
     ),
     "inspect": Extension(
         "inspect_ai: its providers' models, tasks for it, their logs as runs",
@@ -106,6 +128,10 @@ EXTENSIONS = {
         commands={"play matrix": f"{_HERE}.people:PLAY"},
         subjects={"person": f"{_HERE}.people:Person"},
     ),
+    "personas": Extension(
+        "partners that say who they are: what players make of it, true, swapped or withheld",
+        analyses={"matrix personas": _PERSONAS},
+    ),
     "planted": Extension(
         "planted beliefs: what players make of predictions whose accuracy is set",
         analyses={"matrix planted": _PLANTED},
@@ -113,6 +139,12 @@ EXTENSIONS = {
     "probabilistic": Extension(
         "predictions graded as probabilities: losses, calibration",
         analyses={"matrix probabilistic": _PROBABILISTIC},
+    ),
+    "program": Extension(
+        "policies that models write down once, with exact values",
+        strategies={"Program": f"{_HERE}.program:PROGRAM"},
+        subjects={"program": f"{_HERE}.program:ProgramSubject"},
+        analyses={"matrix program": _PROGRAM},
     ),
     "ratings": Extension(
         "ratings of players from the games between them, and what errors did to them",

@@ -309,4 +309,6 @@ def _sentence(text: str, cells: Sequence[ScoredCell]) -> str:
         least = name in FROM_BELOW and any(cell.scores.floor for cell in cells)
         mean = f"{round(sum(values) / len(values))}" if values else MISSING
         told[name] = f"at least {mean}" if least and values else mean
-    return SENTENCES.get(plain(text), plain(text)).format(**told) + text[len(plain(text)) :]
+    more = text[len(plain(text)) :]
+    more += " would tell" if " more " in more else ""
+    return SENTENCES.get(plain(text), plain(text)).format(**told) + more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,8 @@ LOW, HIGH = -20.0, 100.0
 """The frame of scores in percent; points beyond are drawn on its edge."""
 
 _MARGIN = 6.0
+_PLAYS = "plays_percent"
+_MOST_BESIDE = 8
 _REGIONS = (
     (1, 1, "knows and uses"),
     (1, 0, "knows, does not use"),
@@ -49,14 +51,33 @@ _REGIONS = (
 
 
 def plane(run: Run, options: Options = DEFAULT) -> list[Drawing]:
-    """Draw *knows* across and *uses* up, a point per player and task with both intervals."""
+    """Draw *knows* across and *uses* up, a point per player and task with both intervals.
+
+    Players without them in any task stand beside the plane, by *plays*.
+    """
     seen = [cell for cell in scored_cells(run) if has_values(cell, _drawn(cell))]
     if not seen:
         return []
-    title = f"Knows and uses: {all_words(seen)}"
-    figure = _figure(seen, Looks(run.cells), options, title)
-    caption = _caption(run, seen)
-    return [Drawing("plane", "plane", figure, title, caption, _describe(seen))]
+    title, beside = f"Knows and uses: {all_words(seen)}", _beside(run, seen)
+    figure = _figure(seen, beside, Looks(run.cells), options, title)
+    caption, description = _caption(run, seen, beside), _describe(seen)
+    for who, cells in beside.items():
+        description += f" {who}: plays {number(_mean_plays(cells), 0)}."
+    return [Drawing("plane", "plane", figure, title, caption, description)]
+
+
+def _beside(run: Run, seen: Sequence[ScoredCell]) -> dict[str, list[ScoredCell]]:
+    """Return the tasks of each player who is nowhere in the plane, and has *plays*."""
+    inside, players = {cell.title for cell in seen}, dict[str, list[ScoredCell]]()
+    for cell in scored_cells(run):
+        if cell.title not in inside and has_values(cell, [_PLAYS]):
+            players.setdefault(cell.title, []).append(cell)
+    return players if len(players) <= _MOST_BESIDE else {}
+
+
+def _mean_plays(cells: Sequence[ScoredCell]) -> float:
+    """Return the mean over tasks."""
+    return float(np.mean([cell.estimate([_PLAYS]).mean[0] for cell in cells]))
 
 
 def _drawn(cell: ScoredCell) -> list[str]:
@@ -64,9 +85,10 @@ def _drawn(cell: ScoredCell) -> list[str]:
     return [cell.deciding.get(name, f"{name}_percent") for name in ("knows", "uses")]
 
 
-def _caption(run: Run, seen: Sequence[ScoredCell]) -> str:
+def _caption(run: Run, seen: Sequence[ScoredCell], beside: Mapping[str, Any]) -> str:
     """Describe what is drawn, the lines, and which players are missing and why."""
-    blind = [c for c in scored_cells(run) if len(c.episodes) and not has_values(c, _drawn(c))]
+    scored = [c for c in scored_cells(run) if len(c.episodes) and c.title not in beside]
+    blind = [cell for cell in scored if not has_values(cell, _drawn(cell))]
     means = [cell.estimate(_drawn(cell)).mean for cell in seen]
     beyond = sum(bool((mean < LOW).any() or (mean > HIGH).any()) for mean in means)
     words = [
@@ -82,6 +104,11 @@ def _caption(run: Run, seen: Sequence[ScoredCell]) -> str:
         )
     if beyond:
         words.append(f"{beyond} of {len(seen)} points lie beyond the frame and are on its edge.")
+    if beside:
+        words.append(
+            "At the right, by plays alone, players whose prediction or use cannot be measured: a "
+            "small mark per task, the large one for the mean of their tasks."
+        )
     if blind:
         names = first_names([cell.name for cell in blind])
         words.append(f"Not shown, because use or prediction cannot be measured there: {names}.")
@@ -100,8 +127,20 @@ def _describe(seen: Sequence[ScoredCell]) -> str:
 
 
 @in_style
-def _figure(cells: Sequence[ScoredCell], looks: Looks, options: Options, title: str) -> Figure:
-    figure, (axes,) = new_figure(options.width, 0.9 * options.width)
+def _figure(
+    cells: Sequence[ScoredCell],
+    beside: Mapping[str, Sequence[ScoredCell]],
+    looks: Looks,
+    options: Options,
+    title: str,
+) -> Figure:
+    more: dict[str, Any] = {"width_ratios": [12, 1 + len(beside) / 3]} if beside else {}
+    columns = 1 + bool(beside)
+    figure, (axes, *strip) = new_figure(
+        options.width, 0.9 * options.width, columns=columns, sharey=True, **more
+    )
+    for side in strip:
+        _strip(side, beside, looks)
     _regions(axes)
     for cell in cells:
         _point(axes, cell, looks.of(cell))
@@ -109,8 +148,25 @@ def _figure(cells: Sequence[ScoredCell], looks: Looks, options: Options, title: 
     axes.set(xlim=ends, ylim=ends, xticks=range(-20, 101, 20), yticks=range(-20, 101, 20))
     axes.set_xlabel("knows: predicts its partner\n(0 chance, 100 best attainable)")
     axes.set_ylabel("uses: acts on its prediction")
-    add_head(figure, title, looks.handles(cells))
+    more_cells = [cell for tasks in beside.values() for cell in tasks]
+    add_head(figure, title, looks.handles([*cells, *more_cells]))
     return figure
+
+
+def _strip(axes: Axes, beside: Mapping[str, Sequence[ScoredCell]], looks: Looks) -> None:
+    """Draw *plays* of players side by side: every task, and their mean."""
+    for place, cells in enumerate(beside.values()):
+        values = np.clip([cell.estimate([_PLAYS]).mean[0] for cell in cells], LOW, HIGH)
+        style = looks.of(cells[0])
+        small = style | {"markersize": 2.5, "alpha": 0.6, "zorder": 1}
+        axes.plot(np.full(len(values), place), values, **small)
+        mean = min(max(_mean_plays(cells), LOW), HIGH)
+        axes.plot([place], [mean], zorder=3, **style)
+    axes.axhline(HALF, color="0.6", lw=0.8, zorder=0)
+    axes.axhline(0.0, color="0.85", lw=0.6, zorder=0)
+    axes.set(xlim=(-0.7, len(beside) - 0.3), xticks=[], xlabel="plays\nalone")
+    axes.tick_params(axis="y", left=False, labelleft=False)
+    axes.spines["left"].set_visible(False)
 
 
 def _regions(axes: Axes) -> None:

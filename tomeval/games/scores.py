@@ -50,7 +50,8 @@ class Terms(NamedTuple):
     @property
     def totals(self) -> Totals:
         """Return the score as the ratio that it is."""
-        return Totals(np.where(self.there, self.top, np.nan), self.bottom, ratio=True)
+        top = np.where(self.there, self.top, np.nan)
+        return Totals(top, self.bottom, ratio=True, limits=self.limits)
 
     @property
     def limits(self) -> Bounds:
@@ -151,8 +152,7 @@ class ScoredCell(RunCell):
         """Return between what a measure lies; a score on the predictions and states met."""
         if not is_score(name):
             return super().limits(name, reference)
-        terms = self.scores.find(name)
-        return terms.limits if isinstance(terms, Terms) else UNBOUNDED
+        return self.totals(name, reference).limits or UNBOUNDED
 
 
 MeasureType = TypeVar("MeasureType", bound=Measure)

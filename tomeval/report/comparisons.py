@@ -20,7 +20,7 @@ from tomeval.report.tables import DATA, Grid
 from tomeval.runs.measures import Measure
 from tomeval.runs.notes import first_names
 from tomeval.runs.results import Run
-from tomeval.strategies.parts import KINDS
+from tomeval.strategies.parts import KINDS, advice_part, shown
 
 LARGEST = 10
 """Effect sizes beyond ± this say only that the differences hardly vary."""
@@ -117,13 +117,20 @@ def _main_effects(runs: Sequence[Run], how: Row) -> list[Row]:
             found = compare(runs, **how | {"by": kind, "baseline": None})
         except Incomparable:  # strategies differ in other parts too
             continue
+        baseline = _part(found.baseline)
         rows += [
             {name: row[name] for name in row if name != kind}
-            | {"scope": f"{kind} alone", "strategy": f"{row[kind]} - {found.baseline}"}
+            | {"scope": f"{kind} alone", "strategy": f"{_part(row[kind])} - {baseline}"}
             for row in overview(found)[0]
             if row["scope"] == found.scopes[0]
         ]
     return rows
+
+
+def _part(key: str) -> str:
+    """Return the name of a part of strategies in tables, as the names of strategies have it."""
+    part = advice_part(key)
+    return part.shown or key if part else shown().get(key, key)
 
 
 class Section(NamedTuple):

@@ -109,6 +109,9 @@ def _cell(row: Row, column: str, digits: int, even: bool) -> str:
         spread = interval_of(row, column)
         if spread is None:
             return fixed(value, digits)
+        if math.isinf(value) and spread.ends is not None:
+            known = spread.ends[value < 0]  # the other end is infinite too
+            return f"{'<' if value < 0 else '>'} {fixed(known, digits)}"
         if even or spread.ends is None:
             return plus_minus(value, spread.half, digits)
         return interval(value, *spread.ends, digits)

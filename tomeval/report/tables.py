@@ -124,7 +124,7 @@ def set_grid(grid: Grid, form: str, width: int | None = None) -> str:
     return "\n".join([*([f"{above}\n"] if above else []), *lines])
 
 
-VALUE = re.compile(r"(-?\d+(\.\d+)?)(?:( ± |±| \[)(\S.*))?")
+VALUE = re.compile(r"((?:[<>] )?-?\d+(\.\d+)?)(?:( ± |±| \[)(\S.*))?")
 """A number, perhaps with its interval, as a cell."""
 
 _BETWEEN = 2

@@ -163,10 +163,19 @@ def cells_notes(
     return [*notes, *run.domain.table_notes(run, mine), *lacking(run.domain, run.store)]
 
 
-def table_grid(run: Run, rows: Rows, asked: Asked, words: Words = str) -> Grid | None:
-    """Return a table other than that of cells."""
+def table_grid(
+    run: Run, rows: Rows, asked: Asked, words: Words = str, brief: Sequence[str] = ()
+) -> Grid | None:
+    """Return a table other than that of cells; `brief` as in `tomeval.runs.columns.Table`."""
     if not rows:
         return None
+    if brief and not asked.whole and not asked.metrics:
+        names = list(rows[0])
+        shown = {*names[: names.index(brief[0])], *brief}
+        rows = [
+            {name: row[name] for name in names if name.partition("_ci95")[0] in shown}
+            for row in rows
+        ]
     return grid_of(chosen_rows(rows, run.measures, asked), run.measures, words=words)
 
 

@@ -258,6 +258,10 @@ class Table:
     needs : str
         What an experiment must have for it to be present, and where the manual says more; empty
         if any run has it when asked for it.
+    brief : tuple of str
+        The columns with numbers or judgements that readers see unless they ask for all; empty: all.
+    asked : bool
+        Whether any run has it, but only when it is asked for by name: nothing loads it before.
     """
 
     about: str
@@ -266,3 +270,5 @@ class Table:
     notes: Callable[[Run], list[str]] = _no_notes
     reported: Callable[[Run], bool] = always
     needs: str = ""
+    brief: tuple[str, ...] = ()
+    asked: bool = False

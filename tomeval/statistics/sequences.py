@@ -71,6 +71,45 @@ def mean_sequence(
     return min(start + (end - start) * low, mean), max(start + (end - start) * high, mean)
 
 
+def sequence_p(
+    values: ArrayLike,
+    expected: float,
+    *,
+    bounds: Bounds = UNBOUNDED,
+    confidence: float = CONFIDENCE,
+) -> float:
+    """Return p of the hypothesis that the expectation is `expected`, valid at every look.
+
+    One over the capital of `mean_sequence` against it, at most 1: under the hypothesis the
+    probability that it is ever at or below p is at most p (Ville 1939). It is at most
+    1 - confidence exactly where the sequence leaves `expected` out.
+
+    Parameters
+    ----------
+    values, bounds, confidence
+        As for `mean_sequence`; `confidence` only sets the number of units it is sharpest at.
+    expected : float
+        Between the bounds and on neither.
+
+    Returns
+    -------
+    float
+        NaN where there is no sequence, or `expected` is at or beyond a bound.
+
+    Examples
+    --------
+    >>> round(sequence_p([1.0] * 10, 0.5, bounds=(0, 1)), 4)
+    0.0051
+    """
+    (start, end), data = map(float, bounds), np.asarray(values, dtype=np.float64)
+    inside = holds(data[:, None], *np.array([[start], [end]]))
+    if not (len(data) and math.isfinite(end - start) and inside[0] and start < expected < end):
+        return math.nan
+    points, counts = np.unique(np.clip((data - start) / (end - start), 0, 1), return_counts=True)
+    capital = _log_capital(points, counts, 1 - confidence)((expected - start) / (end - start))
+    return float(min(1.0, math.exp(-capital)))
+
+
 def ratio_sequence(
     sums: ArrayLike, sizes: ArrayLike, *, bounds: Bounds = UNBOUNDED
 ) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.models.base import Message, Sampling
 from tomeval.strategies.asking import ALLOWANCES, Asking
 from tomeval.strategies.compose import parse_strategy
+from tomeval.strategies.parts import ANSWER_PARTS
 from tomeval.strategies.templates import Prompts, load_prompts
 
 SHARED = {"prompts": "default", "system": "none"}
@@ -47,7 +48,9 @@ class ModelOptions:
     system : str
         A system message before everything else.
     decide, predict : {"argmax", "sample"}
-        How the probabilities of labels (LM) become an action, and how they become a prediction.
+        How scored labels (LM) become an action, and how they become a prediction: the most probable
+        one, or a draw from their probabilities, at temperature 1 whatever `temperature` says. As in
+        Riemer et al. 2025 (arXiv 2412.19726), actions are drawn and predictions compared.
     """
 
     strategy: str | dict[str, Any] = "QA"
@@ -60,7 +63,7 @@ class ModelOptions:
     lenient: str = "take"
     prompts: str = ""
     system: str = ""
-    decide: str = "argmax"
+    decide: str = "sample"
     predict: str = "argmax"
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {
@@ -126,8 +129,9 @@ def templates_of(spec: Any, domain: str) -> tuple[Path, ...]:
     """
     by_role = isinstance(spec, dict) and not set(spec) <= {"context", "advice", "answer"}
     folders: dict[Path, None] = {}
-    for part in (parse_strategy(one).part for one in (spec.values() if by_role else (spec,))):
-        if part.templates is None:
+    strategies = map(parse_strategy, spec.values() if by_role else (spec,))
+    for part in (part for one in strategies for part in (one.part, ANSWER_PARTS.get(one.answer))):
+        if part is None or part.templates is None:
             continue
         if not (part.templates / domain).is_dir():
             raise TomevalError(

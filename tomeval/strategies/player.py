@@ -65,7 +65,8 @@ class LLMPlayer:
 
     `decide` says how the probabilities of labels (LM) become a decision, `predict` how they become
     what is expected of others: ``argmax``, the most probable label (ties drawn by `rng`), or
-    ``sample``, a draw from the normalised probabilities.
+    ``sample``, a draw from the normalised probabilities. The defaults are those of the source,
+    Riemer et al. 2025 (arXiv 2412.19726).
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class LLMPlayer:
         strategy: Strategy,
         line: Asker,
         rng: np.random.Generator,
-        decide: str = "argmax",
+        decide: str = "sample",
         predict: str = "argmax",
     ) -> None:
         self.scene, self.line = scene, line
@@ -132,11 +133,12 @@ class LLMPlayer:
         extra: str = "",
         line: Asker | None = None,
         kind: str = "",
+        rng: np.random.Generator | None = None,
     ) -> Asked[T]:
         """Ask a question below context, memory and what advice has `told`.
 
-        `extra` is what is asked for besides the answer; `line` and `kind` of answer replace the
-        player's and the strategy's own. What cannot be listed is written.
+        `extra` is what is asked for besides the answer; `line`, `kind` of answer and `rng` replace
+        the player's and the strategy's own. What cannot be listed is written.
         """
         line = line or self.line
         context = await self.context.text(line, question.form)
@@ -158,7 +160,7 @@ class LLMPlayer:
                 return Asked(scores, prompt)
             how = self._decide if question.form == "functional" else self._predict
             # T is int: the reader reads labels.
-            return Asked(cast("Said[T]", _chosen(scores, how, self._rng)), prompt)
+            return Asked(cast("Said[T]", _chosen(scores, how, rng or self._rng)), prompt)
         notes = bool(extra)
         asking = Overheard(
             line.how,
@@ -170,6 +172,7 @@ class LLMPlayer:
             line.how.allowance(style.kind, notes),
             explained=notes or style.kind == "cot",
             notes=notes,
+            repair=question.repair,
         )
         answer, text = await line.answer(asking, question.reader)
         return Asked(answer, prompt, text)

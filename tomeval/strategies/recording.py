@@ -35,6 +35,7 @@ class Overheard:
     explained: bool = False
     labels: tuple[str, ...] = ()
     notes: bool = False
+    repair: Callable[..., str] | None = None  # as for `Question`
 
     def __str__(self) -> str:
         if self.labels:
@@ -54,7 +55,7 @@ class Overheard:
     @property
     def is_move(self) -> bool:
         """Whether it is what the seat does, and neither a prediction nor a draft of it."""
-        aside = ("predict", "draft", "react", "draw")
+        aside = ("predict", "draft", "react", "draw", "which", "ahead")
         return not self.is_text and not self.purpose.startswith(("probe ", *aside))
 
     @property
@@ -67,9 +68,8 @@ class Overheard:
     @property
     def attempts(self) -> int:
         """How often it is asked at most until the answer can be read."""
-        return (
-            1 if self.reader is None or not self.how.sampling.temperature else self.how.max_attempts
-        )
+        again = self.how.sampling.temperature or self.repair
+        return self.how.max_attempts if self.reader is not None and again else 1
 
 
 _HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)

@@ -37,6 +37,7 @@ def always_j(request):
 
 def table(tmp_path, strategy, order, model, episodes=12):
     subject = {"strategy": strategy, "option_order": order, "model": f"scripted:{model}"}
+    subject |= {"decide": "argmax"}
     experiment = TASK | {"episodes": episodes, "subjects": [subject, "rmax"]}
     with (
         scripts(first=first, always_j=always_j),

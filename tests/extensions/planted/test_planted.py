@@ -275,7 +275,7 @@ def test_what_a_model_reads_and_what_is_kept(tmp_path) -> None:
 
 
 def test_episodes_with_beliefs_are_no_copies() -> None:
-    options = {"model": "pocket", "strategy": "LM"}
+    options = {"model": "pocket", "strategy": "LM", "decide": "argmax"}
     cell = setup(kind="llm", partners="single_action", **options)
     assert nothing_drawn(cell)
     belief = {**options, "strategy": "Belief 50% (own) + LM"}

@@ -237,7 +237,7 @@ def test_an_oracle_is_told_what_the_others_do_and_its_probes_are_not():
 def test_labels_are_scored_and_free_probes_are_not_asked(monkeypatch):
     game, view, ask = vote()
     log = Logged(lambda q, r: [-2.0, -0.5])
-    player = seat(1, log, strategy="LM")
+    player = seat(1, log, strategy="LM", decide="argmax")
     player.begin(view)
     answer = asyncio.run(player.answer(view, ask))
     assert answer.action == 2
@@ -255,9 +255,10 @@ def test_decisions_and_predictions_are_drawn_apart(drawn):
     """Of labels the likeliest comes alone, others in draws."""
     game, view, ask = vote()
     [probe] = game.probes(view._state, ask, None, {})
+    how = {"decide": "argmax"} | {drawn: "sample"}
     chances = {2: (0.4, 0.6), 3: (0.3, 0.3, 0.4)}
     script = Logged(lambda q, r: [math.log(p) for p in chances[len(r.labels)]])
-    player, found = seat(1, script, strategy="LM", **{drawn: "sample"}), []
+    player, found = seat(1, script, strategy="LM", **how), []
     player.begin(view)
     for _ in range(60):
         decided = asyncio.run(player.answer(view, ask)).action

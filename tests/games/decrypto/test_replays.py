@@ -199,3 +199,34 @@ def test_replay_with_all_seats_taken_hears_the_new_hints(tmp_path) -> None:
         played = run.cells[0].played
     assert (played["bob"] == played["code"]).all()
     assert played["own"].all()
+
+
+def test_a_guess_that_is_no_code_is_kept_and_counts_as_wrong(tmp_path, monkeypatch) -> None:
+    """It is an invalid answer and a miscommunication; players see it as it was written."""
+    first = TURN._replace(bob=(2, 4, 4), eve=())
+    second = Turn((1, 2, 3), ("cat", "dog", "owl"), (1, 2, 3), (5, 2))
+    recorded = RecordedGame(keywords=KEYS, turns=(first, second), name="people")
+    write_games(tmp_path / "again.json", [recorded])
+    assert read_games(tmp_path / "again.json") == [recorded]
+    log = Logged(
+        lambda q: said("code", [1, 2, 3]) if "you gave" in q else said("hints", ["x", "y", "z"])
+    )
+    monkeypatch.setitem(SCRIPTS, "logged", log)
+    alice = {
+        "players": {"l": {"model": "scripted:logged"}},
+        "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
+        "probes": {"eve": True, "bob": True},
+    }
+    with replayed(tmp_path, [recorded], **alice) as run:
+        one, two = run.steps().to_dict("records")
+        (perspective,), (outcomes,) = (table_rows(w, run) for w in ("perspective", "outcomes"))
+        assert (one["bob"], one["decoder_outcome"], one["miscommunication"]) == (244, "illegal", 1)
+        assert (one["eve"], one["interceptor_outcome"], one["interception"]) == (0, "empty", 0)
+        assert (two["bob"], two["decoder_outcome"], two["miscommunication"]) == (123, "recorded", 0)
+        assert (two["eve"], two["interceptor_outcome"], two["interception"]) == (52, "illegal", 0)
+    # Only Bob's second guess is one, so it alone is predicted: 1-2-3, rightly.
+    assert perspective["tom_bob_percent"] == 100
+    assert math.isnan(perspective["tom_eve_percent"])
+    assert (one["hints"], outcomes["invalid_rate"]) == ('["string", "snow", "bank"]', 0)
+    assert log.asked("Bob guessed 2-4-4 (wrong), Eve guessed nothing (wrong)")
+    assert outcomes["miscommunication_per_turn_percent"] == 50

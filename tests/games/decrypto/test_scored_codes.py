@@ -25,7 +25,7 @@ def run(tmp_path, **more):
 
 def test_brier_scores_of_predictions_by_hand(tmp_path) -> None:
     """Alice says Bob and Eve guess the code; Bob does, and Eve guesses 1-2-3 whatever it is."""
-    players = {"s": {"model": "scripted:decrypto", "strategy": "LM"}}
+    players = {"s": {"model": "scripted:decrypto", "strategy": "LM", "decide": "argmax"}}
     with run(tmp_path, players=players, probes={"eve": True, "bob": True}) as found:
         [row] = found.rows()
         [cell] = found.cells
@@ -53,7 +53,7 @@ def test_guesses_are_drawn_from_the_scores_by_the_seat_s_own_chance(tmp_path, mo
     monkeypatch.setitem(SCRIPTS, "weighted", lambda request: np.log(weights).tolist())
     players = {
         "minilm": {"embedding": "minilm"},
-        "s": {"model": "scripted:weighted", "strategy": "LM", "decide": "sample"},
+        "s": {"model": "scripted:weighted", "strategy": "LM"},
     }
     pairings = [{"encoder": "minilm", "decoder": "s", "interceptor": "s"}]
     with run(tmp_path, players=players, pairings=pairings) as found:
@@ -68,7 +68,8 @@ def test_guesses_are_drawn_from_the_scores_by_the_seat_s_own_chance(tmp_path, mo
 
 def test_alice_writes_her_hints_and_codes_are_listed() -> None:
     found = {role: Logged(everything) for role in ROLES}
-    game = play(table(found, probes=ALL_PROBES, every={"strategy": "Social LM + LM"}))
+    every = {"strategy": "Social LM + LM", "decide": "argmax"}
+    game = play(table(found, probes=ALL_PROBES, every=every))
     assert game.status == "complete"
     for role, log in found.items():
         scored = [one for one in log.requests if isinstance(one, ScoreRequest)]

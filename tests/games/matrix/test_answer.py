@@ -34,6 +34,7 @@ from tomeval.games.answer import (
     WELL,
     Ends,
     answer,
+    lines,
     plain,
     words,
 )
@@ -204,9 +205,11 @@ def test_undecided_says_how_many_more_episodes_would_tell(tmp_path) -> None:
         (cell,) = matrix_cells(run)
         said = answer(cell)
         found = cell.estimate(SCORES)
+        (line,) = lines(run)
     score, low = float(found.mean[0]), float(found.low[0])
     more = math.ceil(6 * (((score - low) / (score - 50)) ** 2 - 1))
     assert said == f"{UNDECIDED}: about {more} more episodes"
+    assert line.endswith(f": about {more} more episodes would tell")
     with tomeval.run(data | {"episodes": 3}, tmp_path / "three") as run:
         assert answer(matrix_cells(run)[0]) == f"{UNDECIDED}: at least 5 episodes are needed"
 

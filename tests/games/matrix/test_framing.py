@@ -24,7 +24,8 @@ def asked(strategy, **options):
     """Return every prompt of an episode against a partner that draws, and the steps."""
     script = Known(GAME, GAME.label_set())
     partners = get_partner_set("mixture(0.25, 0.75)", GAME)
-    steps = play(make_setup(GAME, partners, strategy, 3, conditional=True, **options), script)
+    options = {"conditional": True, "decide": "argmax", **options}
+    steps = play(make_setup(GAME, partners, strategy, 3, **options), script)
     return script.log, steps
 
 

@@ -25,6 +25,7 @@ from tomeval.strategies import NAMED
 
 NAMES = [strategy.name for strategy in NAMED]
 T, EPISODES, SEED = 9, 4, 3
+RULED = {"decide": "argmax"}  # scored labels follow the rule too
 # Payoffs of the subject by (own, partner), as the source paper prints them.
 OWN = {
     "RPS": [[0, -1, 1], [1, 0, -1], [-1, 1, 0]],
@@ -108,7 +109,7 @@ def test_every_named_strategy_measures_a_known_rule(tmp_path, game, partners):
         draws = Stream.of(SEED, "partner choice", game, partners).block(0, EPISODES, 1)[:, 0]
         order += [f"always({int(u * n)})" for u in draws]
         assert {name.name for name in sets.partners} == {f"always({k})" for k in range(n)}
-    with run(tmp_path, script, game, partners, NAMES) as opened:
+    with run(tmp_path, script, game, partners, NAMES, subject=RULED) as opened:
         rows = opened.rows()
         assert [row["strategy"] for row in rows] == NAMES
         for cell in opened.cells:
@@ -190,8 +191,7 @@ def test_the_dissociation(tmp_path, game, partners):
         return f"Final answer: {labels.partner[said]}"
 
     which = setup_of("random", {}, found, partners, T, SEED).draw_partners(0, episodes)
-    options = {"subject": {"decide": "sample"}, "episodes": episodes}
-    with run(tmp_path, script, game, partners, ["QA", "LM"], **options) as opened:
+    with run(tmp_path, script, game, partners, ["QA", "LM"], episodes=episodes) as opened:
         for row in opened.rows("normal"):
             assert row["tom_percent"] == 100
             assert row["delta_tom_best_response_per_step"] == 0
@@ -210,7 +210,7 @@ def test_the_dissociation(tmp_path, game, partners):
 
 
 def planned_run(tmp_path, script, game, partners, name="QA", **options):
-    options.setdefault("subject", {})["conditional"] = True
+    options["subject"] = {**RULED, **options.get("subject", {}), "conditional": True}
     with run(tmp_path, script, game, partners, [name], **options) as opened:
         row = opened.rows()[0]
         reactions = query(opened, "SELECT step, reactions FROM steps WHERE episode = 0")

@@ -11,6 +11,7 @@ import pytest
 import tomeval
 from tomeval.core.errors import TomevalError
 from tomeval.games.matrix.games import Labels, MatrixGame
+from tomeval.games.matrix.measures import HINDSIGHT
 from tomeval.report.exporting import export
 
 PEOPLE = """\
@@ -205,6 +206,8 @@ def test_a_run_that_comes_back_from_its_own_steps(tmp_path, reference) -> None:
         for cell in again.cells:
             key = (cell.columns["subject"], cell.columns["game"], cell.columns["condition"])
             for name, values in cell.metrics(reference).items():
+                if name == HINDSIGHT:  # which only recorded games have
+                    continue
                 for episode, value in zip(cell.episodes, values, strict=True):
                     found[(*key, cell.definition["matches"][episode], name)] = float(value)
     assert found == pytest.approx(truth, rel=0, abs=0, nan_ok=True)

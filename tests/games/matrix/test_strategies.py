@@ -22,6 +22,7 @@ from tomeval.strategies import Strategy, all_strategies, parse_strategy
 from tomeval.strategies.compose import ADVICE, ANSWERS, CONTEXTS
 
 T = 4
+RULED = {"decide": "argmax"}  # scored labels follow the script too
 EVERY = all_strategies()
 every_pair = pytest.mark.parametrize("strategy", PAIRS, ids=lambda strategy: strategy.name)
 
@@ -81,7 +82,8 @@ def of(log, purpose, step=None):
 def played(strategy, game, labels, conditional=True, script=None, partner=None, **options):
     script = script or base(game, labels)
     partner = partner or fixed(game, moves(game))
-    setup = make_setup(game, partner, strategy, T, labels, conditional=conditional, **options)
+    options = {**RULED, "conditional": conditional, **options}
+    setup = make_setup(game, partner, strategy, T, labels, **options)
     steps = play(setup, script)
     assert steps.status == "complete"
     return steps, script.log
@@ -202,7 +204,8 @@ def test_memory(strategy):
 def test_no_memory_across_episodes(strategy):
     game, labels = GAMES[0]
     one, two = base(game, labels), base(game, labels)
-    setup = make_setup(game, fixed(game, moves(game)), strategy, T, labels, conditional=True)
+    asked = {**RULED, "conditional": True}
+    setup = make_setup(game, fixed(game, moves(game)), strategy, T, labels, **asked)
     play(setup, variant(one, tag="ELSEWHERE"), 0)
     play(setup, one, 1)
     play(setup, two, 1)
@@ -293,7 +296,7 @@ def test_option_order(name, order):
     for episode in range(12):
         script = base(game, "canonical")
         partner = fixed(game, moves(game))
-        setup = make_setup(game, partner, name, 3, "canonical", option_order=order)
+        setup = make_setup(game, partner, name, 3, "canonical", option_order=order, **RULED)
         steps = play(setup, script, episode)
         rows = [row for name in ("act", "predict") for row in steps.column(f"{name}_details")]
         own, theirs = (rows[0][key] for key in ("own_order", "partner_order"))

@@ -129,7 +129,7 @@ def twin_partner(partner: Partner, disguise: Disguise) -> Partner:
 def twin_partners(partners: PartnerSet, disguise: Disguise) -> PartnerSet:
     """Return a set of partners for a twin, under the same names."""
     each = tuple(twin_partner(one, disguise) for one in partners.partners)
-    return PartnerSet(partners.name, each, partners.weights)
+    return replace(partners, partners=each)
 
 
 def _tasks(twins: Twins, partners: Partners, base: Path | None) -> list[Task]:

@@ -8,19 +8,20 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NamedTuple
-
-import typer
+from typing import Any, NamedTuple
 
 from tomeval import __version__
-from tomeval.cli.options import NewRun
-from tomeval.core.errors import TomevalError, need
+from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VOID
 from tomeval.core.parts import CommandPart
 from tomeval.core.printing import show, tell
+from tomeval.extensions.inspect.comparing import read_log
+from tomeval.extensions.inspect.games import game_log
+from tomeval.games.matrix.commands import import_ as import_matches
+from tomeval.games.matrix.foreign import READERS
 from tomeval.models.base import Model
 from tomeval.runs import tallies
 from tomeval.runs.domain import cell_names, get_domain
@@ -140,11 +141,14 @@ def estimates(experiment: Experiment, played: Mapping[tuple[int, int], Record]) 
     return values
 
 
-def import_(
-    games: Annotated[Path, typer.Argument(help="An eval log of tomeval's tasks, LOG.eval.")],
-    out: NewRun = None,
-) -> None:
-    """Make a run folder from an Inspect log of tomeval's tasks."""
+@wraps(import_matches, assigned=("__annotations__",))  # with its options
+def import_(games: Path, out: Path | None = None, **options: Any) -> None:
+    """Make a run folder from an Inspect log of tomeval's tasks, or of games with known moves."""
+    if KEPT not in (read_log(games).eval.metadata or {}):
+        import_matches(games, out, **options)
+        return
+    if any(options.values()):
+        raise TomevalError(f"{games}: is of tomeval's own tasks: only --out can be given")
     domain, found = recorded_log(games)
     folder = out or Path("runs") / games.stem
     import_games(get_domain(domain), lambda: found, folder)
@@ -153,6 +157,7 @@ def import_(
     show(folder)
 
 
+READERS[".eval"] = game_log
 IMPORT = CommandPart(import_, lambda name: name.endswith(".eval"))
 
 
@@ -167,7 +172,7 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
         The log cannot be read, is of another task or another version of tomeval, or of games,
         partners or prompts other than those that are named here; an episode is damaged.
     """
-    log = _read(path)
+    log = read_log(path)
     about = (log.eval.metadata or {}).get(KEPT)
     if not isinstance(about, Mapping):
         raise TomevalError(f"{path}: is a log of the task {log.eval.task!r}, not of tomeval's own")
@@ -202,15 +207,6 @@ def recorded_log(path: Path) -> tuple[str, Recorded]:
             "missing: left out, as no episode was played"
         )
     return experiment.domain, result
-
-
-def _read(path: Path) -> Any:
-    api = need("inspect_ai.log", "inspect", "logs of inspect_ai")
-    try:
-        return api.read_eval_log(str(path), resolve_attachments=True)
-    except Exception as error:  # noqa: BLE001 (whatever a damaged file leads to)
-        said = " ".join(str(error).split())[:200]
-        raise TomevalError(f"{path}: cannot be read as a log of inspect_ai: {said}") from None
 
 
 def _episode(experiment: Experiment, kept: Mapping[str, Any]) -> tuple[int, Record]:

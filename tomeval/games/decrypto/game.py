@@ -19,6 +19,8 @@ from tomeval.games.decrypto.seats import ALICE, EVE
 from tomeval.lexicon.words import MAX_LENGTH, hint_words, is_form
 
 Code = tuple[int, int, int]
+Guess = tuple[int, ...]
+"""A code, or what a recorded guess that is none consists of; empty: nobody guessed."""
 Hints = tuple[str, str, str]
 Keywords = tuple[str, str, str, str]
 
@@ -67,8 +69,8 @@ class Turn(NamedTuple):
 
     code: Code
     hints: Hints
-    bob: Code
-    eve: Code
+    bob: Guess
+    eve: Guess
 
     @property
     def miscommunicated(self) -> bool:
@@ -198,15 +200,15 @@ def as_code(value: object) -> Code | None:
     return tuple(value) if len(set(value)) == 3 else None
 
 
-def code_number(code: Code | None) -> int | None:
-    """Return a code as a number of three digits.
+def code_number(code: Guess | None) -> int | None:
+    """Return a code as a number of three digits; 0 is no guess.
 
     Examples
     --------
     >>> code_number((2, 4, 1))
     241
     """
-    return None if code is None else 100 * code[0] + 10 * code[1] + code[2]
+    return None if code is None else int("".join(map(str, code)) or 0)
 
 
 def clean_hint(hint: str) -> str:

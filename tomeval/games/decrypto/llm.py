@@ -52,6 +52,12 @@ def spec_for(spec: Any, role: str) -> Any:
     return spec.get(role, "QA") if isinstance(spec, dict) else spec
 
 
+def _spelled(turns: tuple[Turn, ...]) -> list[Turn]:
+    """Return turns as templates show them: where nobody guessed, it says so."""
+    nothing: Any = ("nothing",)
+    return [turn._replace(bob=turn.bob or nothing, eve=turn.eve or nothing) for turn in turns]
+
+
 class TableScene(SeatScene):
     """The table as one seat knows it; its steps are turns, whose past is told anew in each.
 
@@ -89,7 +95,7 @@ class TableScene(SeatScene):
         self._knows = view.keywords is not None
         self.rules_text = self.rules_text or self.render("context/rules", keywords=view.keywords)
         history = hint_history(self.turns)
-        told: dict[str, Any] = {"turns": self.turns, "history": history}
+        told: dict[str, Any] = {"turns": _spelled(self.turns), "history": history}
         self._events = self.render("context/history", **told) if self.remembers else ""
         self.lines = [result_text(turn) for turn in self.turns]
 
@@ -111,8 +117,8 @@ class TableScene(SeatScene):
             return join(self.rules_text, self._events)
         turns, revealed = self.turns[self._told :], ""
         if turns:
-            values = {"first": self._told + 1, "turns": turns, "history": hint_history(self.turns)}
-            revealed = self.prompts.render("context/revealed", **values)
+            values = {"turns": _spelled(turns), "history": hint_history(self.turns)}
+            revealed = self.prompts.render("context/revealed", first=self._told + 1, **values)
         return join("" if self.began else self.rules_text, revealed)
 
     def render(self, template: str, view: View | None = None, **values: Any) -> str:

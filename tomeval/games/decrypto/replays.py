@@ -64,8 +64,10 @@ _Word = Annotated[str, AfterValidator(_word)]
 class RecordedGame(BaseModel):
     """A game that was played, anywhere.
 
-    It has at least one turn, and none after it was over by its rules. `name` tells it from the
-    others of its file, `players` who sat where, `source` where it comes from.
+    It has at least one turn, and none after it was over by its rules. A guess that is no code, or
+    empty where nobody guessed, stays as it is and counts as wrong; its outcome is illegal, or
+    empty. `name` tells the game from the others of its file, `players` who sat where, `source`
+    where it comes from.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -81,9 +83,12 @@ class RecordedGame(BaseModel):
     def _of_codes_and_words(cls, turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
         cleaned = []
         for number, turn in enumerate(turns, 1):
-            for name in ("code", "bob", "eve"):
-                if as_code(code := getattr(turn, name)) is None:
-                    wrong = f"three different digits from 1 to 4, is {list(code)}"
+            if as_code(turn.code) is None:
+                wrong = f"three different digits from 1 to 4, is {list(turn.code)}"
+                raise ValueError(f"turn {number}: code: must be {wrong}")
+            for name in ("bob", "eve"):
+                if len(guess := getattr(turn, name)) > 3 or not set(guess) <= set(range(1, 10)):
+                    wrong = f"at most three digits from 1 to 9, is {list(guess)}"
                     raise ValueError(f"turn {number}: {name}: must be {wrong}")
             one, two, three = map(_word, turn.hints)
             cleaned.append(turn._replace(hints=(one, two, three)))

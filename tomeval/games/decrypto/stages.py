@@ -14,9 +14,9 @@ from tomeval.games.decrypto.game import (
     DIGITS,
     ENDINGS,
     MAX_HINT_LENGTH,
-    Code,
     Deal,
     Game,
+    Guess,
     Hints,
     Rules,
     Turn,
@@ -56,15 +56,15 @@ from tomeval.games.game import (
 from tomeval.lexicon.words import WordLists
 
 
-def shown(code: Code) -> str:
-    """Return a code as people write it.
+def shown(code: Guess) -> str:
+    """Return a code as people write it; no guess is "nothing".
 
     Examples
     --------
     >>> shown((2, 4, 1))
     '2-4-1'
     """
-    return "-".join(map(str, code))
+    return "-".join(map(str, code)) or "nothing"
 
 
 def result_text(turn: Turn) -> str:
@@ -254,10 +254,11 @@ class Decrypto(ArenaGame[Game]):
     def truth(
         self, probe: Probe, seat: int, trail: Sequence[Stage[Game]], at: int, end: Game
     ) -> Action:
-        """Return the guess that followed, or the keywords; B and C are compared with A."""
+        """Return the guess that followed, if it is one, or the keywords; B, C are held to A."""
         if probe.name not in _ABOUT:
             return trail[at].state.deal.keywords if probe.name == "keywords" else None
-        return trail[at + 1].actions.get(_ABOUT[probe.name]) if at + 1 < len(trail) else None
+        guess = trail[at + 1].actions.get(_ABOUT[probe.name]) if at + 1 < len(trail) else None
+        return guess if guess in CODES else None
 
     def chance(
         self, view: Any, probe: Probe, truth: Action, rng: np.random.Generator

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tomeval.core.outcomes import COMPLETE, LENIENT, NOT_ASKED, VALID
+from tomeval.core.outcomes import COMPLETE, EMPTY, LENIENT, NOT_ASKED, VALID
 from tomeval.games import records
-from tomeval.games.decrypto.game import Code, Turn, code_number, outcome_of
+from tomeval.games.decrypto.game import Turn, as_code, code_number, outcome_of
 from tomeval.games.decrypto.replays import Replay
 from tomeval.games.decrypto.seats import (
     ALICE,
     BOB,
     ENCODER_QUESTIONS,
+    EVE,
     INTERCEPTOR_QUESTIONS,
     ROLES,
 )
@@ -104,7 +105,11 @@ def turns_of(record: Record) -> list[dict[str, Any]]:
             turn["details"].setdefault("encoder", {})["given"] = turn["hints"]
             turn["hints"] = replayed["turns"][turn["step"] - 1]["hints"]
         turn |= {"own": alice == VALID and heard, "keywords": record.own["keywords"]}
-        turn |= {"guessed_bob": bob in (VALID, RECORDED), "guessed_eve": eve in (VALID, RECORDED)}
+        for seat, outcome in ((BOB, bob), (EVE, eve)):
+            name, role = ("bob", "eve")[seat == EVE], ROLES[seat]
+            if outcome == RECORDED and as_code(_code(turn[name])) is None:
+                outcome = turn[f"{role}_outcome"] = "illegal" if turn[name] else EMPTY
+            turn[f"guessed_{name}"] = outcome in (VALID, RECORDED)
     return turns
 
 
@@ -148,8 +153,8 @@ def as_record(cell: DecryptoCell, game: PlayedGame) -> Record:
     return record
 
 
-def _code(number: int) -> Code:
-    return number // 100, number // 10 % 10, number % 10
+def _code(number: int) -> Any:
+    return tuple(map(int, str(number or "")))
 
 
 NONE = 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
@@ -17,9 +17,11 @@ from tomeval.core.parts import known, part
 from tomeval.games.matrix import batch
 from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
-from tomeval.games.matrix.optima import REFERENCES
+from tomeval.games.matrix.identity import candidates_of
+from tomeval.games.matrix.optima import BEYOND, MAX_CONTINUATION, REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.personas import NONE
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.subject_specs import (
@@ -31,7 +33,7 @@ from tomeval.games.matrix.subject_specs import (
 )
 from tomeval.models.base import Model
 from tomeval.runs.domain import Cell, Player, Rows
-from tomeval.runs.experiment import Experiment, among, axis, located, read_table
+from tomeval.runs.experiment import Experiment, among, axis, combinations, located, read_table
 from tomeval.runs.record import Record
 from tomeval.strategies import parse_strategy
 from tomeval.strategies.recording import Overheard
@@ -64,6 +66,9 @@ class MatrixExperiment(Experiment):
         Label sets. Default: each game's first one.
     horizon : int or list of int
         Steps per episode, T.
+    continuation : float or list of float
+        In place of a horizon: with what probability the game goes on after every step, above 0, at
+        most 0.999. How many steps an episode has is drawn.
     reference : {"horizon", "stationary"} or list
         What ΔFunctional is measured from.
     name, episodes, seed, on_invalid
@@ -79,6 +84,7 @@ class MatrixExperiment(Experiment):
     model: list[str | dict[str, Any]] = Field(default=[])
     labels: list[str] = Field(default=[])
     horizon: list[int] = Field(default=[100])
+    continuation: list[float] = Field(default=[])
     reference: list[str] = Field(default=["horizon"])
     REFERENCES: ClassVar = REFERENCES
 
@@ -87,7 +93,7 @@ class MatrixExperiment(Experiment):
     def _one_is_a_list(cls, value: Any) -> Any:
         return value if isinstance(value, list | tuple) else [value]
 
-    @field_validator("horizon", "reference", mode="before")
+    @field_validator("horizon", "continuation", "reference", mode="before")
     @classmethod
     def _grid_axis(cls, value: Any) -> Any:
         return axis(value)
@@ -100,6 +106,15 @@ class MatrixExperiment(Experiment):
                 raise ValueError(f"must be from 1 to {MAX_STEPS_PER_EPISODE}, is {item}")
         return value
 
+    @model_validator(mode="after")
+    def _lasts(self) -> Self:
+        if self.continuation and "horizon" in self.model_fields_set:
+            raise ValueError("horizon and continuation are both given: name one of them")
+        for item in self.continuation:
+            if not 0 < item <= MAX_CONTINUATION:
+                raise ValueError(f"continuation {BEYOND.format(item)}")
+        return self
+
     @field_validator("reference")
     @classmethod
     def _known_reference(cls, value: list[str]) -> list[str]:
@@ -109,9 +124,12 @@ class MatrixExperiment(Experiment):
         """Return the cells of the grid: subjects within partners within labels within games."""
         cells: list[MatrixCell] = []
         subjects = self._subjects()
-        shared = (self.horizon, self.seed, self.reference, self.on_invalid)
-        for task, subject in itertools.product(self._tasks(), subjects):
-            for horizon, seed, reference, on_invalid in itertools.product(*shared):
+        lasting: list[tuple[int | None, float | None]] = [(None, c) for c in self.continuation]
+        lasting = lasting or [(horizon, None) for horizon in self.horizon]
+        shared = (lasting, self.seed, self.reference, self.on_invalid)
+        tasks = self._tasks()
+        for task, subject in itertools.product(tasks, subjects):
+            for (horizon, on), seed, reference, on_invalid in itertools.product(*shared):
                 game, labels, partners = task
                 setup = Setup(
                     subject.kind,
@@ -121,18 +139,25 @@ class MatrixExperiment(Experiment):
                     labels=game.label_set(labels),
                     partners=partners,
                     horizon=horizon,
+                    continuation=on,
                     seed=seed,
                     on_invalid=on_invalid,
                 )
+                met = [sets for other, _, sets in tasks if other.name == game.name]
+                with located(f"{self._where}: subject {subject.name!r}"):
+                    setup = replace(setup, candidates=candidates_of(setup, met))
                 cells.append(MatrixCell(subject, setup, reference))
         self._check_options(cells)
         return cells
 
     def cannot_tell(self) -> list[str]:
-        """Return what regret, predictions or their cost cannot show in its tasks."""
+        """Return what regret, predictions, their cost, or a plan cannot show in its tasks."""
         setups = [cell.setup for cell in self.cells if isinstance(cell, MatrixCell)]
+        drawn = ["how long episodes last is drawn: steps, calls and cost are what is expected"]
         known = [setup for setup in setups if isinstance(setup.partners, PartnerSet)]
-        return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in known)
+        return drawn * bool(self.continuation) + blind_sentences(
+            (one.game, one.tables, one.horizon or 1, one.continuation) for one in known
+        )
 
     def bounds(self) -> Rows:
         """Return what is attainable in each task."""
@@ -208,6 +233,9 @@ class MatrixExperiment(Experiment):
         for s in specs:
             if is_player(s):
                 sets += expand_player(s, self.model, "partners")
+            elif isinstance(s, dict) and isinstance(s.get("tell"), list):
+                each = (s | one for one, _ in combinations({"tell": s["tell"]}))
+                sets += [get_partner_set(one, game, self._base) for one in each]
             else:
                 sets.append(get_partner_set(s, game, self._base))
         return sets
@@ -247,17 +275,25 @@ class MatrixCell(Cell):
         """How many episodes fit a batch; subjects without a batch form play one by one."""
         if isinstance(self.setup.partners, PartnerPlayer) or not batch.has_batch(self.setup.kind):
             return 0
-        return max(1, batch.STEPS_PER_CHUNK // self.setup.horizon)
+        # Of some hundred drawn lengths the longest is about seven times the expected one.
+        longest = self.setup.usual * (1 if self.setup.horizon else 7)
+        return max(1, int(batch.STEPS_PER_CHUNK // longest))
 
     def play_many(self, first: int, count: int) -> list[Record]:
         """Play a batch."""
         return batch.simulate(self.setup, first, count)
 
     def questions(self, seat: str, note: str) -> list[list[Overheard]]:
-        """Return what a seat is asked in an episode."""
+        """Return what a seat is asked in an episode.
+
+        Where lengths are drawn, in two, of one step and of nearly twice as many as are expected:
+        they have the mean of drawn lengths and nearly that of their squares, as which tokens grow.
+        """
         from tomeval.games.matrix.shown import asked
 
-        return [asked(self.setup if seat == SEAT else self.setup.other, note)]
+        setup = self.setup if seat == SEAT else self.setup.other
+        lengths = (0,) if setup.horizon else (1, 2 * self.length - 1)
+        return [asked(setup, note, length) for length in lengths]
 
     @property
     def seats(self) -> Mapping[str, Player]:
@@ -268,8 +304,8 @@ class MatrixCell(Cell):
 
     @property
     def length(self) -> int:
-        """The horizon."""
-        return self.setup.horizon
+        """The horizon, or how many steps are expected."""
+        return round(self.setup.usual)
 
     @property
     def scores(self) -> bool:
@@ -287,7 +323,7 @@ class MatrixCell(Cell):
         """What tells this cell from the others of its experiment."""
         s = self.setup
         words = (self.subject, self.spec.model_name, s.game.name, s.labels.name, s.partners.name)
-        return (*words, str(s.horizon), str(s.seed), self.reference, s.on_invalid)
+        return (*words, s.lasts, str(s.seed), self.reference, s.on_invalid)
 
     @cached_property
     def definition(self) -> dict[str, Any]:
@@ -301,10 +337,11 @@ class MatrixCell(Cell):
             "game": game_data(s.game),
             "labels": asdict(s.labels),
             "partners": partners,
-            "horizon": s.horizon,
+            **({"horizon": s.horizon} if s.horizon else {"continuation": s.continuation}),
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,
+            **({"candidates": [*map(_table_data, s.candidates)]} if s.candidates else {}),
         }
 
 
@@ -324,7 +361,16 @@ def _check_seats(setup: Setup) -> None:
     """Seat who plays once, so that what cannot be played shows before anything is."""
     rng = np.random.default_rng(0)
     if isinstance(setup.partners, PartnerSet):
-        setup.seat_subject(setup.partners.partners[0], rng)
+        told, partners = setup.partners.told, setup.partners.partners
+        both = {name for one in told.true for name in one} if told else set()
+        for name in sorted(both):
+            if setup.options.get(name, NONE) != NONE:
+                raise TomevalError(
+                    f"{name} is said by the subject and by the partners {setup.partners.name!r}: "
+                    "leave out one of them"
+                )
+        for partner in partners if told else partners[:1]:
+            setup.seat_subject(partner, rng)
         return
     for side, seat in ((setup, SEAT), (setup.other, PARTNER)):
         with located(f"in the {seat}'s seat"):
@@ -354,11 +400,9 @@ def partners_data(partners: PartnerSet | PartnerPlayer) -> dict[str, Any]:
     """Return a partner set as definitions of cells have it, complete with tables."""
     if isinstance(partners, PartnerPlayer):
         return {"name": partners.name, "weights": [], "tables": []}
-    return {
-        "name": partners.name,
-        "weights": partners.weights,
-        "tables": [_table_data(partner) for partner in partners.partners],
-    }
+    tables = [_table_data(partner) for partner in partners.partners]
+    told = {"told": asdict(partners.told), "chance": partners.chance} if partners.told else {}
+    return {"name": partners.name, "weights": partners.weights, "tables": tables, **told}
 
 
 def _table_data(partner: Partner) -> dict[str, Any]:

@@ -50,7 +50,8 @@ class Reading:
     labels : str or None
         The label set that actions are written in; None: any of the game's.
     columns : mapping of str to str
-        The column of a field, where it has another name. An empty name: the field is not read.
+        The column of a field, where it has another name. An empty name: the field is not read;
+        without ``episode`` a match begins wherever the steps of a cell begin anew.
     by : tuple of str or None
         Columns that tell rows of tables apart: the first one is the subject, the others together
         are the condition. None: `WHO`, as far as there are such columns.
@@ -78,18 +79,26 @@ class Rows:
 
     `columns` has the column of each field that the file has, `by` those that tell rows apart (the
     subject's, may be empty, then the condition's), `indices` the games with actions by index.
+    `games` are those that the file itself tells, by name.
     """
 
-    def __init__(self, path: Path, header: Sequence[str], reading: Reading) -> None:
+    def __init__(
+        self,
+        path: Path,
+        header: Sequence[str],
+        reading: Reading,
+        games: Mapping[str, MatrixGame] | None = None,
+    ) -> None:
+        self._games = games or {}
         self._game = None if reading.game is None else get_game(reading.game)
-        self._partner = reading.partner
+        self._partner, self._set = reading.partner, cache(get_partner_set)
         for name, column in reading.columns.items():
             if name not in FIELDS:
                 raise unknown("field", name, FIELDS, "--map")
-            if not column and name in REQUIRED:
+            if not column and name in REQUIRED[1:]:
                 raise TomevalError(f"--map: the field {name!r} is required: name its column")
         columns = {name: name for name in FIELDS if name in header} | dict(reading.columns)
-        needed = list(REQUIRED)
+        needed = [name for name in REQUIRED if reading.columns.get(name) != ""]
         for name, said in (("game", reading.game), ("partner", reading.partner)):
             if said is None:
                 needed.append(name)
@@ -139,7 +148,7 @@ class Rows:
 
     def game(self, row: dict[str, str]) -> MatrixGame:
         """Return the game of a row, as the subject sees it."""
-        game = self._game
+        game = self._game or self._games.get(self.text(row, "game"))
         if game is None:
             text = self._named(row, "game")
             try:
@@ -157,10 +166,10 @@ class Rows:
     def partners(self, row: dict[str, str], game: MatrixGame) -> PartnerSet | None:
         """Return the partner set of a row; None: nobody knows."""
         if self._partner is not None:
-            return None if self._partner == UNKNOWN else get_partner_set(self._partner, game)
+            return None if self._partner == UNKNOWN else self._set(self._partner, game)
         text = self._named(row, "partner")
         try:
-            return None if text in ("", UNKNOWN) else get_partner_set(text, game)
+            return None if text in ("", UNKNOWN) else self._set(text, game)
         except TomevalError as error:
             raise _wrong(self.columns["partner"], text, f"is not a partner: {error}") from None
 
@@ -168,7 +177,7 @@ class Rows:
         """Return the number of a row's step."""
         text = self.text(row, "step")
         try:
-            return int(text.removesuffix(".0"))
+            return int(text.replace(",", ".").removesuffix(".0"))
         except ValueError:
             raise _wrong(self.columns["step"], text, "is not a whole number") from None
 
@@ -199,7 +208,7 @@ class Rows:
         labels = game.label_set(self._labels) if self._labels else None
         names, folded = _action_names(game, labels, side), ascii_signs(text).casefold()
         # ``1.0`` is how tables with empty cells write the index 1
-        action = names.get(folded, names.get(folded.removesuffix(".0")))
+        action = names.get(folded, names.get(folded.replace(",", ".").removesuffix(".0")))
         if action is None:
             near, known = did_you_mean(text, names), ", ".join(names)
             why = f"is neither a label nor an index of the game{near}; known: {known}"

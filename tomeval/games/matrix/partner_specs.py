@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
@@ -17,7 +17,8 @@ from tomeval.core.parts import part
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.partner_files import build_partner, partner_file, partner_names
 from tomeval.games.matrix.partners import Partner, PartnerSet
-from tomeval.runs.experiment import read_table
+from tomeval.games.matrix.personas import FRAME, NONE, PERSONAS, TRUE, Told
+from tomeval.runs.experiment import located, read_table
 
 if TYPE_CHECKING:
     from tomeval.games.matrix.subject_specs import PartnerPlayer
@@ -34,6 +35,20 @@ class _Table(BaseModel):
     partners: list[str] = Field(min_length=1)
     weights: list[Annotated[float, Strict()]] = []
     name: str | None = None
+    tell: Literal["true", "swapped", "withheld"] | None = None
+
+
+class _Member(BaseModel):
+    """A partner, who it is said to be, and the story that is told around the game with it."""
+
+    model_config = ConfigDict(extra="forbid")
+    partner: str
+    persona: str
+    frame: str = NONE
+
+    def said(self) -> dict[str, str]:
+        frame = {FRAME: self.frame} if self.frame != NONE else {}
+        return {PERSONAS[1]: self.persona.strip()} | frame
 
 
 class PartnerLibrary(NamedTuple):
@@ -124,7 +139,8 @@ def get_partner_set(
         ``"single_action"`` (every ``always(k)``, uniformly); one partner; several joined by ``+``
         (uniform); or a table, or the text of a table in TOML, with ``partners`` (list of specs),
         optional ``weights`` and ``name``; or one of a kind that an extension brings, such as
-        ``switch``.
+        ``switch``. In place of specs, tables ``{partner, persona, frame}``, and ``tell`` for the
+        set; one such table is a set of one.
     game, base
         As for `get_partner`.
 
@@ -158,10 +174,27 @@ def get_partner_set(
 
 def _from_table(spec: dict[str, Any], game: MatrixGame, base: Path | None) -> PartnerSet:
     """Build a partner set from an inline table of an experiment file."""
-    table = read_table(_Table, spec, "partner set")
+    if isinstance(spec.get("partner"), str):
+        member = {key: spec[key] for key in _Member.model_fields if key in spec}
+        spec = {"partners": [member]} | {k: v for k, v in spec.items() if k not in member}
+    given = spec["partners"] if isinstance(spec.get("partners"), list) else []
+    members = [
+        read_table(_Member, one, f"partner set: partners[{index}]")
+        for index, one in enumerate(given)
+        if isinstance(one, dict)
+    ]
+    if members and len(members) < len(given):
+        raise TomevalError("partner set: either all of its partners have a persona, or none has")
+    specs = {"partners": [member.partner for member in members]} if members else {}
+    table = read_table(_Table, spec | specs, "partner set")
     partners = tuple(get_partner(one, game, base) for one in table.partners)
-    name = " + ".join(table.partners) if table.name is None else table.name
-    return PartnerSet(name, partners, tuple(table.weights))
+    drawn, weights = " + ".join(table.partners), tuple(table.weights)
+    name = drawn if table.name is None else table.name
+    if not members and table.tell is None:
+        return PartnerSet(name, partners, weights)
+    with located("partner set"):
+        told = Told(tuple(member.said() for member in members), table.tell or TRUE)
+    return PartnerSet(f"{name}, {told}", partners, weights, told, drawn)
 
 
 def _inline(spec: str) -> dict[str, Any]:

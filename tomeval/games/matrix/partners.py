@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
+from tomeval.games.matrix.personas import Told
 
 _TOLERANCE = 1e-9
 
@@ -190,11 +191,18 @@ class PartnerSet:
         At least one; all for the same game; names unique.
     weights : tuple of float
         Probability of each partner: positive, sum 1. Empty: uniform.
+    told : Told, optional
+        What language models are told of each partner.
+    chance : str
+        What its draws are named after; default: `name`. Sets of the same partners of which other
+        things are told meet the same chance.
     """
 
     name: str
     partners: tuple[Partner, ...]
     weights: tuple[float, ...] = ()
+    told: Told | None = None
+    chance: str = ""
 
     def __post_init__(self) -> None:
         where = f"partner set {self.name!r}"
@@ -211,6 +219,11 @@ class PartnerSet:
         if not all(np.isfinite(w) and w > 0 for w in weights) or abs(sum(weights) - 1) > 1e-6:
             raise TomevalError(f"{where}: weights {list(weights)} must be positive and sum to 1")
         object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "chance", self.chance or self.name)
+
+    def said(self, partner: Partner) -> dict[str, str]:
+        """Return what is told of one of the partners, as options of a language model."""
+        return self.told.of(self.partners.index(partner)) if self.told else {}
 
     def cumulative(self) -> NDArray[np.float64]:
         """Return cumulative weights, shape (partners - 1,)."""

@@ -13,12 +13,13 @@ from typing import Any
 from tomeval.api.opened import Run
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VOID
-from tomeval.core.resources import read_csv
 from tomeval.games.matrix.experiment import game_data, partners_data
+from tomeval.games.matrix.foreign import Log, read_any
 from tomeval.games.matrix.games import MatrixGame
 from tomeval.games.matrix.log_fields import UNKNOWN, Reading, Rows
 from tomeval.games.matrix.optima import REFERENCES
 from tomeval.games.matrix.partners import Partner, PartnerSet
+from tomeval.games.matrix.proposing import proposal
 from tomeval.games.matrix.rules import NONE
 from tomeval.games.matrix.storing import RECORDED
 from tomeval.report.facts import counted
@@ -70,8 +71,8 @@ def import_matches(path: Path, out: Path, reading: Reading) -> list[str]:
     Parameters
     ----------
     path : Path
-        A CSV with a row per step, see docs/recorded.md. The steps of a match run 1, 2, ... (or
-        0, 1, ...) without a gap, in order; other matches' rows may stand between them.
+        A log in any format that `read_any` knows. The steps of a match run 1, 2, ... (or 0, 1,
+        ...) without a gap, in order; other matches' rows may stand between them.
 
     Returns
     -------
@@ -85,7 +86,16 @@ def import_matches(path: Path, out: Path, reading: Reading) -> list[str]:
         to be left out with their match; a match that no partner of its set can have played, if it
         is not to be left out; nothing left to score.
     """
-    return import_games(get_domain("matrix"), lambda: _Reader(path, reading).read(), out).notes
+
+    def read() -> Recorded:
+        return _Reader(path, reading, read_any(path, reading)).read()
+
+    try:
+        return import_games(get_domain("matrix"), read, out).notes
+    except TomevalError as error:
+        if not out.exists():
+            error.args = (f"{error}{proposal(path, out, reading)}",)
+        raise
 
 
 @dataclass(eq=False)
@@ -100,10 +110,10 @@ class _Cell:
 
 
 class _Reader:
-    def __init__(self, path: Path, reading: Reading) -> None:
-        self.path, self.reading = path, reading
-        header, self.rows = read_csv(path)
-        self.fields = Rows(path, header, reading)
+    def __init__(self, path: Path, reading: Reading, log: Log) -> None:
+        self.path, self.reading, self.log = path, reading, log
+        self.fields = Rows(path, log.header, reading, log.games)
+        self.counted: dict[tuple[Any, ...], tuple[int, int]] = {}  # matches and steps, by cell
         self.line = 0
 
     @contextmanager
@@ -111,12 +121,12 @@ class _Reader:
         try:
             yield
         except TomevalError as error:
-            raise TomevalError(f"{self.path}, line {self.line}: {error}") from None
+            raise TomevalError(f"{self.path}, {self.log.place(self.line)}: {error}") from None
 
     def read(self) -> Recorded:
         """Read all matches as cells."""
         cells = dict[tuple[Any, ...], _Cell]()
-        for line, row in self.rows:
+        for line, row in self.log.rows:
             self.line = line
             # Never left out: its match, if it was the last step, would seem to be shorter.
             with self._at_line():
@@ -145,9 +155,8 @@ class _Reader:
         subject, *conditions = self.fields.who(row)
         game = self.fields.game(row)
         partners = self.fields.partners(row, game)
-        if not (name := self.fields.text(row, "episode")):
-            raise TomevalError("episode is empty")
         key = (subject, *conditions, game.name, partners.name if partners else None)
+        name = self.fields.text(row, "episode") or self._count(key, row)
         if key not in cells:
             nobody = {"name": UNKNOWN, "weights": [], "tables": []}
             definition = {
@@ -162,6 +171,15 @@ class _Reader:
                 definition["condition"] = ", ".join(conditions)
             cells[key] = _Cell(definition, game, partners)
         cells[key].rows.setdefault(name, []).append((self.line, row))
+
+    def _count(self, key: tuple[Any, ...], row: dict[str, str]) -> str:
+        """Return the number of a cell's match, for a log without: steps begin anew in each."""
+        if "episode" in self.fields.columns:
+            raise TomevalError("episode is empty")
+        step, (count, last) = self.fields.number(row), self.counted.get(key, (0, 0))
+        count += not count or (step != last + 1 and step in (0, 1))
+        self.counted[key] = count, step
+        return str(count)
 
     def _match(self, cell: _Cell, name: str) -> None:
         """Add a match to the episodes of its cell; it is void from an invalid move on."""
@@ -219,10 +237,10 @@ class _Reader:
         matches = counted(len(episodes), "match", "matches")
         matches += f", {void:,} of them void" if void else ""
         steps = counted(sum(record.steps for record in episodes), "step")
-        notes = [f"{self.path.name}: {matches}, {steps}"]
+        notes = [f"{self.path.name}: {matches}, {steps}", *self.log.notes]
         if left_out:
             notes.append(f"left out: {counted(len(left_out), 'match', 'matches')}")
-            notes += [f"  line {line}, {why}" for line, why in sorted(left_out)]
+            notes += [f"  {self.log.place(line)}, {why}" for line, why in sorted(left_out)]
         for game in self.fields.indices:
             names = enumerate(game.label_set(self.reading.labels).own)
             said = ", ".join(f"{index}={label}" for index, label in names)

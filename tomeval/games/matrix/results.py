@@ -22,16 +22,18 @@ from tomeval.games.matrix.games import Disguise, Labels, MatrixGame
 from tomeval.games.matrix.measures import curves, step_metrics
 from tomeval.games.matrix.optima import known_best_response
 from tomeval.games.matrix.partners import Change, Partner, PartnerSet
+from tomeval.games.matrix.personas import Told
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.played import FloatArray, IntArray, Played
 from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
-from tomeval.games.matrix.storing import RECORDED, read_played, step_rows
-from tomeval.games.matrix.subject_specs import PartnerPlayer, worded
-from tomeval.games.scores import ScoredCell, Scores
+from tomeval.games.matrix.storing import RECORDED, has_told, read_played, step_rows
+from tomeval.games.matrix.subject_specs import PartnerPlayer, is_model, worded
+from tomeval.games.scores import ScoredCell, Scores, Terms
 from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Line, Player, Worded
+from tomeval.runs.measures import is_score
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -57,6 +59,22 @@ class MatrixRunCell(ScoredCell):
         # An unknown partner has no table, but a name.
         self.partner_names = [p.name for p in self.partners] or [definition["partners"]["name"]]
 
+    @cached_property
+    def told(self) -> Told | None:
+        """What language models are told of the partners."""
+        told = self.definition["partners"].get("told")
+        return told and Told(tuple(told["true"]), told["tell"])
+
+    def said(self, which: int) -> Mapping[str, str]:
+        """Return what the subject was told of a partner; nothing if it is no language model."""
+        return self.told.of(which) if self.told and is_model(self.definition) else {}
+
+    @property
+    def draws(self) -> tuple[Any, ...]:
+        """The game, and the partners whatever is told of them."""
+        game, partners = super().draws
+        return game, self.definition["partners"].get("chance", partners)
+
     @property
     def scores(self) -> Scores:
         """What the scores are made of."""
@@ -81,7 +99,8 @@ class MatrixRunCell(ScoredCell):
         """The complete episodes."""
         read = read_played(self.store, self.number)
         more = readers(self.store, self.number, self.definition)
-        played = Played(self.game, self.partners, **read, more=more)
+        on = self.definition.get("continuation")
+        played = Played(self.game, self.partners, **read, continuation=on, more=more)
         if (played.own_reward != self.game.own[played.own, played.partner]).any():
             raise self.store.damaged(f"cell {self.number}: a reward does not match its actions")
         return played
@@ -130,7 +149,8 @@ class MatrixRunCell(ScoredCell):
         other = self.partner_player
         partners: PartnerSet | PartnerPlayer
         if other is None:
-            partners = PartnerSet(name, tuple(self.partners), tuple(weights))
+            chance = told["partners"].get("chance", name)
+            partners = PartnerSet(name, tuple(self.partners), tuple(weights), self.told, chance)
         else:
             player = Player(other["subject"], other["kind"], other["options"])
             partners = PartnerPlayer(name, player)
@@ -140,7 +160,8 @@ class MatrixRunCell(ScoredCell):
             game=self.game,
             labels=self.labels,
             partners=partners,
-            horizon=told["horizon"],
+            horizon=told.get("horizon"),
+            continuation=told.get("continuation"),
             seed=told["seed"],
             on_invalid=told["on_invalid"],
         )
@@ -150,20 +171,31 @@ class MatrixRunCell(ScoredCell):
         """Means over the complete episodes of `attainable_as_played`, if a partner draws moves."""
         if all(partner.is_deterministic for partner in self.partners) or not self.which.size:
             return {}
-        ceilings = attainable_as_played(self.played)
-        return {name: float(values.mean()) for name, values in ceilings.items()}
+        ceilings, played = attainable_as_played(self.played), self.played
+        weights = None if played.continuation is None else played.lengths
+        return {name: float(np.average(each, weights=weights)) for name, each in ceilings.items()}
 
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
         """Return between what a measure lies, whoever plays; regret has exact limits."""
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
-            horizons = {self.definition["horizon"]}
+            horizons = {self.definition.get("horizon", 1)}
             if self.recorded:  # of one length, or there are no limits
                 horizons = set(self.played.lengths.tolist())
             if len(horizons) == 1:
-                said = (*horizons, reference or self.reference)
+                said = (*horizons, reference or self.reference, self.definition.get("continuation"))
                 exact = regret_limits(self.game, tuple(self.partners), *said)[name]
         return exact or super().limits(name, reference)
+
+    def part_limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+        """Return between what parts lie; of scores of drawn lengths by what each episode allows."""
+        terms = self.scores.find(name) if is_score(name) else None
+        if self.played.continuation is None or not isinstance(terms, Terms):
+            return super().part_limits(name, reference)
+        share, there = terms.score, terms.there
+        mean = terms.bottom[there].mean() if there.any() else np.nan
+        low, high = (share + (end - share * terms.bottom) / mean for end in terms[2:4])
+        return 100 * float(np.min(low, initial=share)), 100 * float(np.max(high, initial=share))
 
     @property
     def payoffs(self) -> tuple[float, float]:
@@ -174,10 +206,14 @@ class MatrixRunCell(ScoredCell):
         """Return the partner's name, and of a recorded match its own."""
         names = self.definition.get("matches")
         match = {"match": str(names[episode])} if names else {}
-        return match | {"partner": self.partner_names[own[0]]}
+        said = dict(zip(("length",), filter(None, own[1:]), strict=False))
+        if has_told(self.store):  # all cells of a run have the same columns
+            told = self.said(own[0])
+            said |= {f"told_{name}": told.get(name, "") for name in ("partner_persona", "frame")}
+        return match | {"partner": self.partner_names[own[0]]} | said
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
-        """Return the steps' worth: `best_action` as the best response over the horizon plays it.
+        """Return the steps' worth: `best_action` as the best response plays it.
 
         `regret` is the step's part of ΔFunctional/T, `tom_regret` of ΔToM/T (best response).
         `best_action` is that of the partner's state, the lowest of several, and missing where the
@@ -207,7 +243,7 @@ class MatrixRunCell(ScoredCell):
             return [None] * len(played.own)
         best = np.zeros(len(played.own), dtype=np.int64)
         for partner, length, _, steps in played.alike():
-            policy = known_best_response(self.game, partner, length).policy
+            policy = known_best_response(self.game, partner, length, played.continuation).policy
             best[steps] = policy[np.arange(length), played.states[steps]]
         actions: list[int] = best.tolist()
         return actions
@@ -255,8 +291,7 @@ class MatrixRunCell(ScoredCell):
         game, partners = self.definition["game"], self.definition["partners"]
         tables = [table["sha256"] for table in partners["tables"]]
         said = [partners["weights"], tables]
-        if "player" in partners:
-            said.append(partners["player"])
+        said += [partners[key] for key in ("player", "told") if key in partners]
         return {
             ("game", game["name"]): json.dumps(game["payoffs"]),
             ("partner set", game["name"], partners["name"]): json.dumps(said),
@@ -280,13 +315,14 @@ def _game(text: str, labels: Labels) -> MatrixGame:
 @lru_cache(maxsize=4096)
 def _partner(text: str) -> Partner:
     """Return a partner of a cell's definition, given as JSON."""
-    return _read_partner(json.loads(text))
+    return read_partner(json.loads(text))
 
 
-def _read_partner(told: Mapping[str, Any]) -> Partner:
+def read_partner(told: Mapping[str, Any]) -> Partner:
+    """Return a partner as definitions of cells have it."""
     change = None
     if "change" in told:
-        parts = (_read_partner(told["change"][name]) for name in ("first", "second"))
+        parts = (read_partner(told["change"][name]) for name in ("first", "second"))
         change = Change(told["change"]["step"], *parts)
     names = ("name", "emissions", "next_state", "start", "states", "title", "source")
     table = {name: told[name] for name in names} | {"states": tuple(told["states"])}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import shipped
-from tomeval.core.text import check_text, excerpt
 from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.optima import dynamics
 from tomeval.games.matrix.partner_specs import get_partner
+from tomeval.games.matrix.personas import FRAME, NONE, PERSONAS, persona_text
 from tomeval.games.matrix.responses import best_responses, stationary_reward
 from tomeval.games.matrix.rules import Joint
 from tomeval.models.base import Message
@@ -25,42 +25,40 @@ from tomeval.strategies.questions import Phrased, Question, Style
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
 
-NONE = "none"
-MOST = 500
-"""Characters of a persona."""
-
-PERSONAS = ("persona", "partner_persona")
-FRAME = "frame"
+INDEFINITE = "indefinite"
+"""The folder of templates that take the place of those that state the number of rounds."""
 _PART = shipped("prompts") / "parts" / "framing"
+_IDENTITY = shipped("prompts") / "parts" / "identity"
 
 
-def persona_text(name: str, given: Any) -> str:
-    """Return what the persona `given` as the option `name` says; empty for ``none``.
+def prompts_of(options: Mapping[str, Any], base: Path | None, indefinite: bool = False) -> Prompts:
+    """Return the templates of a player of these options, those of its strategy too.
 
     Raises
     ------
     TomevalError
-        It is no text of one line and at most `MOST` characters.
+        The game is `indefinite`, and a template of one's own shows how many rounds it lasts.
     """
-    if not isinstance(given, str):
-        raise TomevalError(f"{name} must be text, is {json.dumps(given, default=str)}")
-    if given == NONE:
-        return ""
-    check_text(given, name)
-    if not given.strip() or "\n" in given or "\t" in given or len(given) > MOST:
-        raise TomevalError(
-            f"{name} must be one line of text of at most {MOST} characters, is {excerpt(given)!r}; "
-            f"{NONE!r} is the default"
-        )
-    return given.strip()
-
-
-def prompts_of(options: Mapping[str, Any], base: Path | None) -> Prompts:
-    """Return the templates of a player of these options, those of its strategy too."""
     more = templates_of(options.get("strategy", "QA"), "matrix")
     if any(options.get(name, NONE) != NONE for name in (*PERSONAS, FRAME)):
         more += (_PART,)
-    return load_prompts("matrix", options.get("prompts", ""), base, more)
+    if options.get("questions"):
+        more += (_IDENTITY,)
+    found = options.get("prompts", ""), base, more
+    return _indefinite(*found) if indefinite else load_prompts("matrix", *found)
+
+
+@lru_cache(maxsize=32)
+def _indefinite(name: str, base: Path | None, more: tuple[Path, ...]) -> Prompts:
+    """Return the templates of a game of which nobody knows how many rounds it lasts."""
+    prompts = load_prompts("matrix", name, base, more, INDEFINITE)
+    if path := prompts.naming("horizon"):
+        twin = Path(name, INDEFINITE, "matrix", *path.parts[-2:])
+        raise TomevalError(
+            f"{path}: shows {{{{ horizon }}}}, which nobody knows in a game with a continuation; "
+            f"write {twin}, which may show {{{{ goes_on }}}} and {{{{ ends }}}}, in percent"
+        )
+    return prompts
 
 
 def framed(
@@ -125,16 +123,21 @@ class Words:
         self,
         game: MatrixGame,
         labels: Labels,
-        horizon: int,
+        horizon: int | None,
         order: Order,
         strategy: Strategy | None = None,
         goal: str = "win",
+        continuation: float | None = None,
     ) -> None:
         self.game, self.labels, self.order = game, labels, order
         own = [labels.own[i] for i in order.own]
         partner = [labels.partner[i] for i in order.partner]
+        lasting: dict[str, Any] = {"horizon": horizon}
+        if continuation is not None:  # in percent, as it was written
+            chances = {"goes_on": continuation, "ends": 1 - continuation}
+            lasting = {name: f"{100 * chance:.10g}" for name, chance in chances.items()}
         self.common: dict[str, Any] = {
-            "horizon": horizon,
+            **lasting,
             "own_labels": own,
             "partner_labels": partner,
             "own_options": _either(own),

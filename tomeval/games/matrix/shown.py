@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import permutations
 from typing import Any
 
-from tomeval.core.outcomes import NOT_ASKED, VALID
+from tomeval.core.outcomes import NOT_ASKED, VALID, VOID
 from tomeval.core.parts import parts
 from tomeval.core.resources import read_toml
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES
-from tomeval.games.matrix.measures import ONE_STEP
+from tomeval.games.matrix.measures import HINDSIGHT, ONE_STEP
 from tomeval.games.matrix.partner_files import partner_file, partner_names
 from tomeval.games.matrix.partner_specs import SETS, get_partner
 from tomeval.games.matrix.partners import PartnerSet
 from tomeval.games.matrix.play import Setup, play_episode_async
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
-from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT
+from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, LINE, NONE, PARTNER, PREDICT
 from tomeval.games.matrix.storing import steps_of
 from tomeval.games.matrix.subjects import all_subjects
 from tomeval.report.facts import counted
@@ -109,28 +110,30 @@ LISTS: dict[str, Callable[[], Rows]] = {
 """What ``tomeval list`` can list of this domain."""
 
 
-def asked(setup: Setup, note: str = "") -> list[Overheard]:
+def asked(setup: Setup, note: str = "", length: int = 0) -> list[Overheard]:
     """Return what a subject that is a model is asked in its first episode; `note` as for `record`.
 
-    In place of a player in the partner's seat one plays that takes its actions in turn.
+    A `length` takes the place of the episode's own. In place of a player in the partner's seat one
+    plays that takes its actions in turn.
     """
     from tomeval.play.engines import run_loop
 
     if not isinstance(setup.partners, PartnerSet):
         cycler = get_partner("cycler", setup.game)
         setup = replace(setup, partners=PartnerSet("in turn", (cycler,)))
-    return record(partial(play_episode_async, setup, 0), run_loop, note)
+    return record(partial(play_episode_async, setup, 0, length=length), run_loop, note)
 
 
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
     """Return the cell that ``tomeval prompt`` shows where no experiment is named.
 
-    `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` and options of
-    `tomeval.games.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional probe,
-    "draw" the literal question again.
+    `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` or ``continuation``, and
+    options of `tomeval.games.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional
+    probe, "draw" the literal question again.
     """
     data: dict[str, Any] = dict(settings)
-    keys = {key: data.pop(key) for key in ("labels", "partners", "horizon") if data.get(key)}
+    names = ("labels", "partners", "horizon", "continuation")
+    keys = {name: data.pop(name) for name in names if data.get(name)}
     data.pop("labels", None)
     form = data.pop("form", "")
     if form == "react":
@@ -153,6 +156,8 @@ def episode_lines(cell: MatrixRunCell, episode: int) -> Iterator[Line]:
     against = cell.partner_names[record.own["partner"]]
     yield Line(0, f"{cell.name}; episode {episode} against {against}: ")
     yield Line(0, f"{record.status}, {counted(record.steps, 'step')}")
+    if said := cell.said(record.own["partner"]):
+        yield Line(0, f"told of the other player: {'; '.join(said.values())}")
     other = {
         (step, question): (outcome, value["action"])
         for step, seat, question, outcome, _, value, _ in record.answers
@@ -169,12 +174,19 @@ def episode_lines(cell: MatrixRunCell, episode: int) -> Iterator[Line]:
         guess = other.get((step, PREDICT))
         yield Line(
             step,
-            f"chose {_label(labels.own, row['own_action'], row['act_outcome'])}, "
-            f"predicted {_label(labels.partner, row['predicted_action'], row['predict_outcome'])}; "
+            f"chose {_of_row(row, labels.own, 'own_action', 'act')}, "
+            f"predicted {_of_row(row, labels.partner, 'predicted_action', 'predict')}; "
             f"partner chose {_label(labels.partner, theirs, moved)}"
             + (f", predicted {_label(labels.own, guess[1], guess[0])}" if guess else "")
             + (f"; reward {reward:g}" if reward is not None else ""),
         )
+
+
+def _of_row(row: Mapping[str, Any], labels: tuple[str, ...], column: str, form: str) -> str:
+    """Name what a step's row has, and the line of what was written that it follows."""
+    if line := (row[f"{form}_details"] or {}).get(LINE):
+        return f"{labels[row[column]]} (written: {line})"
+    return _label(labels, row[column], row[f"{form}_outcome"])
 
 
 def _label(labels: tuple[str, ...], action: int | None, outcome: str) -> str:
@@ -206,6 +218,7 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
     cells = matrix_cells(run)
     reacting = [one.name for cell in cells for one in cell.partners if one.reacts]
     recorded = [cell for cell in cells if cell.recorded]
+    drawn = [cell for cell in cells if "continuation" in cell.definition]
     notes = {
         "ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They ignore "
         "how a move changes the later moves of a partner that reacts, so they are not regret over "
@@ -222,6 +235,12 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
         "per step, and regret is measured from the best response over the match's own length.": any(
             len(set(cell.played.lengths.tolist())) > 1 for cell in recorded
         ),
+        "c: after every step the game goes on with that probability. Every step counts the same, "
+        "and regret is measured from the best response to the whole game.": bool(drawn),
+        "Long games are void more often, so complete ones are shorter than drawn, and their regret "
+        "is not that of all games; on_invalid = random plays all to the end.": any(
+            status == VOID for cell in drawn for status, _ in cell.store.lengths(cell.number)
+        ),
         "Some steps have no prediction: measures of predictions use the other steps, so "
         "belief, response and foresight do not add up to ΔFunctional.": any(
             cell.played.predicted is not None and (cell.played.predicted == NONE).any()
@@ -232,7 +251,34 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
             cell.partner_player for cell in cells
         ),
     }
-    return [note for note, holds in notes.items() if holds]
+    told = [note for note, holds in notes.items() if holds]
+    return told + (_hindsight(cells) if HINDSIGHT in names else [])
+
+
+def _hindsight(cells: Sequence[MatrixRunCell]) -> list[str]:
+    """Say why regret in hindsight and ΔFunctional differ in sign or order, where they do."""
+    found = []
+    for cell in cells:
+        if cell.recorded and len(cell.episodes) and any(one.reacts for one in cell.partners):
+            means = cell.estimate([HINDSIGHT, "delta_functional_per_step"]).mean
+            found.append((cell, *means.round(9).tolist()))
+    pairs = [
+        (one, other)
+        for one, other in permutations(found, 2)
+        if one[0].task == other[0].task and one[1] < other[1] and one[2] > other[2]
+    ]
+    alone = [(one,) for one in found if one[1] <= 0 < one[2] or one[2] <= 0 < one[1]]
+    for shown in [*pairs, *alone][:1]:
+        names, back, lost = (
+            " and ".join(text)
+            for text in zip(*((c.title, f"{x:.3f}", f"{y:.3f}") for c, x, y in shown), strict=True)
+        )
+        return [
+            "Regret in hindsight holds the partner's moves fixed, and ΔFunctional/T counts how it "
+            "would have answered others: against a partner that reacts they can differ in sign and "
+            f"order, as here for {names}, {back} in hindsight and {lost}."
+        ]
+    return []
 
 
 def _subjects(cells: list[MatrixRunCell]) -> Rows:

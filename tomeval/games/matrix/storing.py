@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from tomeval.core.once import once_each
 from tomeval.core.outcomes import LENIENT, NOT_ASKED, VALID
 from tomeval.games.matrix.partners import PartnerSet
-from tomeval.games.matrix.rules import ACT, BELIEF, DRAW, NONE, PARTNER, PREDICT, REACT, SEAT, SEATS
+from tomeval.games.matrix.rules import (
+    ACT,
+    ASKED,
+    BELIEF,
+    DRAW,
+    NONE,
+    PARTNER,
+    PREDICT,
+    REACT,
+    SEAT,
+    SEATS,
+)
 from tomeval.games.played import Decision, PlayedGame, Probed
 from tomeval.games.seats import Answer
 from tomeval.runs.record import Column, Record, Schema
@@ -24,6 +35,10 @@ if TYPE_CHECKING:
 
 RECORDED = "recorded"
 """The kind of subjects whose games were played elsewhere."""
+
+PROGRAM = "program"
+"""The kind of subjects that write their policy down, and the key of what they wrote among the facts
+about the first action and the first prediction."""
 
 COLUMNS: tuple[str, ...] = ("partner_state", "own_action", "partner_action")
 COLUMNS += ("own_reward", "partner_reward", "predicted_action", "own_probs", "predicted_probs")
@@ -47,14 +62,16 @@ def _questions(record: Record) -> list[tuple[Column, ...]]:
     ]
 
 
-SCHEMA = Schema(("partner",), COLUMNS, _questions)
+SCHEMA = Schema(("partner", "length"), COLUMNS, _questions, rare=("length",))
+"""`length` is the drawn length of an episode whose game goes on with a probability."""
 
 
 def as_record(setup: Setup, played: PlayedGame, status: str = "") -> Record:
     """Return what was played of an episode as it is stored; default: with its own status."""
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     episode, which, tables = played.index, played.deal, setup.partners
-    record = Record(episode, status or played.status, 0, {"partner": which}, columns)
+    of_episode = {"partner": which, **drawn_length(setup, episode)}
+    record = Record(episode, status or played.status, 0, of_episode, columns)
     partner = tables.partners[which] if isinstance(tables, PartnerSet) else None
     state = NONE if partner is None else partner.start
     rounds: dict[int, dict[int, Decision]] = {}
@@ -78,6 +95,11 @@ def as_record(setup: Setup, played: PlayedGame, status: str = "") -> Record:
         step, purpose = call.get("step", (number + 1) // 2), form.partition("_")[0]
         record.calls.append((step, SEATS[slot], call.get("purpose", purpose), call))
     return record
+
+
+def drawn_length(setup: Setup, episode: int) -> dict[str, int]:
+    """Return the length of an episode as it is stored, if it was drawn."""
+    return {} if setup.horizon else {"length": int(setup.lengths(episode, 1)[0])}
 
 
 def _asked(decision: Decision | None, name: str) -> list[Probed]:
@@ -123,7 +145,9 @@ def _answers(step: int, seat: str, decision: Decision) -> Iterator[tuple[Any, ..
             value = one.answer.action if seat == SEAT else one.counted
             yield row(f"{REACT} {one.probe.given}", one.answer, value)
         elif one.probe.name != PREDICT:
-            yield row(one.probe.name, one.answer, one.answer.action)
+            action, about = one.answer.action, (one.answer.details or {}).get(ASKED)
+            value = action if about is None else {"answer": action, **about}
+            yield row(one.probe.name, one.answer, value)
 
 
 _OF_CELL = ("subject", "model", "revision", "strategy", "game", "labels", "partners", "horizon")
@@ -259,9 +283,22 @@ def read_draws(store: Store, cell: int) -> list[tuple[int, str, Any]]:
 
 
 @once_each
+def has_questions(store: Store) -> bool:
+    """Return whether a subject of a run is asked what its partner is."""
+    return any(definition["options"].get("questions") for _, definition in store.cells())
+
+
+@once_each
 def has_reactions(store: Store) -> bool:
     """Return whether any step of the run was asked the conditional probe; looked up once."""
     return bool(store.cells_with('"reactions":'))
+
+
+def lasts(definition: Mapping[str, Any]) -> int | str:
+    """Return how long episodes last as tables show it: T, or ``c=`` the probability to go on."""
+    on = definition.get("continuation")
+    horizon: int = definition["horizon"] if on is None else 0
+    return horizon or f"c={on}"
 
 
 def tables_of(store: Store) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -271,10 +308,22 @@ def tables_of(store: Store) -> Iterator[tuple[dict[str, Any], list[dict[str, Any
 
 
 @once_each
+def has_programs(store: Store) -> bool:
+    """Return whether any subject of a run wrote its policy down."""
+    return any(told["kind"] == PROGRAM for told, _ in tables_of(store))
+
+
+@once_each
+def has_told(store: Store) -> bool:
+    """Return whether the partners of any cell say who they are; looked up once."""
+    return any("told" in definition["partners"] for _, definition in store.cells())
+
+
+@once_each
 def has_changes(store: Store) -> bool:
     """Return whether a partner of the run changes its policy within an episode; looked up once."""
     return any(
-        "change" in table and table["change"]["step"] <= told["horizon"]
+        "change" in table and table["change"]["step"] <= told.get("horizon", 0)
         for told, tables in tables_of(store)
         for table in tables
     )

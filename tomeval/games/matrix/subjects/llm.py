@@ -8,16 +8,14 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tomeval.core.errors import TomevalError
-from tomeval.core.outcomes import Invalid
-from tomeval.games.matrix.rules import DRAW, Joint, Observation
-from tomeval.games.matrix.scene import (
-    NONE,
-    MatrixScene,
-    Words,
-    framed,
-    prompts_of,
-)
+from tomeval.core.outcomes import Invalid, Said
+from tomeval.games.matrix.identity import Identity, read_questions
+from tomeval.games.matrix.personas import NONE
+from tomeval.games.matrix.rules import ASKED, DRAW, WHICH, Joint, Observation
+from tomeval.games.matrix.scene import MatrixScene, Words, framed, prompts_of
 from tomeval.games.matrix.scene import option_order as option_order_of
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject, stated
 from tomeval.games.played import together
@@ -47,7 +45,8 @@ class SubjectOptions(ModelOptions):
         What the rules say of the aim: nothing, to win what one can, or that this is the only aim.
     persona, partner_persona : str
         Who the player is asked to be, and who it is told that the other player is: one line of
-        text. The other player's policy stays what it is.
+        text. The other player's policy stays what it is. A partner that says who it is, see
+        docs/partners.md, takes the place of `partner_persona`.
     frame : str
         The story that is told around the game: ``none``, ``business``, ``friends``, ``sport``, or a
         template ``matrix/frame/NAME.j2`` of a folder that `prompts` names.
@@ -60,6 +59,8 @@ class SubjectOptions(ModelOptions):
         Ask what the partner does so often again in every round, aside, to see how often each answer
         comes: probabilities of written predictions. 0, or at least 2; predictions that are scored
         state their probabilities and are not drawn.
+    questions : dict, optional
+        Ask what the partner is, aside; see `tomeval.games.matrix.identity.Questions`.
     """
 
     model: str | dict[str, Any] = ""
@@ -72,6 +73,7 @@ class SubjectOptions(ModelOptions):
     literal: bool = True
     conditional: bool = False
     draws: int = 0
+    questions: dict[str, Any] | None = None
 
     LIMITS: ClassVar[dict[str, tuple[float, float]]] = {**ModelOptions.LIMITS, "draws": (0, 1000)}
     CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -98,6 +100,7 @@ class SubjectOptions(ModelOptions):
         for fault, holds in faults.items():
             if holds:
                 raise TomevalError(fault)
+        read_questions(self.questions)
 
 
 class LLMSubject(Subject, Foresight):
@@ -107,19 +110,24 @@ class LLMSubject(Subject, Foresight):
     """
 
     reads_templates: ClassVar[bool] = True
+    OPTIONS: ClassVar[type[SubjectOptions]] = SubjectOptions
 
     def __init__(self, seat: Seat, **options: Any) -> None:
         super().__init__(seat)
-        self.settings = SubjectOptions(**options)
+        options |= seat.said
+        self.settings = self.OPTIONS(**options)
         self.strategy = strategy = parse_strategy(self.settings.strategy)
         self.predicts_first = strategy.part.predicts_first
         self.looks_ahead = strategy.part.is_told
-        self.asides = tuple(f"{DRAW} {number}" for number in range(self.settings.draws))
+        self._again = tuple(f"{DRAW} {number}" for number in range(self.settings.draws))
+        asked = read_questions(self.settings.questions)
+        self.identity = asked and Identity(asked, seat)
+        self.asides = (*self._again, *(self.identity.names if self.identity else ()))
         game = seat.game
         self.order = option_order_of(self.settings.option_order, game.n, game.m, seat.rng)
         told = self.order, strategy, self.settings.goal
-        words = Words(game, seat.labels, seat.horizon, *told)
-        prompts = prompts_of(options, seat.base)
+        words = Words(game, seat.labels, seat.horizon, *told, seat.continuation)
+        prompts = prompts_of(options, seat.base, seat.horizon is None)
         before = framed(prompts, vars(self.settings), words.common, game.story)
         self.scene = MatrixScene(prompts, words, strategy, self.settings.opening, before)
         line = Asker(seat.model, self.settings.asking(), seat.name)
@@ -135,7 +143,7 @@ class LLMSubject(Subject, Foresight):
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Return the options with their defaults."""
-        return {field.name: field.default for field in fields(SubjectOptions)}
+        return {field.name: field.default for field in fields(cls.OPTIONS)}
 
     async def act(self, observation: Observation) -> Answer:
         """Ask for the own action.
@@ -185,7 +193,7 @@ class LLMSubject(Subject, Foresight):
 
     async def react(self, observation: Observation, own_action: int) -> Answer | None:
         """Ask what the partner would do in the next round after an own action in this one."""
-        if not self.settings.conditional or observation.round >= observation.horizon:
+        if not self.settings.conditional or observation.round == observation.horizon:
             return None
         label, step = self.seat.labels.own[own_action], observation.round
         values = {"own_action": label}
@@ -193,27 +201,37 @@ class LLMSubject(Subject, Foresight):
         return self._close((await self.player.ask(question)).answer)
 
     async def draw(self, observation: Observation) -> Mapping[str, Answer]:
-        """Ask the literal question again, as often as `SubjectOptions.draws` says.
+        """Ask the literal question again, as often as `draws` says, and what the partner is.
 
         Every draw has request seeds of its own and the prompt of the prediction; a summary that it
         stands on is not written anew. Servers are asked for all of them at once.
         """
-        if self._literal_kind == LM:
-            return {}
-        asking = [self._aside(replace(self._literal(), purpose=purpose)) for purpose in self.asides]
+        again = () if self._literal_kind == LM else self._again
+        asking = {name: self._aside(replace(self._literal(), purpose=name)) for name in again}
+        for one in self.identity.due(observation.round) if self.identity else ():
+            asking[one.question.purpose] = self._aside(one.question, one.kept, one.rng)
         at_once = self.player.line.model.capabilities.concurrent
-        return dict(zip(self.asides, await together(*asking, at_once=at_once), strict=True))
+        return dict(zip(asking, await together(*asking.values(), at_once=at_once), strict=True))
 
-    async def _aside(self, question: Question[int]) -> Answer:
-        """Ask a literal question on a line of its own."""
+    async def _aside(
+        self,
+        question: Question[int],
+        kept: Mapping[str, Any] = MappingProxyType({}),
+        rng: np.random.Generator | None = None,
+    ) -> Answer:
+        """Ask a literal question on a line of its own; a candidate is known by its own number."""
         line = self.player.line.fork()
-        asked = await self.player.ask(question, line=line, kind=self._literal_kind)
-        return self._close(asked.answer, line.drain())
+        answer = (
+            await self.player.ask(question, line=line, kind=self._literal_kind, rng=rng)
+        ).answer
+        if question.template == WHICH and isinstance(answer, Said):
+            answer = replace(answer, value=kept[ASKED]["order"][answer.value], probs=None)
+        return self._close(answer, line.drain(), kept)
 
     async def observe(self, joint: Joint) -> None:
         """Add the round to the history, and reflect where the strategy does."""
         self.scene.observe(joint)
-        if self.scene.step <= self.seat.horizon:
+        if self.seat.horizon is None or self.scene.step <= self.seat.horizon:
             await self.player.observe()
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:
