@@ -111,6 +111,10 @@ EXTENSIONS = {
         runs={f"known_{name}": f"{_HERE}.known:known_{name}" for name in _KNOWN}
         | {"smollm2": f"{_HERE}.known:smollm2"},
     ),
+    "labels": Extension(
+        "places, names and tokens of options: what a language model makes of the labels themselves",
+        analyses={"matrix labels": Analysis(tables=f"{_HERE}.labels:TABLES")},
+    ),
     "levels": Extension(
         "players of levels of recursion in Decrypto",
         players={"decrypto rsa": f"{_HERE}.levels:RSA"},

@@ -120,6 +120,9 @@ def thinking_room(context: int | None) -> int:
     return THINKING_ROOM if context is None else min(THINKING_ROOM, context // 2)
 
 
+TOKENS = "tokens"
+"""In `Scores.details`: the tokens of each label, as texts, where the backend knows them."""
+
 LOW_MASS = 0.01
 """Labels that together have less of the probability are hardly what the model would say."""
 

@@ -36,6 +36,7 @@ from tomeval.models.base import (
 )
 from tomeval.models.naming import said_without_address
 from tomeval.strategies import forced
+from tomeval.strategies.labels import facts
 from tomeval.strategies.readers import Read, Reader
 from tomeval.strategies.recording import Overheard, tell
 
@@ -206,7 +207,7 @@ class Asker:
             if read.value is not None:
                 if free is not None:
                     said[AGREES] = free.value == read.value
-                details = {ENFORCED: forced.COMPARED}
+                details = facts(scores) | {ENFORCED: forced.COMPARED}
                 return Said(read.value, attempts=attempt, details=details), whole
         return Invalid(read.outcome, whole, asked.attempts), whole
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from tomeval.core.text import DASHES, ascii_signs
+from tomeval.models.base import LOW_MASS, Scores
 from tomeval.strategies.readers import (
     MARKER,
     MARKS,
@@ -153,3 +155,13 @@ def _pattern(name: str) -> str:
 
 def _folded(text: str) -> str:
     return " ".join(ascii_signs(plain(text)).casefold().split())
+
+
+def facts(scores: Scores) -> dict[str, Any]:
+    """Return what a step keeps of scored labels: the route, their mass, and what is likeliest."""
+    kept: dict[str, Any] = {"method": scores.method, "mass": scores.mass}
+    if scores.mass < LOW_MASS:
+        kept["low_mass"] = True
+    if "argmax_is_label" in scores.details:
+        kept["argmax_is_label"] = scores.details["argmax_is_label"]
+    return kept

@@ -9,11 +9,11 @@ import numpy as np
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Invalid, Said
-from tomeval.models.base import LOW_MASS, Prompt, Scores
+from tomeval.models.base import Prompt, Scores
 from tomeval.strategies.advice import Advice
 from tomeval.strategies.asking import Asker
 from tomeval.strategies.compose import DEFAULT_ANSWER, Strategy
-from tomeval.strategies.labels import Labels
+from tomeval.strategies.labels import Labels, facts
 from tomeval.strategies.questions import (
     Context,
     Foresight,
@@ -43,12 +43,7 @@ def _chosen(scores: Scores, how: str, rng: np.random.Generator) -> Said[int]:
     else:
         tied = np.flatnonzero(logprobs == logprobs.max())
         action = int(tied[min(int(u * len(tied)), len(tied) - 1)])
-    details = {"method": scores.method, "mass": scores.mass}
-    if scores.mass < LOW_MASS:
-        details["low_mass"] = True
-    if "argmax_is_label" in scores.details:
-        details["argmax_is_label"] = scores.details["argmax_is_label"]
-    return Said(action, tuple(float(p) for p in probs), details=details)
+    return Said(action, tuple(float(p) for p in probs), details=facts(scores))
 
 
 @dataclass(frozen=True)

@@ -143,9 +143,9 @@ def test_the_trial_finds_a_wrong_mask():
     """A sliding layer that sees beyond its window."""
     engine = opened(llama("mistral")).engine
     alone = play(engine)
-    assert fault(engine, alone, 0.25) == ""
+    assert fault(engine, alone) == ""
     engine.reader._window = 10_000
-    assert fault(engine, alone, 0.25).startswith("log-probabilities differ by")
+    assert fault(engine, alone).startswith("log-probabilities differ by")
 
 
 def test_a_model_that_does_not_read_text_alone_is_one_error(monkeypatch):

@@ -11,6 +11,7 @@ from typing import Any
 
 from tomeval.models import check_options
 from tomeval.models.base import (
+    TOKENS,
     Capabilities,
     GenerateRequest,
     LocalModel,
@@ -86,6 +87,7 @@ class TransformersModel(LocalModel):
         self.engine = Engine(self.model, tokens, context)
         settle(self.engine, how.prefix_reuse, how.cache_memory)
         self.ends = self._end_tokens()
+        self._texts: dict[Any, list[list[str]]] = {}  # of tokens, by what was scored
         held = how.structured == "auto"
         if held and self.codec.thinks:
             note = (
@@ -118,7 +120,7 @@ class TransformersModel(LocalModel):
         queries = [self.codec.label_query(request) for request in requests]
         results = self.engine.score(queries)
         seconds = time.perf_counter() - start
-        return [_scores(*pair, seconds) for pair in zip(queries, results, strict=True)]
+        return [self._scores(*pair, seconds) for pair in zip(queries, results, strict=True)]
 
     def generate_batch(self, requests: list[GenerateRequest]) -> list[Reply]:
         """Generate replies; each draw depends on its own request alone.
@@ -157,6 +159,34 @@ class TransformersModel(LocalModel):
             details=details,
         )
 
+    def _scores(self, query: LabelQuery, result: Scored, seconds: float) -> Scores:
+        logprobs = tuple(exclusive(result.logprobs, query.sequences))
+        details: dict[str, Any] = {"processed": result.fed, TOKENS: self._pieces(query)}
+        if query.backoff:  # what comes next is the prompt's own end, said once more
+            details["backoff"] = query.backoff
+        else:
+            details["argmax_is_label"] = result.argmax in {ids[0] for ids in query.sequences}
+        read = len(query.prefix)
+        return Scores(
+            logprobs=logprobs,
+            mass=math.fsum(map(math.exp, logprobs)),
+            method="forward_backoff" if query.backoff else "forward",
+            usage=Usage(read + query.backoff, cached=max(0, read - result.fed)),
+            latency=seconds,
+            details=details,
+        )
+
+    def _pieces(self, query: LabelQuery) -> list[list[str]]:
+        """Return the tokens of each label as texts; looked up once for what is asked alike."""
+        known = query.prefix[-1:], query.sequences
+        if known not in self._texts:
+            begun = [(*known[0], *ids) for ids in query.sequences]
+            self._texts[known] = [
+                [self.codec.decode(ids[n : n + 1], ids[n - 1 : n]) for n in range(1, len(ids))]
+                for ids in begun
+            ]
+        return self._texts[known]
+
     def _end_tokens(self) -> frozenset[int]:
         """Collect the tokens that end an answer; models list them in up to four places."""
         ends: set[Any] = set(self.codec.turn_ends)
@@ -165,21 +195,3 @@ class TransformersModel(LocalModel):
             value = getattr(owner, "eos_token_id", None)
             ends.update(value if isinstance(value, (list, tuple)) else [value])
         return frozenset(token for token in ends if isinstance(token, int))
-
-
-def _scores(query: LabelQuery, result: Scored, seconds: float) -> Scores:
-    logprobs = tuple(exclusive(result.logprobs, query.sequences))
-    details: dict[str, Any] = {"processed": result.fed}
-    if query.backoff:  # what comes next is the prompt's own end, said once more
-        details["backoff"] = query.backoff
-    else:
-        details["argmax_is_label"] = result.argmax in {ids[0] for ids in query.sequences}
-    read = len(query.prefix)
-    return Scores(
-        logprobs=logprobs,
-        mass=math.fsum(map(math.exp, logprobs)),
-        method="forward_backoff" if query.backoff else "forward",
-        usage=Usage(read + query.backoff, cached=max(0, read - result.fed)),
-        latency=seconds,
-        details=details,
-    )
