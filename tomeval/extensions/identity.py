@@ -172,8 +172,8 @@ def _notes(run: Run) -> list[str]:
     ]
     if any(cell.each_once for cell in _asked_cells(run)):
         notes.append(
-            "Where nothing else is drawn, each partner is asked about once, in an order of policies "
-            "and with own actions that are drawn: another seed gives other scores."
+            "Where nothing else is drawn, each partner is asked about once; the order of the "
+            "policies and the own actions are drawn: another seed gives other scores."
         )
     for kind, why in NOTHING.items():
         none: dict[str, list[str]] = {}

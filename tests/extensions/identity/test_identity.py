@@ -255,7 +255,7 @@ def test_a_local_model_plays_the_same(tmp_path):
 
 
 def test_what_is_drawn_where_nothing_else_is(tmp_path, request):
-    """One episode per partner, so no interval, and the order of the policies is drawn all the same."""
+    """One episode per partner, so no interval; the order of the policies is still drawn."""
     data = {"games": "IPD", "partners": FOUR, "horizon": 3, "model": "pocket"}
     data["subjects"] = [{"strategy": "LM", "decide": "argmax", "questions": {"at": 2}}]
     tomeval.run(data, tmp_path / "run").close()
@@ -303,7 +303,10 @@ def test_what_is_asked():
 TOLD = {
     "unknown": ({"at": [1], "asks": []}, "unknown key 'asks'.*did you mean 'ask'"),
     "late": ({"at": [1, 9], "ask": ["ahead"]}, "questions.at has 9, but an episode has 5 rounds"),
-    "lacks": ({"at": [1], "candidates": ["always(0)", "always(1)"]}, "questions: candidates lack 'tit_for_tat', which"),
+    "lacks": (
+        {"at": [1], "candidates": ["always(0)", "always(1)"]},
+        "questions: candidates lack 'tit_for_tat', which",
+    ),
     "few": ({"at": [1]}, "'which' needs 2 to 24 candidates that differ, has 1"),
     "alike": ({"at": [1], "candidates": ["tit_for_tat", "best_responder"]}, "differ, has 1"),
     "deep": (
