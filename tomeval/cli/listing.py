@@ -89,7 +89,7 @@ def strategies() -> Rows:
     """
     from tomeval.strategies import NAMED, Strategy, parse_strategy
     from tomeval.strategies.beliefs import EXAMPLES
-    from tomeval.strategies.parts import PARTS
+    from tomeval.strategies.parts import ANSWER_PARTS, PARTS
 
     sees = {"full": "rules, payoffs, history", "-history": "rules, payoffs"}
     sees |= {"-payoffs": "rules, history with its rewards", "-rewards": "rules, history"}
@@ -98,11 +98,13 @@ def strategies() -> Rows:
     shown = {strategy.name: strategy for strategy in NAMED}
     shown |= {own.shown: Strategy(advice=key) for key, own in PARTS.items()}
     shown |= {name: parse_strategy(name) for name in EXAMPLES}
+    shown |= {own.shown: Strategy(answer=key) for key, own in ANSWER_PARTS.items()}
+    answers = _ANSWERS | {key: own.about for key, own in ANSWER_PARTS.items()}
     return [
         {
             "strategy": name if name == strategy.name else f"{name} = {strategy.name}",
             "sees": ", ".join(filter(None, (sees[strategy.context], strategy.part.about))),
-            "answer": _ANSWERS[strategy.answer],
+            "answer": answers[strategy.answer],
         }
         for name, strategy in shown.items()
     ]

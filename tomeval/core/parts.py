@@ -36,7 +36,7 @@ KINDS = {
     "partner_sets": "keys of tables that make sets of partners: `PartnerSets`",
     "game_sets": "keys of tables that make sets of matrix games: `GameSets`",
     "games": "games of the arena: `Kind`",
-    "strategies": "subclasses of `Advice`, by `register_advice`",
+    "strategies": "subclasses of `Advice`, by `register_advice`; or an answer of `ANSWER_PARTS`",
     "runs": "functions of a path that make a run folder there",
 }
 """The kinds of part, and what each is."""

@@ -46,6 +46,12 @@ _PROBABILISTIC = Analysis(
     present=f"{_DATA}:has_probabilities",
     read=f"{_HERE}.probabilistic:read_stated",
 )
+_PROGRAM = Analysis(
+    measures=f"{_HERE}.program.written:MEASURES",
+    tables=f"{_HERE}.program.written:TABLES",
+    present=f"{_DATA}:has_programs",
+    read=f"{_HERE}.program.written:read_written",
+)
 _KNOWN = ("models", "reactive", "columns", "pairs", "people")
 
 EXTENSIONS = {
@@ -129,6 +135,12 @@ EXTENSIONS = {
     "probabilistic": Extension(
         "predictions graded as probabilities: losses, calibration",
         analyses={"matrix probabilistic": _PROBABILISTIC},
+    ),
+    "program": Extension(
+        "policies that models write down once, with exact values",
+        strategies={"Program": f"{_HERE}.program:PROGRAM"},
+        subjects={"program": f"{_HERE}.program:ProgramSubject"},
+        analyses={"matrix program": _PROGRAM},
     ),
     "ratings": Extension(
         "ratings of players from the games between them, and what errors did to them",

@@ -25,6 +25,7 @@ from tomeval.models.base import (
     BackendError,
     ContextExceeded,
     GenerateRequest,
+    Message,
     Model,
     Prompt,
     Reply,
@@ -137,7 +138,8 @@ class Asker:
     async def answer(self, asked: Overheard, reader: Reader[T]) -> tuple[Said[T] | Invalid, str]:
         """Ask until a reply can be read and is legal; also return the reply's text.
 
-        Every attempt is a fresh draw. At temperature 0 there is only one.
+        Every attempt is a fresh draw. At temperature 0 there is only one, but where the next
+        attempt says what was wrong with the last one.
         """
         tell(asked)
         outcome, text = "unparsable", ""
@@ -162,6 +164,14 @@ class Asker:
                     details[LENIENT] = self._calls[-1][LENIENT] = True
                 self.model.settled(VALID, self._calls[-1])
                 return Said(read.value, attempts=attempt, details=details or None), text
+            if asked.repair is not None:
+                said = Message("assistant", without_thinking(text) or "")
+                turns = (
+                    *asked.prompt.messages,
+                    said,
+                    Message("user", asked.repair(fault=read.fault)),
+                )
+                asked = replace(asked, prompt=Prompt(turns))
         self.model.settled(outcome, self._calls[-1])
         return Invalid(outcome, text, asked.attempts), text
 

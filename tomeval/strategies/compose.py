@@ -13,6 +13,7 @@ from tomeval.core.parts import HINT, parts
 from tomeval.strategies.beliefs import EXAMPLES
 from tomeval.strategies.parts import (
     ADVICE,
+    ANSWER_PARTS,
     ANSWERS,
     CONTEXTS,
     DEFAULTS,
@@ -43,7 +44,7 @@ class Strategy:
         One of `ADVICE`, or the key of a `tomeval.strategies.beliefs.Belief`: what else it is told
         or writes for itself.
     answer : str
-        One of `ANSWERS`: how it answers.
+        One of `ANSWERS`, or one that an extension brings: how it answers.
 
     Examples
     --------
@@ -58,11 +59,12 @@ class Strategy:
     answer: str = DEFAULT_ANSWER
 
     def __post_init__(self) -> None:
-        if advice_part(self.advice) is None:
+        if advice_part(self.advice) is None or self.answer not in (*ANSWERS, *ANSWER_PARTS):
             parts("strategies")
         if advice_part(self.advice) is None:
             raise unknown("strategy advice", self.advice, ("none", *PARTS))
-        for field, known in (("context", CONTEXTS), ("answer", ANSWERS)):
+        answers = (*ANSWERS, *ANSWER_PARTS)
+        for field, known in (("context", CONTEXTS), ("answer", answers)):
             if getattr(self, field) not in known:
                 raise unknown(f"strategy {field}", getattr(self, field), known)
 

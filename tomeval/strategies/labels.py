@@ -77,7 +77,7 @@ class Labels:
         if action is None:
             wanted, said = " or ".join(self.labels), said.strip()[:40]
             return Read("illegal", fault=f"{said!r} is not an option; choose {wanted}")
-        for index, name in self._named(rest) + ([] if exact else self._named(below)):
+        for index, name in self.named(rest) + ([] if exact else self.named(below)):
             if index != action:
                 fault = f"text after the answer names another option: {name!r}"
                 return Read("unparsable", fault=fault)
@@ -134,8 +134,8 @@ class Labels:
             parts.append(before + word + ("" if last else rf"(?!{_LETTER})"))
         return re.compile("|".join(parts), re.IGNORECASE)
 
-    def _named(self, text: str) -> list[tuple[int, str]]:
-        """Return the labels that a text names: index, and as written."""
+    def named(self, text: str) -> list[tuple[int, str]]:
+        """Return the labels that a text names: index, -1 if it is of several, and as written."""
         return [
             (self._names.get(_folded(match[0]), -1), match[0])
             for match in self._mentions.finditer(text)

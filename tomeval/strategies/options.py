@@ -12,6 +12,7 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.models.base import Message, Sampling
 from tomeval.strategies.asking import ALLOWANCES, Asking
 from tomeval.strategies.compose import parse_strategy
+from tomeval.strategies.parts import ANSWER_PARTS
 from tomeval.strategies.templates import Prompts, load_prompts
 
 SHARED = {"prompts": "default", "system": "none"}
@@ -128,8 +129,9 @@ def templates_of(spec: Any, domain: str) -> tuple[Path, ...]:
     """
     by_role = isinstance(spec, dict) and not set(spec) <= {"context", "advice", "answer"}
     folders: dict[Path, None] = {}
-    for part in (parse_strategy(one).part for one in (spec.values() if by_role else (spec,))):
-        if part.templates is None:
+    strategies = map(parse_strategy, spec.values() if by_role else (spec,))
+    for part in (part for one in strategies for part in (one.part, ANSWER_PARTS.get(one.answer))):
+        if part is None or part.templates is None:
             continue
         if not (part.templates / domain).is_dir():
             raise TomevalError(

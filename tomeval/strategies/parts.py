@@ -69,6 +69,8 @@ PARTS = {
 
 _NONE = Part("", "", Advice)
 _ANSWERS = {"lm": "LM", "qa": "QA", "cot": "CoT", "cot_3_shot": "CoT + 3-Shot"}
+ANSWER_PARTS: dict[str, Part] = {}
+"""Answers that extensions add, by key: in matrix games the kind of subject that answers so."""
 
 KINDS = ("context", "advice", "answer")
 DEFAULTS = {"context": "full", "advice": "none", "answer": "qa"}
@@ -76,6 +78,7 @@ ADVICE = ("none", *PARTS)
 """The advice parts of the product of all strategies, without those from outside."""
 
 ANSWERS = tuple(_ANSWERS)
+"""The answers of the product of all strategies, without those that extensions bring."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?: [A-Za-z0-9]+)*")
 
@@ -110,7 +113,8 @@ def _believing(key: str) -> Part | None:
 
 def shown() -> dict[str, str]:
     """Return the names of all parts without parameters, by key."""
-    return {**_CONTEXTS, **{key: part.shown for key, part in PARTS.items()}, **_ANSWERS}
+    brought = PARTS | ANSWER_PARTS
+    return {**_CONTEXTS, **{key: part.shown for key, part in brought.items()}, **_ANSWERS}
 
 
 def shown_as(key: str) -> str:

@@ -177,6 +177,7 @@ class LLMPlayer:
             line.how.allowance(style.kind, notes),
             explained=notes or style.kind == "cot",
             notes=notes,
+            repair=question.repair,
         )
         answer, text = await line.answer(asking, question.reader)
         return Asked(answer, prompt, text)

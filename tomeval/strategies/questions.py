@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -30,6 +31,8 @@ class Question(Generic[T]):
     step: int  # from 1
     values: dict[str, Any] = field(default_factory=dict)
     kind: str = ""  # kind of call in the log; if empty, the kind of answer
+    # Words what is said to a reply that cannot be read, given its `fault`; None: nothing is.
+    repair: Callable[..., str] | None = None
 
 
 class Style(NamedTuple):

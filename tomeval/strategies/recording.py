@@ -35,6 +35,7 @@ class Overheard:
     explained: bool = False
     labels: tuple[str, ...] = ()
     notes: bool = False
+    repair: Callable[..., str] | None = None  # as for `Question`
 
     def __str__(self) -> str:
         if self.labels:
@@ -67,9 +68,8 @@ class Overheard:
     @property
     def attempts(self) -> int:
         """How often it is asked at most until the answer can be read."""
-        return (
-            1 if self.reader is None or not self.how.sampling.temperature else self.how.max_attempts
-        )
+        again = self.how.sampling.temperature or self.repair
+        return self.how.max_attempts if self.reader is not None and again else 1
 
 
 _HEARD: ContextVar[list[Overheard] | None] = ContextVar("heard", default=None)

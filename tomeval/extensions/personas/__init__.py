@@ -16,7 +16,7 @@ from tomeval.games.matrix.personas import SWAPPED, TRUE, WITHHELD
 from tomeval.games.matrix.played import BoolArray, IntArray, Played, by_episode
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.storing import has_told
-from tomeval.games.matrix.subject_specs import LLM
+from tomeval.games.matrix.subject_specs import is_model
 from tomeval.runs.columns import Table, fixed, flat
 from tomeval.runs.notes import looked_notes
 from tomeval.runs.results import Run
@@ -38,7 +38,7 @@ def pairs(run: Run) -> Iterator[tuple[Told, Told]]:
     """Yield each cell that was told the truth beside those of the same task that were not."""
     cells: dict[str, dict[str, MatrixRunCell]] = {}
     for cell in matrix_cells(run):
-        if cell.told and cell.definition["kind"] == LLM:
+        if cell.told and is_model(cell.definition):
             told = cell.definition["partners"]
             same = cell.definition | {"templates": "", "partners": told | {"name": ""}}
             same["partners"]["told"] = told["told"] | {"tell": ""}
@@ -101,7 +101,7 @@ def _rows(true: Told, other: Told) -> Iterator[dict[str, Any]]:
     gains = np.full(len(partners.partners), np.nan) if worth is None else np.array(worth)
     apart = by_episode(cell.played, differ(cell.played)) / cell.played.lengths
     columns = {name: cell.columns[name] for name in ("subject", "model", "game", "labels")}
-    columns |= {"partners": partners.chance, "horizon": cell.setup.horizon, "seed": cell.seed}
+    columns |= {"partners": partners.chance, "horizon": cell.columns["horizon"], "seed": cell.seed}
     columns["told"] = f"{TRUE} - {told[1].tell}"
     each = [(who, which == k, gains[k]) for k, who in enumerate(whose)]
     if len(each) > 1:
@@ -126,7 +126,7 @@ def notes(run: Run) -> list[str]:
         "differ: steps on which the members would not all play alike",
     ]
     if any(worth_of_knowing(one.game, one.tables, one.horizon) is None for one in tasks):
-        said.append(f"worth per step –: more than {MOST:,} beliefs about who it is can be met")
+        said.append(f"worth per step –: more than {MOST:,} beliefs can be met, or no horizon")
     return said + looked_notes(run)
 
 

@@ -58,6 +58,9 @@ ASKED = "asked"
 BELIEF = "belief"
 """The key of what was stated to a subject among the facts about its action, see `subjects.base`."""
 
+LINE = "line"
+"""The key, among the facts about an answer, of the line that it follows of what was written."""
+
 
 class Joint(NamedTuple):
     """One past step: both actions (indices) and both rewards."""
@@ -75,8 +78,10 @@ class Observation:
     game: MatrixGame  # payoffs of both sides, title and wording
     labels: Labels  # what the actions are called in this episode
     round: int  # the current step, from 1
-    horizon: int  # the number of steps of the episode
+    horizon: int | None  # the number of steps of the episode; None: nobody knows it
     past: tuple[Joint, ...]  # the steps played so far, ``round - 1`` of them
+    # With what probability the game goes on after every round, where nobody knows how many.
+    continuation: float | None = None
 
 
 class Standing(NamedTuple):

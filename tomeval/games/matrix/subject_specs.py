@@ -17,6 +17,7 @@ from tomeval.runs.domain import Player, Worded
 from tomeval.runs.experiment import combinations, located
 from tomeval.strategies import parse_strategy, recorded_strategy
 from tomeval.strategies.options import SHARED, split_wording
+from tomeval.strategies.parts import ANSWER_PARTS
 
 if TYPE_CHECKING:
     from tomeval.games.matrix.play import Setup
@@ -28,9 +29,14 @@ _OPTIONS = ("option_order", "goal", *PERSONAS, FRAME, "literal_order")
 _WORDING = SHARED | {name: str(getattr(SubjectOptions, name)) for name in _OPTIONS}
 
 
+def is_model(definition: Mapping[str, Any]) -> bool:
+    """Return whether a cell's subject is a language model, given the cell's definition."""
+    return bool(definition.get("model") and definition.get("templates"))
+
+
 def worded(definition: Mapping[str, Any]) -> Worded | None:
     """Return how a cell's subject is asked, given the cell's definition; None: it is no model."""
-    if definition["kind"] != LLM:
+    if not is_model(definition):
         return None
     player, said = split_wording(definition["options"], definition["strategy"], _WORDING)
     labels = {LABELS: str(definition["labels"]["name"])}
@@ -64,13 +70,19 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
     subject = subject_class(kind, where)
     if name is not None and not isinstance(name, str):
         raise TomevalError(f"{where}: name must be text, is {name!r}")
-    if kind == LLM and "model" not in entry:
+    if issubclass(subject, LLMSubject) and "model" not in entry:
         if not models:
             asked = name or entry.get("strategy", LLM)
             raise TomevalError(f'{where}: {asked!r} {NO_MODEL}; "pocket" is the embedded one')
         entry["model"] = models
-    options = subject.options()
-    for key in entry:
+    with located(where):
+        return [_one(kind, name, options, swept) for options, swept in combinations(entry)]
+
+
+def _check_options(kind: str, given: Mapping[str, Any]) -> None:
+    """Raise unless a kind of subject has all of the options."""
+    options = subject_class(kind).options()
+    for key in given:
         if key not in options:
             from tomeval.games.matrix.experiment import MatrixExperiment
 
@@ -78,9 +90,7 @@ def expand_subject(spec: str | dict[str, Any], models: list[Any], where: str) ->
             then = f"{did_you_mean(key, known)}; known: {', '.join(known)}"
             if key in MatrixExperiment.model_fields:
                 then = ": it is a key of the experiment, to write before its tables"
-            raise TomevalError(f"{where}: subject {kind!r} has no option {key!r}{then}")
-    with located(where):
-        return [_one(kind, name, options, swept) for options, swept in combinations(entry)]
+            raise TomevalError(f"subject {kind!r} has no option {key!r}{then}")
 
 
 def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) -> Player:
@@ -88,11 +98,13 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
     shown = {key: value for key, value in options.items() if name is None or key in swept}
     model: Any = ""
     strategy = ""
-    base = name or kind
-    if kind == LLM:
-        model = options["model"]
+    base, made = name or kind, subject_class(kind)
+    if issubclass(made, LLMSubject):
+        parsed = parse_strategy(options.get("strategy", made.OPTIONS.strategy))
+        kind = parsed.answer if parsed.answer in ANSWER_PARTS else kind
+        _check_options(kind, options)
+        model, strategy = options["model"], parsed.name
         model_name(model)
-        strategy = parse_strategy(options.get("strategy", "QA")).name
         # One spelling, and no address of an alias: draws depend on the options.
         options = {**options, "model": model, "strategy": strategy}
         shown.pop("model", None)
@@ -103,6 +115,8 @@ def _one(kind: str, name: str | None, options: dict[str, Any], swept: set[str]) 
             shown.pop("strategy", None)
         elif "strategy" in shown:
             shown["strategy"] = strategy
+    else:
+        _check_options(kind, options)
     inside = ", ".join(f"{key}={_plain(value)}" for key, value in shown.items())
     return Player(f"{base}({inside})" if inside else base, kind, options, model, strategy)
 
@@ -165,6 +179,8 @@ def nothing_drawn(setup: Setup) -> bool:
     Equal up to the rounding of the backend, and but for ties of the most probable labels, which are
     drawn. Where a player sits in the partner's seat, this must hold for both.
     """
+    if setup.horizon is None:  # lengths are drawn
+        return False
     if isinstance(setup.partners, PartnerPlayer):
         return _by_rule(setup) and _by_rule(setup.other)
     weights = setup.partners.weights
@@ -180,7 +196,7 @@ def _by_rule(setup: Setup) -> bool:
         kind = subject_class(setup.kind)
     except TomevalError:  # in a run whose subject is of an extension that is not here
         return False
-    if not issubclass(kind, LLMSubject):
+    if not issubclass(kind, LLMSubject) or _option(setup, "after"):  # a trial is drawn
         return False
     spec = _option(setup, "model")
     # Sets without a model are made in tests and examples only, and sit down with a script.
@@ -202,4 +218,4 @@ def _by_rule(setup: Setup) -> bool:
 
 
 def _option(setup: Setup, name: str) -> Any:
-    return setup.options.get(name, getattr(SubjectOptions, name))
+    return setup.options.get(name, subject_class(setup.kind).options().get(name))

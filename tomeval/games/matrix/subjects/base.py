@@ -99,7 +99,7 @@ class Seat:
     # Game, labels and horizon: as in the observation.
     game: MatrixGame
     labels: Labels
-    horizon: int
+    horizon: int | None
     rng: np.random.Generator  # the subject's own generator; the only source of chance it may use
     door: Door = field(repr=False)
     model: Model | None = None  # the language model, for subjects that are one
@@ -111,6 +111,11 @@ class Seat:
     said: Mapping[str, str] = field(default_factory=dict)
     # Policies that it can be asked to tell the partner's among; empty: the partner has no table.
     candidates: Sequence[Partner] = ()
+    # Makes a generator for a purpose, the same for all subjects in an episode of a task.
+    shared: Callable[[str], np.random.Generator] = field(
+        default=lambda purpose: np.random.default_rng(0), repr=False
+    )
+    continuation: float | None = None  # as in the observation
 
 
 class Subject(ABC):
