@@ -94,7 +94,7 @@ def table(
     from tomeval.play.closing import nothing_measured
     from tomeval.report import views
     from tomeval.report.tables import DATA, WORDS, data
-    from tomeval.runs.notes import few_notes, lacks_interval
+    from tomeval.runs.notes import copies_notes, few_notes, lacks_interval, void_notes
     from tomeval.runs.results import joined
 
     form = _format(form, out)
@@ -128,8 +128,9 @@ def table(
             if what in (CELLS, next(iter(run.domain.tables), CELLS)):
                 for one in runs:
                     notes += views.cells_notes(one, (), asked.interval, data=as_data)
-            elif not as_data and lacks_interval(rows):
-                notes += few_notes(run)
+            elif not as_data:
+                lacks = (copies_notes, few_notes) if lacks_interval(rows) else ()
+                notes += [note for make in (void_notes, *lacks) for note in make(run)]
         if as_data:
             text = data(views.chosen_rows(rows, run.measures, asked), form)
         else:

@@ -170,6 +170,11 @@ def _notes(run: Run) -> list[str]:
         "knows: the next action; knows which: which of the policies that it is shown the partner "
         "follows; knows ahead: what the partner would do in the next rounds."
     ]
+    if any(cell.each_once for cell in _asked_cells(run)):
+        notes.append(
+            "Where nothing else is drawn, each partner is asked about once; the order of the "
+            "policies and the own actions are drawn: another seed gives other scores."
+        )
     for kind, why in NOTHING.items():
         none: dict[str, list[str]] = {}
         for cell, asked in _asked_cells(run).items():

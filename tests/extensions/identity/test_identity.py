@@ -254,6 +254,16 @@ def test_a_local_model_plays_the_same(tmp_path):
     assert stored[0] == stored[1]
 
 
+def test_what_is_drawn_where_nothing_else_is(tmp_path, request):
+    """One episode per partner, so no interval; the order of the policies is still drawn."""
+    data = {"games": "IPD", "partners": FOUR, "horizon": 3, "model": "pocket"}
+    data["subjects"] = [{"strategy": "LM", "decide": "argmax", "questions": {"at": 2}}]
+    tomeval.run(data, tmp_path / "run").close()
+    told = request.getfixturevalue("tomeval")("table", tmp_path / "run", "--what", "identity")
+    for said in ("another seed gives other scores", "each distinct episode is played once"):
+        assert said in told[2]
+
+
 WHICH = """One of these sentences says what the other player does, in all 4 rounds:
 A: It {}.
 B: It {}.
@@ -293,12 +303,15 @@ def test_what_is_asked():
 TOLD = {
     "unknown": ({"at": [1], "asks": []}, "unknown key 'asks'.*did you mean 'ask'"),
     "late": ({"at": [1, 9], "ask": ["ahead"]}, "questions.at has 9, but an episode has 5 rounds"),
-    "lacks": ({"at": [1], "candidates": ["always(0)", "always(1)"]}, "lacks 'tit_for_tat', which"),
+    "lacks": (
+        {"at": [1], "candidates": ["always(0)", "always(1)"]},
+        "questions: candidates lack 'tit_for_tat', which",
+    ),
     "few": ({"at": [1]}, "'which' needs 2 to 24 candidates that differ, has 1"),
     "alike": ({"at": [1], "candidates": ["tit_for_tat", "best_responder"]}, "differ, has 1"),
     "deep": (
         {"at": [1], "candidates": ["tit_for_tat", "hard_tit_for_tat"]},
-        "'hard_tit_for_tat' remembers too much",
+        "questions: partner 'hard_tit_for_tat' remembers too much",
     ),
     "no table": (5, "questions must be a table such as"),
 }

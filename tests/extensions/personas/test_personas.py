@@ -190,6 +190,18 @@ def test_one_partner_a_frame_and_nothing_to_compare(tmp_path) -> None:
         assert math.isfinite(row["regret_change"])
 
 
+def test_pairs_that_are_lost_are_said(tmp_path, request) -> None:
+    def mute(asked):
+        return "?" if told_in(flatten(asked.prompt)) == WHO[0] else obeys(asked)
+
+    data = experiment("scripted:mute", episodes=6, stop_after_voids=0)
+    data["subjects"][0]["max_attempts"] = 1
+    with scripts(mute=mute):
+        tomeval.run(data, tmp_path / "run").close()
+    told = request.getfixturevalue("tomeval")("table", tmp_path / "run", "--what", "personas")
+    assert re.search(r"\d of 18 episodes are void or failed", told[2])
+
+
 def test_what_cannot_be_known_is_empty_and_said(tmp_path, monkeypatch) -> None:
     """Two episodes meet two partners of three at most; and a set that leaves too many beliefs."""
     data = experiment(partners=SET | {"tell": ["true", "swapped"]}, episodes=2)

@@ -13,7 +13,7 @@ from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.rules import AHEAD, ASKED, WHICH
 from tomeval.games.matrix.sentences import describe
-from tomeval.runs.experiment import read_table
+from tomeval.runs.experiment import located, read_table
 from tomeval.strategies.asking import request_seed
 from tomeval.strategies.labels import Labels
 from tomeval.strategies.questions import Question
@@ -79,21 +79,22 @@ def candidates_of(setup: Setup, sets: Sequence[Any]) -> tuple[Partner, ...]:
     asked = read_questions(setup.options.get("questions"))
     if asked is None or WHICH not in asked.ask or not isinstance(setup.partners, PartnerSet):
         return ()
-    every = [get_partner(spec, setup.game, setup.base) for spec in asked.candidates]
-    every = every or [p for one in sets if isinstance(one, PartnerSet) for p in one.partners]
     found: dict[str, Partner] = {}
-    for one in every:
-        found.setdefault(describe(one, setup.labels), one)
-    for one in setup.partners.partners:
-        if describe(one, setup.labels) not in found:
-            near = did_you_mean(one.name, asked.candidates)
-            raise TomevalError(f"questions.candidates lacks {one.name!r}, which is met{near}")
-    most = len(_letters(setup.labels))
-    if not 2 <= len(found) <= most:
-        raise TomevalError(
-            f"questions: {WHICH!r} needs 2 to {most} candidates that differ, has {len(found)}: "
-            f"name them under candidates, or ask {AHEAD!r} alone"
-        )
+    with located("questions"):
+        every = [get_partner(spec, setup.game, setup.base) for spec in asked.candidates]
+        every = every or [p for one in sets if isinstance(one, PartnerSet) for p in one.partners]
+        for one in every:
+            found.setdefault(describe(one, setup.labels), one)
+        for one in setup.partners.partners:
+            if describe(one, setup.labels) not in found:
+                near = did_you_mean(one.name, asked.candidates)
+                raise TomevalError(f"candidates lack {one.name!r}, which is met{near}")
+        most = len(_letters(setup.labels))
+        if not 2 <= len(found) <= most:
+            raise TomevalError(
+                f"{WHICH!r} needs 2 to {most} candidates that differ, has {len(found)}: "
+                f"name them under candidates, or ask {AHEAD!r} alone"
+            )
     return tuple(found.values())
 
 
