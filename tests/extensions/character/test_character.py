@@ -192,6 +192,14 @@ def test_who_replies_to_its_prediction_is_no_level():
     assert high == 1.0
 
 
+@pytest.mark.parametrize("predicted", [None, np.full(6 * T, -1)])
+def test_who_predicts_nothing_is_level_0_and_not_said(predicted):
+    played = replace(level_players(IBS, [-1] * 6), predicted=predicted)
+    found = level_mixture(played, np.arange(6))
+    assert list(found) == ["0", "1/3", "2"]
+    assert found["0"][0] == pytest.approx(1.0, abs=1e-6)
+
+
 def test_levels_that_coincide_are_not_told_apart():
     played = level_players(IPD, [1] * 6)
     assert level_mixture(played, np.arange(6)) == "all levels from 1 on play alike"
@@ -357,6 +365,12 @@ def test_every_named_policy_is_found_in_its_own_moves(game):
     assert named_policies(game)[0].m == mirrored(game).m
 
 
+def test_a_known_policy_comes_before_its_twin_that_was_searched():
+    played = memory_one([1, 0, 0, 1], 1)
+    (first, likely, _), (second, same, _) = policies(played)[:2]
+    assert (first, second, likely) == ("win_stay_lose_shift", "ipd_pair_1", same)
+
+
 # What is unsaid
 
 
@@ -433,6 +447,7 @@ def test_the_table_has_a_row_per_cell_and_a_reason_for_every_gap(run):
     assert rows[1]["lambda_said"] == math.inf
     assert rows[3]["class"] == "defector"
     assert math.isnan(rows[0]["cooperates_percent"])
+    assert (rows[0]["class"], rows[2]["level"]) == ("", "")
     notes = TABLES["character"].notes(run)
     assert "no level in 2 of 4 rows (IPD): all levels from 1 on play alike" in notes
     assert "no class in 2 of 4 rows (RPS): no action of the game is cooperation" in notes
@@ -461,10 +476,17 @@ def test_readers_see_few_columns_unless_they_ask_for_all(run, capsys, monkeypatc
     assert float(rows[1]["lambda_said_ci95_low"]) > 0
 
 
-def test_damaged_probabilities_are_told(run, tmp_path):
+@pytest.mark.parametrize("probs", [[0.9, 0.9], [1 / 3] * 6])
+def test_damaged_probabilities_are_told(run, tmp_path, probs):
     folder = tmp_path / "run"
     shutil.copytree(run.folder, folder)
-    edit(folder, lambda line: with_step(line, 1, own_probs=[0.9, 0.9]))
+
+    def damaged_line(line):
+        for step in range(1, line["steps"] + 1):  # all alike, so that only the shape is wrong
+            line = with_step(line, step, own_probs=probs)
+        return line
+
+    edit(folder, damaged_line)
     with (
         Run(folder) as damaged,
         pytest.raises(TomevalError, match="own_probs"),
