@@ -450,6 +450,12 @@ def test_the_table_has_a_row_per_cell_and_a_reason_for_every_gap(run):
     assert (rows[0]["class"], rows[2]["level"]) == ("", "")
     notes = TABLES["character"].notes(run)
     assert "no level in 2 of 4 rows (IPD): all levels from 1 on play alike" in notes
+    uniform = [row for row in rows if "uniform_random" in (row["policy"], row["runner_up"])]
+    assert uniform
+    for row in uniform:  # it gives all moves the same chance: nothing varies between episodes
+        column = "policy" if row["policy"] == "uniform_random" else "runner_up"
+        assert row[f"{column}_percent"] == pytest.approx(100 / (3 if row["game"] == "RPS" else 2))
+        assert math.isnan(row[f"{column}_percent_ci95_low"])
     assert "no class in 2 of 4 rows (RPS): no action of the game is cooperation" in notes
 
 

@@ -88,6 +88,8 @@ def _policies(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[Row]
     for column, place in columns.items():
         name, _, hits = found[place]
         share = clustered_share(hits, np.repeat(cluster, cell.played.lengths))
+        if 0 < hits.min() == hits.max() < 1:  # a uniform policy: the same whoever moves
+            share = share._replace(low=math.nan, high=math.nan)
         more = f" +{len(alike) - 1}" if place == 0 and alike[1:] else ""
         yield {column: name + more} | flat_share(f"{column}_percent", share)
     yield {"policy_ties": ", ".join(alike[1:])}
