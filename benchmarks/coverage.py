@@ -44,6 +44,7 @@ def metrics_of(setup: Setup, first: int, episodes: int) -> tuple[Floats, NDArray
 
 def truth_of(setup: Setup) -> Floats:
     """Return the expectation of every metric of a simulated subject."""
+    assert setup.horizon is not None
     known = expected(setup.game, setup.tables, **setup.options, horizon=setup.horizon)
     return np.array([known[name] for name in METRICS])
 

@@ -102,6 +102,7 @@ def cell_of(values, *, which=None, each_once=False, bounds=(0.0, 1.0), clusters=
         clusters=there if clusters is None else np.asarray(clusters)[there],
         each_once=each_once,
         limits=lambda name: bounds,
+        part_limits=lambda name: bounds,
     )
 
 

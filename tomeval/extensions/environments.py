@@ -154,7 +154,8 @@ class TextEnvironment:
 
     def _earned(self) -> Iterator[tuple[str, float]]:
         """Yield what the rounds that are over since the last call pay, by reward."""
-        game, partner, horizon = self.game, self._partner, self._setup.horizon
+        game, partner, on = self.game, self._partner, self._setup.continuation
+        length = int(self._setup.lengths(self._played.index, 1)[0])
         names = ("partner_state", "own_action", "partner_action", "predicted_action")
         columns = list(map(as_record(self._setup, self._played).column, names))
         for step in range(self._paid, self._finished):
@@ -162,10 +163,10 @@ class TextEnvironment:
             payoff = float(game.own[own, theirs])
             yield "payoff", payoff
             if "regret" in self.weights:
-                best = reference_rewards(game, partner, horizon, self._reference)
+                best = reference_rewards(game, partner, length, self._reference, on)
                 yield "regret", payoff - float(best[step])
             if "advantage" in self.weights:
-                plan = known_best_response(game, partner, horizon)
+                plan = known_best_response(game, partner, length, on)
                 yield "advantage", float(advantages(game, partner, plan, step, state)[own])
             yield "literal", float(predicted == theirs)
         self._paid = self._finished
@@ -204,6 +205,7 @@ def environment(
     *,
     reward: str | Mapping[str, float] = "regret",
     horizon: int = 100,
+    continuation: float | None = None,
     seed: int = 0,
     strategy: str = "QA",
     labels: str | None = None,
@@ -227,6 +229,9 @@ def environment(
         prediction; ``format``, -1 for every reply that cannot be read.
     horizon, labels : int, str, optional
         Steps of an episode, and a label set.
+    continuation : float, optional
+        In place of a horizon: with what probability the game goes on after every step. How long an
+        episode is, is drawn; it is never cut off, and rewards need no discount.
     seed : int
         With the number given to `reset`, what all chance of an episode follows from.
     strategy : str
@@ -263,7 +268,8 @@ def environment(
             raise TomevalError(f"reward: weight of {name!r} must be finite, not {weight!r}")
     player = {"model": _MODEL, "strategy": strategy, "max_attempts": 1, **options}
     subject = {"name": "player", "kind": "llm", "literal": "literal" in weights, **player}
-    data = {"games": [game], "partners": [partner], "subjects": [subject], "horizon": horizon}
+    data = {"games": [game], "partners": [partner], "subjects": [subject]}
+    data |= {"horizon": horizon} if continuation is None else {"continuation": continuation}
     data |= {"seed": seed, "on_invalid": on_invalid} | ({"labels": labels} if labels else {})
     cell: Any = make_experiment(data, where="environment").cells[0]
     if not isinstance(cell.setup.partners, PartnerSet):

@@ -71,8 +71,8 @@ def curves(run: Run) -> list[dict[str, float]]:
 
 def _so_far(totals: Totals) -> Any:
     values, counts = totals.values, np.isfinite(totals.values).astype(float)
-    if totals.share and totals.bottom is not None:
-        values, counts = 100 * totals.top, totals.bottom
+    if totals.bottom is not None and (totals.share or not totals.percent):
+        values, counts = (100 if totals.share else 1) * totals.top, totals.bottom
     with np.errstate(invalid="ignore"):
         return np.nancumsum(values) / np.cumsum(counts)
 

@@ -15,19 +15,18 @@ from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import Decision, run_now
 from tomeval.core.parts import CommandPart
 from tomeval.core.printing import Console, QuitGame, tell
-from tomeval.games.matrix.commands import Horizon
+from tomeval.games.matrix.commands import Continuation, lasting
 from tomeval.games.matrix.experiment import MatrixCell
 from tomeval.games.matrix.games import GAMES
 from tomeval.games.matrix.play import play_episode_async
 from tomeval.games.matrix.rules import Joint, Observation
-from tomeval.games.matrix.scene import Words, option_order
+from tomeval.games.matrix.scene import Words, option_order, prompts_of
 from tomeval.games.matrix.subjects.base import Answer, Seat, Subject
 from tomeval.games.people.session import label_typed, pages
 from tomeval.runs.domain import get_domain
 from tomeval.runs.experiment import Experiment, make_experiment
 from tomeval.runs.folder import add_session, locked, make_folder
 from tomeval.runs.writing import WritableStore
-from tomeval.strategies.templates import load_prompts
 
 
 class Person(Subject):
@@ -43,9 +42,10 @@ class Person(Subject):
     def __init__(self, seat: Seat) -> None:
         super().__init__(seat)
         self._history: list[str] = []
-        self._prompts = load_prompts("matrix", "", seat.base)
+        self._prompts = prompts_of({}, seat.base, seat.horizon is None)
         self._order = option_order("fixed", seat.game.n, seat.game.m, seat.rng)
-        self._words = Words(seat.game, seat.labels, seat.horizon, self._order, goal="win")
+        lasting = seat.horizon, self._order, None, "win", seat.continuation
+        self._words = Words(seat.game, seat.labels, *lasting)
 
     def act(self, observation: Observation) -> Answer:
         """Ask for the action; the rules are shown before the first one."""
@@ -133,7 +133,10 @@ def play_session(experiment: Experiment, console: Console, folder: Path) -> bool
 def play(
     game: Annotated[str, typer.Argument(help="A matrix game, or a TOML file.")],
     partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")],
-    horizon: Horizon = 20,
+    horizon: Annotated[
+        int | None, typer.Option("--horizon", help="Steps per episode, T. Default: 20.")
+    ] = None,
+    continuation: Continuation = None,
     labels: Annotated[str | None, typer.Option("--labels", help="A label set.")] = None,
     name: Annotated[str, typer.Option("--name", help="Your name in tables.")] = "person",
     seed: Annotated[
@@ -146,7 +149,8 @@ def play(
     Played again, it adds an episode.
     """
     data = {"name": "play", "games": [game], "partners": [partner_set], "episodes": 1}
-    data |= {"subjects": [{"kind": "person", "name": name}], "horizon": horizon, "seed": seed}
+    data |= {"subjects": [{"kind": "person", "name": name}], "seed": seed}
+    data |= lasting(horizon, continuation, 20)
     data |= {"labels": labels} if labels else {}
     experiment = make_experiment(data, base=Path(), where="play")
     if play_session(experiment, Console(sys.stdin, sys.stdout), out):

@@ -108,8 +108,8 @@ def _of(score: Callable[[Stated, IntArray], FloatArray], played: Played, stated:
         return Totals(np.full(played.episodes, np.nan))
     count = np.bincount(episode, minlength=played.episodes)
     total = np.bincount(episode, scores, minlength=played.episodes)
-    means = np.divide(total, count, out=np.full(played.episodes, np.nan), where=count > 0)
-    return Totals.known(means)
+    each = played.per_step(total.astype(np.float64), count.astype(np.float64))
+    return each if each.ratio else Totals.known(each.top)
 
 
 MEASURES = (

@@ -83,7 +83,7 @@ class Goal:
             return self.text if cell.each_once or 2 * half < self.width else ""
         values = paired(mine[0], mine[1], name)
         mean = float(values.mean()) if len(values) else math.nan
-        (low_a, high_a), (low_b, high_b) = (cell.limits(name) for cell in mine)
+        (low_a, high_a), (low_b, high_b) = (cell.part_limits(name) for cell in mine)
         low, high = mean_sequence(values, self.confidence, bounds=(low_a - high_b, high_a - low_b))
         if all(cell.each_once for cell in mine):  # nothing is sampled
             low = high = mean

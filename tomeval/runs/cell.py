@@ -24,7 +24,7 @@ from tomeval.runs.measures import (
 )
 from tomeval.runs.store import Store
 from tomeval.statistics import AUTO, Estimate, estimate
-from tomeval.statistics.bounded import FEWEST, UNBOUNDED, ends_if_alike
+from tomeval.statistics.bounded import FEWEST, UNBOUNDED, cut, ends_if_alike
 from tomeval.statistics.estimates import SEQUENCE, clustered_sums, kind_of
 from tomeval.strategies.compose import recorded_strategy
 from tomeval.strategies.parts import KINDS
@@ -297,6 +297,19 @@ class RunCell(ABC):
         """Return how its intervals are made where `interval` is asked for."""
         return SEQUENCE if interval == AUTO and self.sequential else interval
 
+    def part_limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+        """Return between what `Totals.parts` lie: beyond the limits where episodes differ in size.
+
+        They are as much wider as the largest episode is, as in
+        `tomeval.statistics.sequences.ratio_sequence`.
+        """
+        limits, of = self.limits(name, reference), self.totals(name, reference)
+        if of.percent or of.bottom is None or not (there := np.isfinite(of.top)).any():
+            return limits
+        sizes = of.bottom[there]
+        ratio, widest = float(of.top[there].sum() / sizes.sum()), float(sizes.max() / sizes.mean())
+        return ratio + widest * (limits[0] - ratio), ratio + widest * (limits[1] - ratio)
+
     def totals(self, name: str, reference: str | None = None) -> Totals:
         """Return a measure by complete episode; NaN if the run has no data for it."""
         key = (name, reference or self.reference)
@@ -351,8 +364,15 @@ class RunCell(ABC):
             # Sums of one column are rounded in another way than those of several.
             columns = together * 2 if among is None and len(together) == 1 else together
             table = np.stack([parts[name] for name in columns], axis=1)
-            bounds = [self.limits(name, reference) for name in columns]
+            limits = bounds = [self.limits(name, reference) for name in columns]
+            if self.method(interval) == SEQUENCE:
+                bounds = [self.part_limits(name, reference) for name in columns]
             estimated = self.mean(table, interval, among, bounds)
+            if bounds != limits:
+                within = cut(
+                    estimated.low, estimated.high, estimated.mean, *zip(*limits, strict=True)
+                )
+                estimated = Estimate.of(estimated.mean, *within)
             ends = zip(*(part.tolist() for part in estimated), strict=True)
             result |= zip(columns, ends, strict=True)
         for name in filter(is_score, list(result)):

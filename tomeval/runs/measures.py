@@ -61,6 +61,8 @@ class Totals(NamedTuple):
     ratio : bool
         The ratio sum(top) / sum(bottom) is reported, in percent, of whatever sign; episodes whose
         `top` is NaN are not in it.
+    percent : bool
+        Whether a `ratio` is a part of a whole; else it is in the unit of `top`.
     limits : tuple of float, optional
         Between what the measure lies on these episodes, in its unit.
     """
@@ -69,6 +71,7 @@ class Totals(NamedTuple):
     bottom: FloatArray | None = None
     share: bool = False
     ratio: bool = False
+    percent: bool = True
     limits: Bounds | None = None
 
     @property
@@ -78,7 +81,7 @@ class Totals(NamedTuple):
             return self.top
         values = np.full(len(self.top), np.nan)
         np.divide(self.top, self.bottom, values, where=self.bottom > 0)
-        return values * 100.0 if self.share or self.ratio else values
+        return values * 100.0 if self.share or (self.ratio and self.percent) else values
 
     @property
     def parts(self) -> FloatArray:
@@ -94,9 +97,11 @@ class Totals(NamedTuple):
         if not whole > 0:
             return np.full(len(self.top), np.nan)
         ratio = float(self.top[there].sum()) / whole
-        linear = ratio + (self.top - ratio * self.bottom) / self.bottom[there].mean()
-        parts: FloatArray = np.round(100 * linear, _DIGITS)
-        return parts
+        beyond = self.top - ratio * self.bottom
+        if not self.percent:  # what is left of equal parts is rounding
+            beyond[np.abs(beyond) <= 1e-12 * np.abs(self.top[there]).max()] = 0.0
+        linear: FloatArray = ratio + beyond / self.bottom[there].mean()
+        return np.round(100 * linear, _DIGITS) if self.percent else linear
 
     @classmethod
     def known(cls, values: FloatArray) -> Totals:

@@ -165,20 +165,22 @@ class Record:
         return data
 
     @classmethod
-    def of_line(cls, data: Mapping[str, Any], own: Iterable[str], columns: Iterable[str]) -> Record:
-        """Return what `line` gave, with these names of the domain's columns.
+    def of_line(cls, data: Mapping[str, Any], schema: Schema) -> Record:
+        """Return what `line` gave, with the columns of the domain's schema.
 
         Raises
         ------
         KeyError, TypeError, ValueError
             It was not made by `line`.
         """
-        steps = {name: data[name] for name in columns if name in data}
+        steps = {name: data[name] for name in schema.steps if name in data}
         asked = data.get("answers", {})
         count = len(asked["step"]) if asked else 0
         rows = zip(*(spread(asked.get(name), count) for name in ANSWER), strict=True)
         answers = list(rows) if asked else []
-        mine, spent = {name: data.get(name) for name in own}, data.get("spent") or {}
+        own, rare = schema.episodes, schema.rare
+        mine = {name: data.get(name) for name in own if name in data or name not in rare}
+        spent = data.get("spent") or {}
         shared = data["episode"], data["status"], data["steps"]
         return cls(*shared, mine, steps, answers, [], spent)
 
@@ -259,6 +261,8 @@ class Schema:
     episodes, steps : tuple of str
         Those of `Record.own` and of `Record.columns`. Lists of episodes show the first column of an
         episode, as `RunCell.shown_episode` gives it.
+    rare : tuple of str
+        Those of `episodes` that not every episode has.
     asked : callable
         See `Asked`. Default: all questions are among the answers.
     unit : str
@@ -271,6 +275,7 @@ class Schema:
 
     episodes: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    rare: tuple[str, ...] = field(default=(), kw_only=True)
     asked: Asked = _nothing
     unit: str = "episode"
     own_seat: str = ""

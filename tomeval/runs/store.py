@@ -351,7 +351,7 @@ class Store:
     def _record(self, place: Place) -> Record:
         schema = self.domain.schema
         try:
-            return Record.of_line(self._data(place), schema.episodes, schema.steps)
+            return Record.of_line(self._data(place), schema)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self.damaged(repr(error)) from None
 

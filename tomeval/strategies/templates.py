@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import jinja2.meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tomeval.core.errors import TomevalError, did_you_mean, unknown
@@ -76,11 +77,16 @@ class Prompts:
 
     Those in ``folder/DOMAIN``, a shipped set or one's own, take the place of these. Own ones may be
     a stranger's: they reach no other file. `more` are folders of strategy parts from outside, whose
-    templates come in addition.
+    templates come in addition. Of a `variant` those in ``parts/VARIANT/DOMAIN`` take the place of
+    the shipped ones, and those in ``folder/VARIANT/DOMAIN`` of all.
     """
 
-    def __init__(self, domain: str, folder: Path | None = None, *more: Path) -> None:
+    def __init__(
+        self, domain: str, folder: Path | None = None, *more: Path, variant: str = ""
+    ) -> None:
         self._made_of: tuple[Any, ...] = (domain, folder, *more)
+        self._variant = variant
+        twins = folder / variant / domain if folder and variant else None
         folder = folder and folder / domain
         if folder is not None and not folder.is_dir():
             sets = prompt_sets(domain)
@@ -90,7 +96,9 @@ class Prompts:
             )
         self._shipped = shipped("prompts") / domain
         self._more = [part / domain for part in more]
-        self._folders = [*([folder] if folder else []), self._shipped, *self._more]
+        plain = [shipped("prompts") / _PARTS / variant / domain] if variant else []
+        own = [one for one in (twins, folder) if one is not None]
+        self._folders = [*own, *plain, self._shipped, *self._more]
         self._env = ImmutableSandboxedEnvironment(
             undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
@@ -164,6 +172,17 @@ class Prompts:
             raise TomevalError(f"prompt {name!r}: cannot be rendered: {why}") from None
         return "".join(pieces).strip()
 
+    def naming(self, value: str) -> Path | None:
+        """Return the file of a template that shows a value, by its name; None without one."""
+        for path in map(self.path, self.names()):
+            try:
+                shown = jinja2.meta.find_undeclared_variables(self._env.parse(read_text(path)))
+            except _NO_TEMPLATE:  # which loading it explains
+                continue
+            if value in shown:
+                return path
+        return None
+
     def path(self, name: str) -> Path:
         """Return the file of a template."""
         path = next((p for f in self._folders if (p := f / f"{name}.j2").exists()), None)
@@ -227,19 +246,24 @@ def prompt_sets(domain: str) -> list[str]:
 @lru_cache(maxsize=32)
 def _beside(prompts: Prompts, folder: Path) -> Prompts:
     domain, own, *more = prompts._made_of
-    return type(prompts)(domain, own, *more, folder)
+    return type(prompts)(domain, own, *more, folder, variant=prompts._variant)
 
 
 @lru_cache(maxsize=32)
 def load_prompts(
-    domain: str, name: str = "", base: Path | None = None, more: tuple[Path, ...] = ()
+    domain: str,
+    name: str = "",
+    base: Path | None = None,
+    more: tuple[Path, ...] = (),
+    variant: str = "",
 ) -> Prompts:
     """Return the templates of a domain in a shipped set or a folder; read once.
 
-    The name of a set goes first; a relative folder starts from `base`. `more` as for `Prompts`.
+    The name of a set goes first; a relative folder starts from `base`. Others as for `Prompts`.
     """
+    folder: Path | None = (base or Path()) / name
     if name in ("", DEFAULT_SET):
-        return Prompts(domain, None, *more)
-    if name in prompt_sets(domain):
-        return Prompts(domain, shipped("prompts") / _SETS / name, *more)
-    return Prompts(domain, (base or Path()) / name, *more)
+        folder = None
+    elif name in prompt_sets(domain):
+        folder = shipped("prompts") / _SETS / name
+    return Prompts(domain, folder, *more, variant=variant)

@@ -206,6 +206,7 @@ TABLES = {
         "adaptation to partners that switch: detection, adaptation",
         fixed(lambda run: [_row(c) for c in matrix_cells(run) if around(c.played).change.any()]),
         notes=lambda run: ["steps are from the change; lags without a turn count as most steps"],
-        needs='partners that switch within the horizon: docs/measures/adaptation.md, "Adaptation"',
+        needs="games with a horizon, and partners that switch within it: "
+        'docs/measures/adaptation.md, "Adaptation"',
     ),
 }

@@ -73,6 +73,7 @@ def _task(side: Side) -> str:
     defined = side.cell.definition
     keys = ("subject", "kind", "model", "strategy", "options", "horizon", "on_invalid")
     more = [defined["partners"]["name"], side.seed, side.cell.reference]
+    more += [defined["continuation"]] if "continuation" in defined else []
     return json.dumps([[defined.get(key) for key in keys], more], sort_keys=True)
 
 

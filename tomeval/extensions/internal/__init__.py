@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tomeval.core.errors import need
+from tomeval.core.errors import TomevalError, need
 from tomeval.core.files import replacing, write_text
 from tomeval.core.outcomes import COMPLETE
 from tomeval.core.printing import tell
@@ -109,8 +109,10 @@ def found_of(cell: MatrixRunCell) -> Found:
     Raises
     ------
     TomevalError
-        The model does not reproduce the run.
+        The model does not reproduce the run, or the lengths of its episodes were drawn.
     """
+    if cell.played.continuation is not None:
+        raise TomevalError(f"{NAME}: states are read of games with a horizon, not a continuation")
     if (before := kept(cell)) is not None:
         return before
     tell(f"{NAME}, {cell.title}: reading the states")

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import run_now
-from tomeval.games.matrix.play import generator_of
 from tomeval.games.matrix.played import IntArray, Played
 from tomeval.games.matrix.results import MatrixRunCell
 from tomeval.games.matrix.rules import SEAT, Joint, Observation
+from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.llm import LLMSubject
 from tomeval.models.base import ScoreRequest
 from tomeval.models.local.engine import Engine
@@ -51,7 +51,7 @@ def rendered(
     """
     setup, game, number = cell.setup, cell.game, int(cell.episodes[place])
     which = int(setup.draw_partners(number, 1)[0])
-    rng = generator_of(setup, setup.stream("subject"), number)
+    rng = setup.generator("subject", number, subject_class(setup.kind).draws_per_step)
     subject = setup.seat_subject(setup.tables.partners[which], rng, Recording(), "", number)
     assert isinstance(subject, LLMSubject)
     own = moves_of(cell.played, place)[0]
@@ -59,7 +59,8 @@ def rendered(
     asked: dict[int, ScoreRequest] = {}
     for step in range(1, max(steps) + 1):
         if step in steps:
-            seen = Observation(game, setup.labels, step, setup.horizon, tuple(past))
+            told = setup.horizon, tuple(past), setup.continuation
+            seen = Observation(game, setup.labels, step, *told)
             with overhearing() as heard:
                 run_now(subject.act(seen))
             one = next(one for one in heard if one.purpose == ACT)

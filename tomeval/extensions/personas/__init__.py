@@ -101,7 +101,7 @@ def _rows(true: Told, other: Told) -> Iterator[dict[str, Any]]:
     gains = np.full(len(partners.partners), np.nan) if worth is None else np.array(worth)
     apart = by_episode(cell.played, differ(cell.played)) / cell.played.lengths
     columns = {name: cell.columns[name] for name in ("subject", "model", "game", "labels")}
-    columns |= {"partners": partners.chance, "horizon": cell.setup.horizon, "seed": cell.seed}
+    columns |= {"partners": partners.chance, "horizon": cell.columns["horizon"], "seed": cell.seed}
     columns["told"] = f"{TRUE} - {told[1].tell}"
     each = [(who, which == k, gains[k]) for k, who in enumerate(whose)]
     if len(each) > 1:
@@ -126,7 +126,7 @@ def notes(run: Run) -> list[str]:
         "differ: steps on which the members would not all play alike",
     ]
     if any(worth_of_knowing(one.game, one.tables, one.horizon) is None for one in tasks):
-        said.append(f"worth per step –: more than {MOST:,} beliefs about who it is can be met")
+        said.append(f"worth per step –: more than {MOST:,} beliefs can be met, or no horizon")
     return said + looked_notes(run)
 
 

@@ -25,7 +25,7 @@ _Belief = tuple[tuple[int, ...], tuple[float, ...]]  # each partner's state, and
 
 @lru_cache(maxsize=64)
 def worth_of_knowing(
-    game: MatrixGame, partners: PartnerSet, horizon: int, most: int = MOST
+    game: MatrixGame, partners: PartnerSet, horizon: int | None, most: int = MOST
 ) -> tuple[float, ...] | None:
     """Return what knowing each of K partners gains per step, K numbers in payoff units.
 
@@ -33,7 +33,7 @@ def worth_of_knowing(
     knows the tables and the weights of the set, and not which partner it met: it maximises its
     expected sum of rewards over the set and learns from what it sees (Bayes' rule). Of several best
     actions each is equally likely. At least 0, and 0 in a set of one; None if more than `most`
-    beliefs can be met.
+    beliefs can be met, or without a horizon.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def worth_of_knowing(
     >>> worth_of_knowing(rps, get_partner_set("single_action", rps), 4)
     (0.25, 0.25, 0.25)
     """
-    steps = _steps(game, partners, horizon, most)
-    if steps is None:
+    steps = None if horizon is None else _steps(game, partners, horizon, most)
+    if steps is None or horizon is None:
         return None
     after = np.zeros((1, len(partners.partners)))  # what each belief earns against each partner
     slack = payoff_rounding(game)

@@ -73,6 +73,8 @@ class ProgramSubject(LLMSubject):
     settings: ProgramOptions
 
     def __init__(self, seat: Seat, **options: Any) -> None:
+        if seat.horizon is None:
+            raise TomevalError("program: a policy is written for a horizon, not a continuation")
         super().__init__(seat, **{"strategy": PROGRAM.shown, **options})
         settings, strategy = self.settings, self.strategy
         if strategy.answer != KIND or strategy.advice not in ("none", "oracle", "oracle_max"):

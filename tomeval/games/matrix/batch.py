@@ -10,6 +10,7 @@ from tomeval.core.outcomes import COMPLETE, VALID
 from tomeval.games.matrix.partners import Tables
 from tomeval.games.matrix.play import Setup
 from tomeval.games.matrix.rules import NONE
+from tomeval.games.matrix.storing import drawn_length
 from tomeval.games.matrix.subjects import subject_class
 from tomeval.games.matrix.subjects.base import Batched, FloatArray, IntArray
 from tomeval.runs.record import Record
@@ -26,22 +27,24 @@ def simulate(setup: Setup, first: int, count: int) -> list[Record]:
 
     By numpy over episodes, step by step, for subjects that need no model. Returns the records that
     `tomeval.games.matrix.play.play_episode`, a batch of one, gives for each of them, whatever the
-    block of episodes.
+    block of episodes. Those whose drawn length is over are played on with the others, and cut.
     """
-    horizon, payoffs = setup.horizon, setup.game.payoffs
+    lengths, payoffs = setup.lengths(first, count), setup.game.payoffs
+    longest = int(lengths.max())
     rng = np.random.default_rng(0)  # never used: its chance comes by step
     subject = setup.seat_subject(setup.tables.partners[0], rng, episodes=count)
     assert isinstance(subject, Batched), "it has no batch form"
-    chance = _by_step(setup, "subject", first, count, subject.draws_per_step or 0)
+    draws = subject.draws_per_step or 0
+    chance = _by_step(setup, "subject", first, count, draws, longest)
     which = setup.draw_partners(first, count)
     table = Tables(setup.tables.partners)
-    noise = _by_step(setup, "partner", first, count, int(not table.deterministic))
+    noise = _by_step(setup, "partner", first, count, int(not table.deterministic), longest)
     state = table.start[which]
     names = ("partner_state", "own_action", "partner_action", "predicted_action")
-    played = np.empty((len(names), horizon, count), dtype=np.int64)
-    codes = np.empty((2, horizon, count), dtype=np.int64)
+    played = np.empty((len(names), longest, count), dtype=np.int64)
+    codes = np.empty((2, longest, count), dtype=np.int64)
     book: dict[tuple[float, ...], int] = {}
-    for t in range(horizon):
+    for t in range(longest):
         theirs = table.act(state, None if noise is None else noise[t, 0])
         u = np.empty((0, count)) if chance is None else chance[t]
         answers = subject.answer(t, state, theirs, u)
@@ -63,10 +66,11 @@ def simulate(setup: Setup, first: int, count: int) -> list[Record]:
     same["told"] = int(subject.looks_ahead or subject.needs_table)
     return [
         Record(
-            *(first + row, COMPLETE, horizon, {"partner": partner}),
-            {name: rows[row] for name, rows in columns.items()} | same,
+            *(first + row, COMPLETE, steps),
+            {"partner": partner, **drawn_length(setup, first + row)},
+            {name: rows[row][:steps] for name, rows in columns.items()} | same,
         )
-        for row, partner in enumerate(which.tolist())
+        for row, (partner, steps) in enumerate(zip(which.tolist(), lengths.tolist(), strict=True))
     ]
 
 
@@ -78,12 +82,18 @@ def _coded(probs: FloatArray | None, book: dict[tuple[float, ...], int]) -> IntA
     return np.where(probs.max(axis=1) == 1.0, NONE, codes)
 
 
-def _by_step(setup: Setup, seat: str, first: int, count: int, draws: int) -> FloatArray | None:
+def _by_step(
+    setup: Setup, seat: str, first: int, count: int, draws: int, longest: int
+) -> FloatArray | None:
     """Return a seat's uniform numbers in the shape (T, draws, E), or None for no draws."""
     if draws == 0:
         return None
-    block = setup.stream(seat).block(first, count, draws * setup.horizon)
-    return np.ascontiguousarray(block.T).reshape(setup.horizon, draws, count)
+    if setup.horizon is not None:
+        block = setup.stream(seat).block(first, count, draws * longest)
+    else:
+        generators = (setup.generator(seat, first + row, draws) for row in range(count))
+        block = np.stack([one.random(draws * longest) for one in generators])
+    return np.ascontiguousarray(block.T).reshape(longest, draws, count)
 
 
 STEPS_PER_CHUNK = 100_000

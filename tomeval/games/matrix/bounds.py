@@ -15,9 +15,10 @@ from tomeval.games.matrix.optima import (
     REFERENCES,
     best_response,
     dynamics,
-    possible_sums,
     reference_rewards,
     relevance,
+    step_weights,
+    sums_by_length,
     worst_response,
 )
 from tomeval.games.matrix.partner_specs import get_partner_set
@@ -46,11 +47,13 @@ def bounds(
     partners: str | Path | PartnerSet,
     horizon: int = 100,
     reference: str = "horizon",
+    continuation: float | None = None,
 ) -> Rows:
     """Return what is attainable in a task per step, one row per partner of the set.
 
-    Game and partners may be given by name or by file; the horizon T is at least 1. For a stochastic
-    partner these are bounds on expected values; a single episode can fall outside.
+    Game and partners may be given by name or by file; the horizon T is at least 1, or the game goes
+    on after every step with a probability, its `continuation`. For a stochastic partner these are
+    bounds on expected values, and so are all of a drawn length; a single episode can fall outside.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def bounds(
         raise unknown("reference", reference, REFERENCES)
     rows = []
     for partner, weight in zip(partners.partners, partners.weights, strict=True):
-        worst, best = ends(game, partner, horizon)
+        worst, best = ends(game, partner, horizon, continuation)
         stationary = stationary_reward(*dynamics(game, partner), partner.start)
         start = best if reference == "horizon" else stationary
         row = {"partner": partner.name, "weight": weight, "best": best, "worst": worst}
@@ -81,10 +84,13 @@ def bounds(
 
 
 @lru_cache(maxsize=4096)
-def ends(game: MatrixGame, partner: Partner, horizon: int) -> tuple[float, float]:
-    """Return the mean reward per step of the worst and of the best T-step policy."""
-    worst = worst_response(game, partner, horizon).value / horizon
-    return worst, best_response(game, partner, horizon).value / horizon
+def ends(
+    game: MatrixGame, partner: Partner, horizon: int, continuation: float | None = None
+) -> tuple[float, float]:
+    """Return the mean reward per step of the worst and of the best policy."""
+    lasting = game, partner, horizon, continuation
+    steps = horizon if continuation is None else 1 / (1 - continuation)
+    return worst_response(*lasting).value / steps, best_response(*lasting).value / steps
 
 
 def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:
@@ -145,11 +151,16 @@ def game_limits(game: MatrixGame) -> dict[str, Ends]:
 
 @lru_cache(maxsize=256)
 def regret_limits(
-    game: MatrixGame, partners: tuple[Partner, ...], horizon: int, reference: str
+    game: MatrixGame,
+    partners: tuple[Partner, ...],
+    horizon: int,
+    reference: str,
+    continuation: float | None = None,
 ) -> dict[str, Ends]:
     """Return between what `REGRETS` of an episode lie, whichever partner it met.
 
-    A partner that draws its moves leaves less than no regret to who is lucky, or told of them.
+    A partner that draws its moves leaves less than no regret to who is lucky, or told of them. If
+    the game goes on with a probability, they hold for an episode of any length.
 
     Examples
     --------
@@ -160,12 +171,14 @@ def regret_limits(
     (0.0, 5.0)
     """
     between = []
+    steps = len(step_weights(horizon, continuation))
+    many = np.arange(1, steps + 1) if continuation is not None else np.array([horizon])
     for partner in partners:
-        start = float(reference_rewards(game, partner, horizon, reference).mean())
-        least, most = possible_sums(game, partner, horizon)
-        between.append((start - most / horizon, start - least / horizon))
+        best = np.cumsum(reference_rewards(game, partner, steps, reference, continuation))
+        least, most = sums_by_length(game, partner, steps)[:, many - 1]
+        between += [(best[many - 1] - end) / many for end in (least, most)]
     rounding = 1e-9 * float(np.abs(game.own).max())
-    low, high = min(low for low, _ in between), max(high for _, high in between)
+    low, high = (float(end(between)) for end in (np.min, np.max))
     costs = misjudgement_cost(game, "best_response").max(axis=0)
     met = np.any([(partner.emissions > 0).any(axis=0) for partner in partners], axis=0)
     belief = float(costs[met].max())
@@ -183,7 +196,9 @@ _BLIND = {
 
 
 @lru_cache(maxsize=1024)
-def blind_spots(game: MatrixGame, partners: tuple[Partner, ...], horizon: int) -> tuple[str, ...]:
+def blind_spots(
+    game: MatrixGame, partners: tuple[Partner, ...], horizon: int, continuation: float | None = None
+) -> tuple[str, ...]:
     """Return which of ``functional``, ``literal`` and ``belief`` a task's measures cannot tell.
 
     Examples
@@ -201,7 +216,7 @@ def blind_spots(game: MatrixGame, partners: tuple[Partner, ...], horizon: int) -
     blind = {
         "functional": all(
             best - worst <= ROUNDING * max(abs(best), abs(worst))  # but for rounding
-            for worst, best in (ends(game, partner, horizon) for partner in partners)
+            for worst, best in (ends(game, one, horizon, continuation) for one in partners)
         ),
         "literal": bool(likeliest.all(axis=0).any()),
         "belief": not costs.any(),
@@ -209,33 +224,38 @@ def blind_spots(game: MatrixGame, partners: tuple[Partner, ...], horizon: int) -
     return tuple(kind for kind, holds in blind.items() if holds)
 
 
-def blind_sentences(tasks: Iterable[tuple[MatrixGame, PartnerSet, int]]) -> list[str]:
-    """Return one sentence per kind of `blind_spots` that any task has, naming the first of them."""
+def blind_sentences(tasks: Iterable[tuple[Any, ...]]) -> list[str]:
+    """Return one sentence per kind of `blind_spots` that any task has, naming the first of them.
+
+    Tasks are a game, a partner set, a horizon and a continuation.
+    """
     where: dict[str, list[str]] = {kind: [] for kind in _BLIND}
-    for game, partners, horizon in tasks:
-        for kind in blind_spots(game, partners.partners, horizon):
+    for game, partners, *lasting in tasks:
+        for kind in blind_spots(game, partners.partners, *lasting):
             where[kind].append(f"{game.name}, {partners.name}")
     return [_BLIND[kind].format(tasks=first_names(names)) for kind, names in where.items() if names]
 
 
-def bounds_rows(game: str, partner_set: str, horizon: int) -> tuple[Rows, list[str]]:
+def bounds_rows(
+    game: str, partner_set: str, horizon: int, continuation: float | None = None
+) -> tuple[Rows, list[str]]:
     """Return the bounds of a cell, per partner and for the whole set, and lines on what it tells.
 
     The first line is its relevance; the others say what its measures cannot tell.
     """
     found = get_game(game)
     partners = get_partner_set(partner_set, found)
-    rows = _of_set(found, partners, horizon, REFERENCES[0])
+    rows = _of_set(found, partners, horizon, REFERENCES[0], continuation)
     what = "relevance (regret per step of the best response to the wrong partner)"
-    said = f"{relevance(found, partners, horizon):.6g}"
+    said = f"{relevance(found, partners, horizon, continuation):.6g}"
     if len(partners.partners) == 1:
         said += " (only one partner, nothing to tell apart)"
-    return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon)])]
+    return rows, [f"{what}: {said}", *blind_sentences([(found, partners, horizon, continuation)])]
 
 
-def _of_set(game: MatrixGame, partners: PartnerSet, horizon: int, reference: str) -> Rows:
+def _of_set(game: MatrixGame, partners: PartnerSet, *lasting: Any) -> Rows:
     """Return the bounds of each partner of a set, and last, if there are several, their mean."""
-    rows = bounds(game, partners, horizon, reference)
+    rows = bounds(game, partners, *lasting)
     if len(rows) > 1:
         means = {key: sum(row["weight"] * row[key] for row in rows) for key in list(rows[0])[2:]}
         rows.append({"partner": f"{partners.name} (mean)", "weight": 1.0, **means})
@@ -250,10 +270,11 @@ def experiment_bounds(cells: Sequence[MatrixCell]) -> Rows:
     by_task: dict[tuple[Any, ...], dict[str, Any]] = {}
     for cell in cells:
         setup, partners = cell.setup, cell.setup.partners
-        task = (setup.game.name, partners.name, setup.horizon, cell.reference)
+        task = (setup.game.name, partners.name, setup.horizon or setup.lasts, cell.reference)
         if task not in by_task and isinstance(partners, PartnerSet):
             names = ("game", "partners", "horizon", "reference")
-            row = _of_set(setup.game, partners, setup.horizon, cell.reference)[-1]
+            lasting = setup.horizon or 1, cell.reference, setup.continuation
+            row = _of_set(setup.game, partners, *lasting)[-1]
             told = {key: value for key, value in row.items() if key not in ("partner", "weight")}
             by_task[task] = dict(zip(names, task, strict=True)) | told
     return list(by_task.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,22 @@ from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.printing import show, tell
 from tomeval.core.resources import shipped_experiments
 
-Horizon = Annotated[int, typer.Option("--horizon", help="Steps per episode, T.")]
+Continuation = Annotated[
+    float | None,
+    typer.Option(
+        "--continuation",
+        help="In place of a horizon: with what probability the game goes on after every step.",
+    ),
+]
+
+
+def lasting(horizon: int | None, continuation: float | None, usual: int) -> dict[str, Any]:
+    """Return the key of an experiment that says how long games last; default: a usual horizon."""
+    if continuation is None:
+        return {"horizon": usual if horizon is None else horizon}
+    if horizon is not None:
+        raise TomevalError("--horizon and --continuation are both given: name one of them")
+    return {"continuation": continuation}
 
 
 def bounds(
@@ -20,7 +35,10 @@ def bounds(
         str, typer.Argument(help="A matrix game, or a TOML file; or alone, an experiment.")
     ],
     partner_set: Annotated[str, typer.Argument(help="A partner or partner set.")] = "",
-    horizon: Horizon = 100,
+    horizon: Annotated[
+        int | None, typer.Option("--horizon", help="Steps per episode, T. Default: 100.")
+    ] = None,
+    continuation: Continuation = None,
     form: TableFormat = "text",
 ) -> None:
     """Show what is attainable: best, worst, stationary reward.
@@ -32,7 +50,8 @@ def bounds(
         return
     from tomeval.games.matrix.bounds import bounds_rows
 
-    rows, told = bounds_rows(game, partner_set, horizon)
+    lasts = {"horizon": 1} | lasting(horizon, continuation, 100)
+    rows, told = bounds_rows(game, partner_set, **lasts)
     show_table(rows, form)
     if form == "text":
         show("\n" + "\n".join(told))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tomeval.comparing.sides import level
 from tomeval.games.matrix.measures import MEASURES
-from tomeval.games.matrix.played import FloatArray
+from tomeval.games.matrix.played import FloatArray, IntArray
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cell
 from tomeval.plots.drawing import (
     DEFAULT,
@@ -30,6 +30,9 @@ from tomeval.statistics import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+LEAST_LEFT = 10
+"""Curves of games that go on with a probability end before fewer episodes than these are left."""
 
 Named = tuple[str, RunCell]
 """A cell with the name of its line."""
@@ -123,6 +126,10 @@ def _caption(what: str, title: str, cells: Sequence[Named], options: Options) ->
         part = f"a centred window of {width} steps (shorter at the ends)"
     line = "subject" if options.by is None else f"value of {options.by}"
     sample = sample_words([cell for _, cell in cells])
+    if any("continuation" in cell.definition for _, cell in cells):
+        sample = (
+            f"those of {sample} that last to it; a line ends before fewer than {LEAST_LEFT} are"
+        )
     return (
         f"{what} by step, {title}: a line per {line}. Every point is the mean of {part}, over "
         f"{sample}; bands are {interval_words(cells[0][1])}.{base}"
@@ -153,11 +160,34 @@ def curve_figure(
 def _points(cell: MatrixRunCell, metric: str, options: Options) -> tuple[FloatArray, Estimate]:
     """Return the steps from 1, and means over episodes of the window around each of them."""
     curves, window = cell.curves(), options.window
-    values, bounds = smooth(curves[metric], window), np.array([[0.0, 100.0]])
+    left = _left(cell)
+    lasts = cell.played.lengths[:, None] > np.arange(len(left))
+    values, rewards = (
+        np.where(lasts, smooth(curves[name], window)[:, : len(left)], np.nan)
+        for name in (metric, "reward_per_step")
+    )
+    bounds = np.array([[0.0, 100.0]])
     if metric != "tom_percent":
-        best = values + smooth(curves["reward_per_step"], window)
-        bounds = _regret_limits(cell, best)
-    return np.arange(1.0, values.shape[1] + 1), cell.mean(values, bounds=bounds)
+        bounds = _regret_limits(cell, values + rewards)
+    steps = np.arange(1.0, values.shape[1] + 1)
+    if lasts.all():
+        return steps, cell.mean(values, bounds=bounds)
+    bounds = np.broadcast_to(bounds, (len(left), 2))
+    each = [
+        cell.mean(values[:, [t]], among=lasts[:, t], bounds=bounds[[t]]) for t in range(len(left))
+    ]
+    return steps, Estimate(*map(np.concatenate, zip(*each, strict=True)))
+
+
+def _left(cell: MatrixRunCell) -> IntArray:
+    """Return how many episodes last to each step, up to where they are fewer than `LEAST_LEFT`.
+
+    Lengths are drawn whatever is played, so those that last are a fair sample of all.
+    """
+    lengths = cell.played.lengths
+    left: IntArray = (lengths[:, None] > np.arange(lengths.max(initial=0))).sum(axis=0)
+    shown: IntArray = left[left >= min(LEAST_LEFT, len(lengths))]
+    return shown
 
 
 def _regret_limits(cell: MatrixRunCell, best: FloatArray) -> FloatArray:
@@ -168,7 +198,8 @@ def _regret_limits(cell: MatrixRunCell, best: FloatArray) -> FloatArray:
     gives = [cell.game.own[:, (partner.emissions > 0).any(axis=0)] for partner in cell.partners]
     rewards = [np.array([end(payoffs) for payoffs in gives]) for end in (np.max, np.min)]
     which = cell.played.which
-    return np.stack([(best - reward[which][:, None]).mean(axis=0) for reward in rewards], axis=1)
+    ends = [np.nanmean(best - reward[which][:, None], axis=0) for reward in rewards]
+    return np.stack(ends, axis=1)
 
 
 def smooth(values: FloatArray, window: int = 5) -> FloatArray:

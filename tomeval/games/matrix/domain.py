@@ -15,7 +15,7 @@ from tomeval.games.matrix.shown import (
     run_facts,
     table_notes,
 )
-from tomeval.games.matrix.storing import SCHEMA
+from tomeval.games.matrix.storing import SCHEMA, lasts
 from tomeval.runs.domain import Domain
 
 
@@ -29,7 +29,7 @@ def _columns(definition: Mapping[str, Any]) -> dict[str, str | int]:
         "game": definition["game"]["name"],
         "labels": definition["labels"]["name"],
         "partners": definition["partners"]["name"],
-        "horizon": definition["horizon"],
+        "horizon": lasts(definition),
     }
 
 
@@ -38,7 +38,9 @@ def _words(task: Mapping[str, Any]) -> str:
     labels = f" ({task['labels']})" if "labels" in task else ""
     said = [f"{task['game']}{labels}"] if "game" in task else []
     said += [str(task["partners"])] if "partners" in task else []
-    said += [f"T = {task['horizon']}"] if "horizon" in task else []
+    if "horizon" in task:
+        lasting = str(task["horizon"])
+        said.append(lasting.replace("c=", "c = ") if "c=" in lasting else f"T = {lasting}")
     return ", ".join(said)
 
 

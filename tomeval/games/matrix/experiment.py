@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from tomeval.core.errors import TomevalError
@@ -18,7 +18,7 @@ from tomeval.games.matrix import batch
 from tomeval.games.matrix.bounds import blind_sentences, experiment_bounds
 from tomeval.games.matrix.games import MatrixGame, check_keys, get_game
 from tomeval.games.matrix.identity import candidates_of
-from tomeval.games.matrix.optima import REFERENCES
+from tomeval.games.matrix.optima import BEYOND, MAX_CONTINUATION, REFERENCES
 from tomeval.games.matrix.partner_specs import GameSets, get_partner_set
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.personas import NONE
@@ -66,6 +66,9 @@ class MatrixExperiment(Experiment):
         Label sets. Default: each game's first one.
     horizon : int or list of int
         Steps per episode, T.
+    continuation : float or list of float
+        In place of a horizon: with what probability the game goes on after every step, above 0, at
+        most 0.999. How many steps an episode has is drawn.
     reference : {"horizon", "stationary"} or list
         What ΔFunctional is measured from.
     name, episodes, seed, on_invalid
@@ -81,6 +84,7 @@ class MatrixExperiment(Experiment):
     model: list[str | dict[str, Any]] = Field(default=[])
     labels: list[str] = Field(default=[])
     horizon: list[int] = Field(default=[100])
+    continuation: list[float] = Field(default=[])
     reference: list[str] = Field(default=["horizon"])
     REFERENCES: ClassVar = REFERENCES
 
@@ -89,7 +93,7 @@ class MatrixExperiment(Experiment):
     def _one_is_a_list(cls, value: Any) -> Any:
         return value if isinstance(value, list | tuple) else [value]
 
-    @field_validator("horizon", "reference", mode="before")
+    @field_validator("horizon", "continuation", "reference", mode="before")
     @classmethod
     def _grid_axis(cls, value: Any) -> Any:
         return axis(value)
@@ -102,6 +106,15 @@ class MatrixExperiment(Experiment):
                 raise ValueError(f"must be from 1 to {MAX_STEPS_PER_EPISODE}, is {item}")
         return value
 
+    @model_validator(mode="after")
+    def _lasts(self) -> Self:
+        if self.continuation and "horizon" in self.model_fields_set:
+            raise ValueError("horizon and continuation are both given: name one of them")
+        for item in self.continuation:
+            if not 0 < item <= MAX_CONTINUATION:
+                raise ValueError(f"continuation {BEYOND.format(item)}")
+        return self
+
     @field_validator("reference")
     @classmethod
     def _known_reference(cls, value: list[str]) -> list[str]:
@@ -111,10 +124,12 @@ class MatrixExperiment(Experiment):
         """Return the cells of the grid: subjects within partners within labels within games."""
         cells: list[MatrixCell] = []
         subjects = self._subjects()
-        shared = (self.horizon, self.seed, self.reference, self.on_invalid)
+        lasting: list[tuple[int | None, float | None]] = [(None, c) for c in self.continuation]
+        lasting = lasting or [(horizon, None) for horizon in self.horizon]
+        shared = (lasting, self.seed, self.reference, self.on_invalid)
         tasks = self._tasks()
         for task, subject in itertools.product(tasks, subjects):
-            for horizon, seed, reference, on_invalid in itertools.product(*shared):
+            for (horizon, on), seed, reference, on_invalid in itertools.product(*shared):
                 game, labels, partners = task
                 setup = Setup(
                     subject.kind,
@@ -124,6 +139,7 @@ class MatrixExperiment(Experiment):
                     labels=game.label_set(labels),
                     partners=partners,
                     horizon=horizon,
+                    continuation=on,
                     seed=seed,
                     on_invalid=on_invalid,
                 )
@@ -135,10 +151,13 @@ class MatrixExperiment(Experiment):
         return cells
 
     def cannot_tell(self) -> list[str]:
-        """Return what regret, predictions or their cost cannot show in its tasks."""
+        """Return what regret, predictions, their cost, or a plan cannot show in its tasks."""
         setups = [cell.setup for cell in self.cells if isinstance(cell, MatrixCell)]
+        drawn = ["how long episodes last is drawn: steps, calls and cost are what is expected"]
         known = [setup for setup in setups if isinstance(setup.partners, PartnerSet)]
-        return blind_sentences((setup.game, setup.tables, setup.horizon) for setup in known)
+        return drawn * bool(self.continuation) + blind_sentences(
+            (one.game, one.tables, one.horizon or 1, one.continuation) for one in known
+        )
 
     def bounds(self) -> Rows:
         """Return what is attainable in each task."""
@@ -256,17 +275,25 @@ class MatrixCell(Cell):
         """How many episodes fit a batch; subjects without a batch form play one by one."""
         if isinstance(self.setup.partners, PartnerPlayer) or not batch.has_batch(self.setup.kind):
             return 0
-        return max(1, batch.STEPS_PER_CHUNK // self.setup.horizon)
+        # Of some hundred drawn lengths the longest is about seven times the expected one.
+        longest = self.setup.usual * (1 if self.setup.horizon else 7)
+        return max(1, int(batch.STEPS_PER_CHUNK // longest))
 
     def play_many(self, first: int, count: int) -> list[Record]:
         """Play a batch."""
         return batch.simulate(self.setup, first, count)
 
     def questions(self, seat: str, note: str) -> list[list[Overheard]]:
-        """Return what a seat is asked in an episode."""
+        """Return what a seat is asked in an episode.
+
+        Where lengths are drawn, in two, of one step and of nearly twice as many as are expected:
+        they have the mean of drawn lengths and nearly that of their squares, as which tokens grow.
+        """
         from tomeval.games.matrix.shown import asked
 
-        return [asked(self.setup if seat == SEAT else self.setup.other, note)]
+        setup = self.setup if seat == SEAT else self.setup.other
+        lengths = (0,) if setup.horizon else (1, 2 * self.length - 1)
+        return [asked(setup, note, length) for length in lengths]
 
     @property
     def seats(self) -> Mapping[str, Player]:
@@ -277,8 +304,8 @@ class MatrixCell(Cell):
 
     @property
     def length(self) -> int:
-        """The horizon."""
-        return self.setup.horizon
+        """The horizon, or how many steps are expected."""
+        return round(self.setup.usual)
 
     @property
     def scores(self) -> bool:
@@ -296,7 +323,7 @@ class MatrixCell(Cell):
         """What tells this cell from the others of its experiment."""
         s = self.setup
         words = (self.subject, self.spec.model_name, s.game.name, s.labels.name, s.partners.name)
-        return (*words, str(s.horizon), str(s.seed), self.reference, s.on_invalid)
+        return (*words, s.lasts, str(s.seed), self.reference, s.on_invalid)
 
     @cached_property
     def definition(self) -> dict[str, Any]:
@@ -310,7 +337,7 @@ class MatrixCell(Cell):
             "game": game_data(s.game),
             "labels": asdict(s.labels),
             "partners": partners,
-            "horizon": s.horizon,
+            **({"horizon": s.horizon} if s.horizon else {"continuation": s.continuation}),
             "seed": s.seed,
             "reference": self.reference,
             "on_invalid": s.on_invalid,

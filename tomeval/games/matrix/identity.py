@@ -120,7 +120,7 @@ class Identity:
     def __init__(self, asked: Questions, seat: Seat) -> None:
         if not seat.candidates:
             raise TomevalError("questions are of partners with a table: a player sits there")
-        if (last := max(asked.at)) > seat.horizon:
+        if seat.horizon is not None and (last := max(asked.at)) > seat.horizon:
             raise TomevalError(f"questions.at has {last}, but an episode has {seat.horizon} rounds")
         self.asked, self.seat = asked, seat
         ahead = asked.ahead if AHEAD in asked.ask else 0
@@ -133,7 +133,7 @@ class Identity:
             _, _, number = name.partition(" ")
             if not number:
                 yield self._which(step)
-            elif step + int(number) - 1 <= self.seat.horizon:
+            elif self.seat.horizon is None or step + int(number) - 1 <= self.seat.horizon:
                 yield self._ahead(name, step, int(number) - 1)
 
     def _rng(self, *what: Any) -> np.random.Generator:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tomeval.games.matrix.planned import planned_regret
-from tomeval.games.matrix.played import FloatArray, Played, StepFacts, hindsight_regret
+from tomeval.games.matrix.played import (
+    FloatArray,
+    Played,
+    StepFacts,
+    by_episode,
+    hindsight_regret,
+)
 from tomeval.games.matrix.responses import best_responses
 from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.storing import RECORDED, has_reactions, partners_react, tables_of
@@ -65,7 +71,8 @@ def step_metrics(played: Played, reference: str = "horizon") -> dict[str, FloatA
     ----------
     reference : {"horizon", "stationary"}
         What ΔFunctional is measured from: the expected rewards of the best response over the
-        episode's own length (the definition), or the best long-run mean reward per step.
+        episode's own length, or until a game ends that goes on with a probability (the definition);
+        or the best long-run mean reward per step.
 
     Returns
     -------
@@ -113,18 +120,31 @@ def episode_metrics(played: Played, reference: str = "horizon") -> dict[str, Flo
 
 
 def curves(played: Played, reference: str = "horizon") -> dict[str, FloatArray]:
-    """Return every metric by step and episode, shape (E, T), for episodes of equal length."""
-    if len(set(played.lengths.tolist())) > 1:
+    """Return every metric by step and episode, shape (E, T); NaN where an episode has ended.
+
+    Episodes are of equal length, but if games go on with a probability.
+    """
+    if played.continuation is None and len(set(played.lengths.tolist())) > 1:
         raise ValueError("curves need episodes of equal length")
-    by_step = step_metrics(played, reference)
-    return {name: values.reshape(played.episodes, -1) for name, values in by_step.items()}
+    there = played.lengths[:, None] > np.arange(played.lengths.max(initial=0))
+    laid = {}
+    for name, values in step_metrics(played, reference).items():
+        laid[name] = np.full(there.shape, np.nan)
+        laid[name][there] = values
+    return laid
 
 
 # Worked out once for a cell, whichever of its measures is asked for first.
 _of_episodes = lru_cache(maxsize=4)(episode_metrics)
+_of_steps = lru_cache(maxsize=4)(step_metrics)
 
 
 def _mean_of_steps(name: str, played: Played, reference: str) -> Totals:
+    if played.continuation is not None:
+        values = _of_steps(played, reference)[name]
+        there = np.isfinite(values)
+        sums = by_episode(played, np.where(there, values, 0.0))
+        return played.per_step(sums, by_episode(played, there))
     # Recorded games: episodes in which nothing was predicted have no such value.
     return Totals.known(_of_episodes(played, reference)[name])
 
@@ -269,7 +289,7 @@ _TABLE = (
         "How much less per step the subject earned than the best single action, chosen after the "
         "episode against the partner's moves as recorded. In payoff units, any sign; for recorded "
         "games whose partner is unknown or reacts, and not equal to ΔFunctional.",
-        of=lambda played, reference: Totals(hindsight_regret(played)),
+        of=lambda played, reference: played.per_step(hindsight_regret(played) * played.lengths),
         present=_looks_back,
     ),
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import groupby
 
 import numpy as np
 
 from tomeval.games.matrix.games import MatrixGame
-from tomeval.games.matrix.optima import known_best_response
+from tomeval.games.matrix.optima import known_best_response, step_weights
 from tomeval.games.matrix.partners import Partner
 from tomeval.games.matrix.played import BoolArray, FloatArray, IntArray, Played
 from tomeval.games.matrix.responses import ROUNDING, gains, payoff_rounding
@@ -21,9 +22,9 @@ def planned_regret(played: Played) -> FloatArray:
     """Return ΔToM/T under the rule `planned` of each episode, shape (E,), in payoff units.
 
     The regret per step of a player who knows the partner only by the subject's predictions: it
-    plays the best T-step response to the partner that they imply against the real one. That is the
-    regret of ΔFunctional (reference ``horizon``), an expectation over the partner's draws: at least
-    0, and never more than the worst response loses. Tied actions count by their mean.
+    plays the best response to the partner that they imply against the real one. That is the regret
+    of ΔFunctional (reference ``horizon``), an expectation over the partner's draws: at least 0, and
+    never more than the worst response loses. Tied actions count by their mean.
 
     Returns
     -------
@@ -32,15 +33,21 @@ def planned_regret(played: Played) -> FloatArray:
         (`answers_last_move`), as what is right of it in one step need not be in another; where the
         predictions imply no partner (`implied`); and where they do not say something that is
         needed: the first move, an answer to a joint move that can follow if the partner is as
-        believed, or to one that the planner meets.
+        believed, or to one that the planner meets. Of a game that goes on with a probability an
+        episode can be too short to say that, unless the conditional probe is asked.
     """
     per_step = np.full(played.episodes, np.nan)
     if not played.partners or played.predicted is None:
         return per_step
-    for partner, horizon, mine, steps in played.alike():
-        machines, which = np.unique(implied(played, steps), axis=0, return_inverse=True)
-        plan = _plan(played.game, machines, horizon)
-        per_step[mine] = _regret(played.game, machines, *plan, partner)[which.ravel()]
+    on, game = played.continuation, played.game
+    for partner, groups in groupby(played.alike(), lambda one: one[0]):
+        for many in ([one] for one in groups) if on is None else (list(groups),):
+            beliefs = [implied(played, steps) for *_, steps in many]
+            machines, which = np.unique(np.concatenate(beliefs), axis=0, return_inverse=True)
+            weights = step_weights(many[0][1], on)
+            plan = _plan(game, machines, len(weights), on)
+            mine = np.concatenate([episodes for *_, episodes, _ in many])
+            per_step[mine] = _regret(game, machines, *plan, partner, weights, on)[which.ravel()]
     return per_step
 
 
@@ -123,25 +130,31 @@ def _settled(
     return np.where(stands | (most == UNSAID), most, TAKEN_BACK)
 
 
-def _plan(game: MatrixGame, machines: IntArray, horizon: int) -> tuple[BoolArray, BoolArray]:
+def _plan(
+    game: MatrixGame, machines: IntArray, horizon: int, continuation: float | None
+) -> tuple[BoolArray, BoolArray]:
     """Return the best actions of each step given the move believed now, shape (T, G, n, m).
 
     And from which contexts on G machines say all that planning the steps that are left needs, shape
-    (T, G, 1 + n m). Backward induction as in `optima`: worth is relative to the best context, and
-    actions tie within the rounding that has built up.
+    (T, G, 1 + n m). With a continuation one step stands for all, T = 1. Backward induction as in
+    `optima`: worth is relative to the best context, and actions tie within the rounding that has
+    built up.
     """
     count, size = machines.shape
     payoffs, shape = gains(game), (count, game.n, game.m)
     rows, following = np.arange(count)[:, None], np.maximum(machines, 0)
     ahead, rounding = np.zeros(shape), np.full(count, payoff_rounding(game))
-    plan = np.zeros((horizon, *shape), dtype=np.bool_)
-    said = np.zeros((horizon, count, size), dtype=np.bool_)
+    on, shown = (1.0, horizon) if continuation is None else (continuation, 1)
+    # What steps beyond the last one could add, which weigh less than 1e-12 of the first.
+    beyond = 0.0 if on == 1.0 else 2e-12 * float(np.ptp(payoffs)) / (1 - on)
+    plan = np.zeros((shown, *shape), dtype=np.bool_)
+    said = np.zeros((shown, count, size), dtype=np.bool_)
     after = np.ones(shape, dtype=np.bool_)
-    for t in range(horizon - 1, -1, -1):
-        worth = payoffs + ahead
+    for step in range(horizon - 1, -1, -1):
+        t, worth = step % shown, payoffs + on * ahead
         top = worth.max(axis=1)  # [machine, move believed now]
-        rounding += ROUNDING * np.ptp(worth, axis=(1, 2))
-        plan[t] = worth >= top[:, None, :] - rounding[:, None, None]
+        rounding = on * rounding + ROUNDING * np.ptp(worth, axis=(1, 2))
+        plan[t] = worth >= top[:, None, :] - rounding[:, None, None] - beyond
         ahead = (top[rows, following[:, 1:]] - top.max(axis=1)[:, None]).reshape(shape)
         every: BoolArray = np.logical_and.reduce(after, axis=1)
         said[t] = (machines >= 0) & every[rows, following]
@@ -150,22 +163,29 @@ def _plan(game: MatrixGame, machines: IntArray, horizon: int) -> tuple[BoolArray
 
 
 def _regret(
-    game: MatrixGame, machines: IntArray, plan: BoolArray, said: BoolArray, partner: Partner
+    game: MatrixGame,
+    machines: IntArray,
+    plan: BoolArray,
+    said: BoolArray,
+    partner: Partner,
+    weights: FloatArray,
+    continuation: float | None,
 ) -> FloatArray:
     """Return the regret per step of plans for machines against a partner's table, shape (G,)."""
-    truth, horizon, (count, size) = answers_last_move(partner), len(plan), machines.shape
+    truth, (count, size) = answers_last_move(partner), machines.shape
     if truth is None:
         return np.full(count, np.nan)
     rows, least, payoffs = np.arange(count)[:, None], float(game.own.min()), gains(game)
-    optimum = known_best_response(game, partner, horizon).rewards
+    optimum = known_best_response(game, partner, len(weights), continuation).rewards
     lost, known = np.zeros(count), np.ones(count, dtype=np.bool_)
     mass = np.eye(1, size).repeat(count, axis=0)
-    for t in range(horizon):
-        known &= ~((mass > 0) & ~said[t]).any(axis=1)
-        chosen = plan[t][rows, :, np.maximum(machines, 0)]  # [machine, context, own action]
+    for t, weight in enumerate(weights):
+        known &= ~((mass > 0) & ~said[t % len(said)]).any(axis=1)
+        best = plan[t % len(plan)]
+        chosen = best[rows, :, np.maximum(machines, 0)]  # [machine, context, own action]
         own = mass[..., None] * chosen / chosen.sum(axis=2, keepdims=True)
         joint = np.einsum("gka,kb->gab", own, truth)
-        lost += optimum[t] - (least + (joint * payoffs).sum(axis=(1, 2)))
+        lost += weight * (optimum[t] - (least + (joint * payoffs).sum(axis=(1, 2))))
         mass = np.concatenate([np.zeros((count, 1)), joint.reshape(count, -1)], axis=1)
-    result: FloatArray = np.where(known, np.maximum(lost, 0.0) / horizon, np.nan)
+    result: FloatArray = np.where(known, np.maximum(lost, 0.0), np.nan)
     return result

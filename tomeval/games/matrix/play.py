@@ -57,9 +57,12 @@ class Setup:
     labels: Labels = field(kw_only=True)
     # Tables, of which every episode draws one, or a subject in the partner's seat.
     partners: PartnerSet | PartnerPlayer = field(kw_only=True)
-    horizon: int = field(kw_only=True)
+    # Steps per episode; None: after every step it goes on with the probability `continuation`.
+    horizon: int | None = field(kw_only=True)
+    continuation: float | None = field(kw_only=True, default=None)
     # The run's seed. Which partner an episode draws depends on seed, game, partner set and episode
-    # alone, and so does, with the horizon, how it moves: all subjects meet the same ones.
+    # alone, and so does, with the horizon, how it moves, and how long an episode lasts whose length
+    # is drawn: all subjects meet the same ones.
     seed: int = field(kw_only=True)
     # {"void", "random"}: what an invalid answer does: end the episode and leave it out of all
     # metrics; or draw a uniformly random legal action in its place. A backend error never becomes
@@ -75,22 +78,49 @@ class Setup:
     def stream(self, seat: str) -> Stream:
         """Return a seat's stream.
 
-        Seats: ``partner choice``, ``partner``, ``belief``, ``subject``, ``fallback``; but for the
-        last two they are the same for all subjects, and so are others (`Seat.shared`). Where a
-        subject sits in the partner's seat, its own are ``other`` and ``other fallback``, and no
-        stream depends on what players are called.
+        Seats: ``partner choice``, ``partner``, ``belief``, ``length``, ``subject``, ``fallback``;
+        but for the last two they are the same for all subjects, and so are others (`Seat.shared`).
+        Where a subject sits in the partner's seat, its own are ``other`` and ``other fallback``,
+        and no stream depends on what players are called.
         """
         if isinstance(self.partners, PartnerPlayer):
-            if seat == "belief":
+            if seat in ("belief", "length"):
                 return Stream.of(self.seed, seat, self.game.chance, "player")
             other = _drawing(self.partners.player.kind, self.partners.player.options)
-            both = (_drawing(self.kind, self.options), other, self.labels.name, str(self.horizon))
+            both = (_drawing(self.kind, self.options), other, self.labels.name, self.lasts)
             return Stream.of(self.seed, seat, self.game.chance, *both)
         purpose = [seat, self.game.chance, self.partners.chance]
         if seat in ("subject", "fallback"):
             subject = _drawing(self.kind, self.options)
-            purpose += [subject, self.labels.name, str(self.horizon)]
+            purpose += [subject, self.labels.name, self.lasts]
         return Stream.of(self.seed, *purpose)
+
+    @property
+    def lasts(self) -> str:
+        """How long episodes last, as tables show it: T, or ``c=`` the probability to go on."""
+        return str(self.horizon or f"c={self.continuation}")
+
+    @property
+    def usual(self) -> float:
+        """How many steps an episode is expected to have."""
+        return float(self.horizon or 1 / (1 - (self.continuation or 0.0)))
+
+    def lengths(self, first: int, count: int) -> NDArray[np.int64]:
+        """Return how many steps `count` episodes from `first` on have, shape (count,).
+
+        A drawn length exceeds n with probability continuation**n, whoever plays.
+        """
+        if self.continuation is None:
+            return np.full(count, self.horizon)
+        u = self.stream("length").block(first, count, 1)[:, 0]
+        beyond: NDArray[np.int64] = (np.log1p(-u) / np.log(self.continuation)).astype(np.int64)
+        return 1 + beyond
+
+    def generator(self, seat: str, episode: int, draws: int | None) -> np.random.Generator:
+        """Return a seat's generator of an episode, which takes `draws` in a step; None: any."""
+        if draws is not None and self.horizon is not None:
+            return self.stream(seat).episode(episode, draws * self.horizon)
+        return self.stream(seat).episode(episode)
 
     @property
     def tables(self) -> PartnerSet:
@@ -126,21 +156,23 @@ class Setup:
         `partner` is None where the partner is a player; `episodes` as for `Seat`.
         """
         met = self.tables.partners if episodes else (partner,) if partner else ()
-        draws = cache(lambda: self.belief_draws(episode).tolist())  # if a belief is asked for
-        door = Door(met, self.game.m, lambda step: draws()[step - 1])
+        # If a belief is asked for: of so many steps as there are, or of twice as many as were seen.
+        draws = cache(lambda steps: self.belief_draws(episode, steps).tolist())
+        many = self.horizon
+        door = Door(met, self.game.m, lambda at: draws(many or 1 << at.bit_length())[at - 1])
         said = self.tables.said(partner) if partner else {}
         asked = self.candidates or (self.tables.partners if partner else ())
 
         def shared(purpose: str) -> np.random.Generator:
             return self.stream(purpose).episode(episode)
 
-        where = model, name, self.base, episodes, said, asked, shared
+        where = model, name, self.base, episodes, said, asked, shared, self.continuation
         seat = Place(self.game, self.labels, self.horizon, rng, door, *where)
         return subject_class(self.kind)(seat, **self.options)
 
-    def belief_draws(self, episode: int) -> NDArray[np.float64]:
-        """Return the chance of an episode's beliefs, shape (T, 2): the same for all accuracies."""
-        return self.stream("belief").block(episode, 1, 2 * self.horizon).reshape(-1, 2)
+    def belief_draws(self, episode: int, steps: int) -> NDArray[np.float64]:
+        """Return the chance of an episode's beliefs, (`steps`, 2): the same for all accuracies."""
+        return self.generator("belief", episode, 2).random((steps, 2))
 
     def templates(self) -> str:
         """Return one hash over the prompt templates the subject uses; empty if it uses none."""
@@ -148,7 +180,7 @@ class Setup:
             return ""
         told = self.tables if isinstance(self.partners, PartnerSet) else None
         said = told.said(told.partners[0]) if told else {}
-        return prompts_of({**self.options, **said}, self.base).sha256()
+        return prompts_of({**self.options, **said}, self.base, self.horizon is None).sha256()
 
     @cached_property
     def enumerated(self) -> int:
@@ -199,7 +231,8 @@ class SubjectSeat(Seat):
     async def answer(self, view: RoundView, ask: Ask) -> Answer:
         """Act."""
         setup, past = self.setup, tuple(self.past)
-        self._seen = Observation(setup.game, setup.labels, view.round, setup.horizon, past)
+        told = setup.horizon, past, setup.continuation
+        self._seen = Observation(setup.game, setup.labels, view.round, *told)
         self._draws = {}
         return _answer(await wait(self.subject.act(self._seen)), setup.game.n)
 
@@ -247,9 +280,9 @@ def _seated(
 ) -> SubjectSeat:
     """Seat a subject; `streams` is the cell's own setup, which all chance comes from."""
     setup = streams if seat == SEAT else streams.other
-    stream = streams.stream("subject" if seat == SEAT else "other")
-    rng = generator_of(setup, stream, episode)
-    name = f"{stream.key:032x}-{episode}"
+    purpose = "subject" if seat == SEAT else "other"
+    rng = streams.generator(purpose, episode, subject_class(setup.kind).draws_per_step)
+    name = f"{streams.stream(purpose).key:032x}-{episode}"
     return SubjectSeat(setup, setup.seat_subject(partner, rng, model, name, episode))
 
 
@@ -261,13 +294,14 @@ async def play_episode_async(
     *,
     other: Model | None = None,
     played: PlayedGame | None = None,
+    length: int = 0,
 ) -> Record:
     """Play one episode; the subject's methods may be coroutines.
 
     In every step the partner moves first, out of the subject's sight. Then the subject acts, then
     it predicts if it is asked to, both from the same observation. `on_step` is called after each
     step. What is `played` is the caller's own and holds the steps that were finished if the subject
-    breaks the episode off by an exception.
+    breaks the episode off by an exception. A `length` takes the place of the episode's own.
 
     A player in the partner's seat, whose model is `other`, sees the game from its own side, and
     neither sees the other's move before both have moved. An answer that ends the episode ends it
@@ -280,12 +314,12 @@ async def play_episode_async(
     if partner is None:
         players.append(_seated(setup, PARTNER, episode, None, other))
     else:
-        chair = Chair(1, setup.stream("partner").episode(episode, setup.horizon))
+        chair = Chair(1, setup.generator("partner", episode, 1))
         players.append(ScriptedSeat(chair, TablePolicy(partner)))
     subjects = [one.subject if isinstance(one, SubjectSeat) else None for one in players]
     asides = [one.asides if isinstance(one, LLMSubject) else () for one in subjects]
     table = Table(
-        RepeatedGame(setup.game, setup.horizon, asides),
+        RepeatedGame(setup.game, length or int(setup.lengths(episode, 1)[0]), asides),
         players,
         (0, 1),
         deal=mine.subject.seat.rng,
@@ -300,12 +334,6 @@ async def play_episode_async(
     played = played or PlayedGame(episode, which, table.seats)
     await play_game(table, episode, which, played)
     return as_record(setup, played)
-
-
-def generator_of(setup: Setup, stream: Stream, episode: int) -> np.random.Generator:
-    """Return the generator of a setup's subject."""
-    draws = subject_class(setup.kind).draws_per_step
-    return stream.episode(episode, None if draws is None else draws * setup.horizon)
 
 
 async def wait(value: Any) -> Any:

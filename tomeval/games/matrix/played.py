@@ -41,6 +41,8 @@ class Played:
     # Shape (N, n): per own action the partner's next action as the subject states it; -1 where it
     # did not (always in the last step). None if no step was asked.
     reactions: IntArray | None = None
+    # Probability that a game goes on after a step; None: it lasts as long as it was said to.
+    continuation: float | None = None
     # What groups of measures read besides, by name, when it is first called; see `groups`.
     more: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
@@ -74,6 +76,18 @@ class Played:
                 states[at] = state
                 state = partner.next_state[state, self.own[at], self.partner[at]]
         return states
+
+    def per_step(self, sums: FloatArray, counts: FloatArray | None = None) -> Totals:
+        """Return a mean over steps, given their sums and numbers by episode, (E,); default: all.
+
+        The mean over episodes of their means. If games go on with a probability, the ratio of the
+        sums over episodes: every step counts the same, whatever lengths were drawn, and regret is
+        that of the whole game over the number of steps that are expected. NaN: no step counts.
+        """
+        counts = self.lengths.astype(np.float64) if counts is None else counts
+        if self.continuation is not None:
+            return Totals(np.where(counts > 0, sums, np.nan), counts, ratio=True, percent=False)
+        return Totals(np.divide(sums, counts, out=sums * np.nan, where=counts > 0))
 
 
 def data_of(played: Played, name: str) -> Any:
@@ -112,7 +126,7 @@ def from_steps(
         if share:
             hits, among = (by_episode(played, steps) for steps in of(played, data))
             return Totals(hits, among, share=True)
-        return Totals(by_episode(played, of(played, data)) / played.lengths)
+        return played.per_step(by_episode(played, of(played, data)))
 
     return from_data(name, totals, share)
 
@@ -178,7 +192,9 @@ def _reference_by_step(played: Played, reference: str) -> FloatArray:
     """Return r*_t of every step, shape (N,)."""
     rewards = np.zeros(len(played.own))
     for partner, length, _, steps in played.alike():
-        rewards[steps] = reference_rewards(played.game, partner, length, reference)
+        rewards[steps] = reference_rewards(
+            played.game, partner, length, reference, played.continuation
+        )
     return rewards
 
 

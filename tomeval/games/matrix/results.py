@@ -29,10 +29,11 @@ from tomeval.games.matrix.rules import PARTNER, SEAT
 from tomeval.games.matrix.scores import scores
 from tomeval.games.matrix.storing import RECORDED, has_told, read_played, step_rows
 from tomeval.games.matrix.subject_specs import PartnerPlayer, is_model, worded
-from tomeval.games.scores import ScoredCell, Scores
+from tomeval.games.scores import ScoredCell, Scores, Terms
 from tomeval.runs.analyses import readers
 from tomeval.runs.cell import RunCell
 from tomeval.runs.domain import Line, Player, Worded
+from tomeval.runs.measures import is_score
 from tomeval.runs.results import Run
 from tomeval.runs.store import Store
 
@@ -98,7 +99,8 @@ class MatrixRunCell(ScoredCell):
         """The complete episodes."""
         read = read_played(self.store, self.number)
         more = readers(self.store, self.number, self.definition)
-        played = Played(self.game, self.partners, **read, more=more)
+        on = self.definition.get("continuation")
+        played = Played(self.game, self.partners, **read, continuation=on, more=more)
         if (played.own_reward != self.game.own[played.own, played.partner]).any():
             raise self.store.damaged(f"cell {self.number}: a reward does not match its actions")
         return played
@@ -158,7 +160,8 @@ class MatrixRunCell(ScoredCell):
             game=self.game,
             labels=self.labels,
             partners=partners,
-            horizon=told["horizon"],
+            horizon=told.get("horizon"),
+            continuation=told.get("continuation"),
             seed=told["seed"],
             on_invalid=told["on_invalid"],
         )
@@ -168,20 +171,31 @@ class MatrixRunCell(ScoredCell):
         """Means over the complete episodes of `attainable_as_played`, if a partner draws moves."""
         if all(partner.is_deterministic for partner in self.partners) or not self.which.size:
             return {}
-        ceilings = attainable_as_played(self.played)
-        return {name: float(values.mean()) for name, values in ceilings.items()}
+        ceilings, played = attainable_as_played(self.played), self.played
+        weights = None if played.continuation is None else played.lengths
+        return {name: float(np.average(each, weights=weights)) for name, each in ceilings.items()}
 
     def limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
         """Return between what a measure lies, whoever plays; regret has exact limits."""
         exact = game_limits(self.game).get(name)
         if name in REGRETS and self.partners:
-            horizons = {self.definition["horizon"]}
+            horizons = {self.definition.get("horizon", 1)}
             if self.recorded:  # of one length, or there are no limits
                 horizons = set(self.played.lengths.tolist())
             if len(horizons) == 1:
-                said = (*horizons, reference or self.reference)
+                said = (*horizons, reference or self.reference, self.definition.get("continuation"))
                 exact = regret_limits(self.game, tuple(self.partners), *said)[name]
         return exact or super().limits(name, reference)
+
+    def part_limits(self, name: str, reference: str | None = None) -> tuple[float, float]:
+        """Return between what parts lie; of scores of drawn lengths by what each episode allows."""
+        terms = self.scores.find(name) if is_score(name) else None
+        if self.played.continuation is None or not isinstance(terms, Terms):
+            return super().part_limits(name, reference)
+        share, there = terms.score, terms.there
+        mean = terms.bottom[there].mean() if there.any() else np.nan
+        low, high = (share + (end - share * terms.bottom) / mean for end in terms[2:4])
+        return 100 * float(np.min(low, initial=share)), 100 * float(np.max(high, initial=share))
 
     @property
     def payoffs(self) -> tuple[float, float]:
@@ -192,14 +206,14 @@ class MatrixRunCell(ScoredCell):
         """Return the partner's name, and of a recorded match its own."""
         names = self.definition.get("matches")
         match = {"match": str(names[episode])} if names else {}
-        said = {}
+        said = dict(zip(("length",), filter(None, own[1:]), strict=False))
         if has_told(self.store):  # all cells of a run have the same columns
             told = self.said(own[0])
-            said = {f"told_{name}": told.get(name, "") for name in ("partner_persona", "frame")}
+            said |= {f"told_{name}": told.get(name, "") for name in ("partner_persona", "frame")}
         return match | {"partner": self.partner_names[own[0]]} | said
 
     def judged(self) -> Mapping[str, Sequence[Any]]:
-        """Return the steps' worth: `best_action` as the best response over the horizon plays it.
+        """Return the steps' worth: `best_action` as the best response plays it.
 
         `regret` is the step's part of ΔFunctional/T, `tom_regret` of ΔToM/T (best response).
         `best_action` is that of the partner's state, the lowest of several, and missing where the
@@ -229,7 +243,7 @@ class MatrixRunCell(ScoredCell):
             return [None] * len(played.own)
         best = np.zeros(len(played.own), dtype=np.int64)
         for partner, length, _, steps in played.alike():
-            policy = known_best_response(self.game, partner, length).policy
+            policy = known_best_response(self.game, partner, length, played.continuation).policy
             best[steps] = policy[np.arange(length), played.states[steps]]
         actions: list[int] = best.tolist()
         return actions

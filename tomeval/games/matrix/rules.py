@@ -78,8 +78,10 @@ class Observation:
     game: MatrixGame  # payoffs of both sides, title and wording
     labels: Labels  # what the actions are called in this episode
     round: int  # the current step, from 1
-    horizon: int  # the number of steps of the episode
+    horizon: int | None  # the number of steps of the episode; None: nobody knows it
     past: tuple[Joint, ...]  # the steps played so far, ``round - 1`` of them
+    # With what probability the game goes on after every round, where nobody knows how many.
+    continuation: float | None = None
 
 
 class Standing(NamedTuple):

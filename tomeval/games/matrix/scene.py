@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tomeval.core.errors import unknown
+from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.resources import shipped
 from tomeval.games.matrix.games import Labels, MatrixGame
 from tomeval.games.matrix.optima import dynamics
@@ -24,18 +25,40 @@ from tomeval.strategies.questions import Phrased, Question, Style
 from tomeval.strategies.readers import MARKER
 from tomeval.strategies.templates import CHOSEN, Prompts, load_prompts
 
+INDEFINITE = "indefinite"
+"""The folder of templates that take the place of those that state the number of rounds."""
 _PART = shipped("prompts") / "parts" / "framing"
 _IDENTITY = shipped("prompts") / "parts" / "identity"
 
 
-def prompts_of(options: Mapping[str, Any], base: Path | None) -> Prompts:
-    """Return the templates of a player of these options, those of its strategy too."""
+def prompts_of(options: Mapping[str, Any], base: Path | None, indefinite: bool = False) -> Prompts:
+    """Return the templates of a player of these options, those of its strategy too.
+
+    Raises
+    ------
+    TomevalError
+        The game is `indefinite`, and a template of one's own shows how many rounds it lasts.
+    """
     more = templates_of(options.get("strategy", "QA"), "matrix")
     if any(options.get(name, NONE) != NONE for name in (*PERSONAS, FRAME)):
         more += (_PART,)
     if options.get("questions"):
         more += (_IDENTITY,)
-    return load_prompts("matrix", options.get("prompts", ""), base, more)
+    found = options.get("prompts", ""), base, more
+    return _indefinite(*found) if indefinite else load_prompts("matrix", *found)
+
+
+@lru_cache(maxsize=32)
+def _indefinite(name: str, base: Path | None, more: tuple[Path, ...]) -> Prompts:
+    """Return the templates of a game of which nobody knows how many rounds it lasts."""
+    prompts = load_prompts("matrix", name, base, more, INDEFINITE)
+    if path := prompts.naming("horizon"):
+        twin = Path(name, INDEFINITE, "matrix", *path.parts[-2:])
+        raise TomevalError(
+            f"{path}: shows {{{{ horizon }}}}, which nobody knows in a game with a continuation; "
+            f"write {twin}, which may show {{{{ goes_on }}}} and {{{{ ends }}}}, in percent"
+        )
+    return prompts
 
 
 def framed(
@@ -100,16 +123,21 @@ class Words:
         self,
         game: MatrixGame,
         labels: Labels,
-        horizon: int,
+        horizon: int | None,
         order: Order,
         strategy: Strategy | None = None,
         goal: str = "win",
+        continuation: float | None = None,
     ) -> None:
         self.game, self.labels, self.order = game, labels, order
         own = [labels.own[i] for i in order.own]
         partner = [labels.partner[i] for i in order.partner]
+        lasting: dict[str, Any] = {"horizon": horizon}
+        if continuation is not None:  # in percent, as it was written
+            chances = {"goes_on": continuation, "ends": 1 - continuation}
+            lasting = {name: f"{100 * chance:.10g}" for name, chance in chances.items()}
         self.common: dict[str, Any] = {
-            "horizon": horizon,
+            **lasting,
             "own_labels": own,
             "partner_labels": partner,
             "own_options": _either(own),

@@ -39,7 +39,9 @@ def scores(played: Played) -> Scores:
           share `SHOWS` of the steps no action is a best reply to every prediction;
         - *plays*: 1 - (V* - reward) / (V* - V of uniformly random play).
 
-        Sums over the steps with a prediction and the episodes; *plays* over all steps.
+        Sums over the steps with a prediction and the episodes; *plays* over all steps. If a game
+        goes on with a probability, V* of what follows has that weight, and *plays* takes what
+        random play loses in the steps that were played.
 
     Notes
     -----
@@ -95,11 +97,11 @@ def _against_partners(
     for partner, length, _, steps in played.alike():
         s, p, t = played.states[steps], predicted[steps], np.arange(length)
         best[steps] = partner.emissions.max(axis=1)[s]
-        ahead = known_best_response(game, partner, length).relative
+        ahead = known_best_response(game, partner, length, played.continuation).relative
         reached = partner.next_state[s, :, p]  # (K, T, n)
         worth[steps] = gains(game).T[p] + ahead[t[:, None] + 1, reached]
-        shows[steps] = _plans_show(game, partner, length)[t, s]
-        slack[steps] = _slack(game, length)
+        shows[steps] = _plans_show(game, partner, length, played.continuation)[t, s]
+        slack[steps] = _slack(game, length, played.continuation)
     known = asked & (len(played.partners) > 0)
     there = by_episode(played, known) > 0
     attainable = np.where(best - chance > ROUNDING, best - chance, 0.0)
@@ -136,9 +138,10 @@ def _plays(played: Played) -> Terms:
     optimum, at_chance, least, most = np.zeros((4, size))
     for partner, length, mine, _ in played.alike():
         ends = possible_sums(game, partner, length)
-        value = float(reference_rewards(game, partner, length, "horizon").sum())
+        on = played.continuation
+        value = float(reference_rewards(game, partner, length, "horizon", on).sum())
         optimum[mine] = value
-        at_chance[mine] = chance_regret(game, partner, length)
+        at_chance[mine] = chance_regret(game, partner, length, on)
         least[mine], most[mine] = ends[0] - value, ends[1] - value
     earned = by_episode(played, played.own_reward) - optimum
     there = np.ones(size, dtype=np.bool_)
@@ -147,12 +150,14 @@ def _plays(played: Played) -> Terms:
     )
 
 
-@lru_cache(maxsize=256)
-def chance_regret(game: MatrixGame, partner: Partner, horizon: int) -> float:
+def chance_regret(
+    game: MatrixGame, partner: Partner, horizon: int, continuation: float | None = None
+) -> float:
     """Return the expected T-step regret of uniformly random play, V* - V, in payoff units.
 
     The sum over steps of what a random action loses against the best one, in the states that random
-    play meets; 0 where every way to play earns the same.
+    play meets; 0 where every way to play earns the same. If the game goes on with a probability, T
+    is how long it went: the mean over T is V* - V.
 
     Examples
     --------
@@ -165,43 +170,57 @@ def chance_regret(game: MatrixGame, partner: Partner, horizon: int) -> float:
     >>> chance_regret(game, get_partner("tit_for_tat", game), 2)
     3.25
     """
+    longest = horizon if continuation is None else 1 << (horizon - 1).bit_length()
+    return float(_chance_regrets(game, partner, longest, continuation)[horizon - 1])
+
+
+@lru_cache(maxsize=256)
+def _chance_regrets(
+    game: MatrixGame, partner: Partner, horizon: int, continuation: float | None
+) -> FloatArray:
+    """Return the sums over the first 1, 2, ..., T steps of what random play loses, shape (T,)."""
     emissions, following = partner.emissions, partner.next_state
     state = np.zeros(len(emissions))
     state[partner.start] = 1.0
     mass = emissions[:, None, :] / game.n  # of an own and a partner's action, by state
-    total = 0.0
-    for lost in losses(game, partner, horizon):
-        total += float(state @ lost.mean(axis=1))
+    lost = np.empty(horizon)
+    for t, each in enumerate(losses(game, partner, horizon, continuation)):
+        lost[t] = state @ each.mean(axis=1)
         reached = np.broadcast_to(state[:, None, None] * mass, following.shape).ravel()
         state = np.bincount(following.ravel(), reached, len(state)).astype(np.float64)
-    return total
+    return np.cumsum(lost)
 
 
-def losses(game: MatrixGame, partner: Partner, horizon: int) -> Iterator[FloatArray]:
+def losses(
+    game: MatrixGame, partner: Partner, horizon: int, continuation: float | None = None
+) -> Iterator[FloatArray]:
     """Yield for every step what each action loses against the best, shape (S, n), in payoff units.
 
     The value that is lost over the steps that are left, by the partner's state; what is as small as
     rounding is 0. The expected sum over the steps of a play is its regret.
     """
-    plan, emissions = known_best_response(game, partner, horizon), partner.emissions
+    plan = known_best_response(game, partner, horizon, continuation)
+    emissions, slack = partner.emissions, _slack(game, horizon, continuation)
     now = emissions @ gains(game).T  # (S, n)
     for t in range(horizon):
         ahead = plan.relative[t + 1][partner.next_state]  # (S, n, m)
         worth = now + (emissions[:, None, :] * ahead).sum(axis=2)
         lost = worth.max(axis=1, keepdims=True) - worth
-        yield np.where(lost > _slack(game, horizon), lost, 0.0)
+        yield np.where(lost > slack, lost, 0.0)
 
 
 @lru_cache(maxsize=256)
-def _plans_show(game: MatrixGame, partner: Partner, horizon: int) -> BoolArray:
+def _plans_show(
+    game: MatrixGame, partner: Partner, horizon: int, continuation: float | None
+) -> BoolArray:
     """Return where no action is a best reply to every prediction over the steps left, (T, S)."""
-    ahead, slack = known_best_response(game, partner, horizon).relative, _slack(game, horizon)
-    return np.stack(
-        [
-            _changes_best(gains(game) + ahead[t + 1][partner.next_state], slack)
-            for t in range(horizon)
-        ]
-    )
+    ahead = known_best_response(game, partner, horizon, continuation).relative
+    slack = _slack(game, horizon, continuation)
+    shows = [
+        _changes_best(gains(game) + row[partner.next_state], slack)
+        for row in (ahead[1:] if continuation is None else ahead[:1])
+    ]
+    return np.broadcast_to(np.stack(shows), ahead[1:].shape)
 
 
 def _changes_best(worth: FloatArray, slack: float) -> BoolArray:
@@ -211,6 +230,7 @@ def _changes_best(worth: FloatArray, slack: float) -> BoolArray:
     return changes
 
 
-def _slack(game: MatrixGame, horizon: int) -> float:
-    """Return up to what two values over T steps differ by rounding alone."""
-    return payoff_rounding(game) + (horizon + 1) * ROUNDING * float(np.ptp(game.own))
+def _slack(game: MatrixGame, horizon: int, continuation: float | None) -> float:
+    """Return up to what two values over the steps left differ by rounding alone."""
+    terms = horizon + 1 if continuation is None else 1 / (1 - continuation) ** 2
+    return payoff_rounding(game) + terms * ROUNDING * float(np.ptp(game.own))

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
-from tomeval.core.outcomes import NOT_ASKED, VALID
+from tomeval.core.outcomes import NOT_ASKED, VALID, VOID
 from tomeval.core.parts import parts
 from tomeval.core.resources import read_toml
 from tomeval.games.matrix.experiment import MatrixCell
@@ -110,28 +110,30 @@ LISTS: dict[str, Callable[[], Rows]] = {
 """What ``tomeval list`` can list of this domain."""
 
 
-def asked(setup: Setup, note: str = "") -> list[Overheard]:
+def asked(setup: Setup, note: str = "", length: int = 0) -> list[Overheard]:
     """Return what a subject that is a model is asked in its first episode; `note` as for `record`.
 
-    In place of a player in the partner's seat one plays that takes its actions in turn.
+    A `length` takes the place of the episode's own. In place of a player in the partner's seat one
+    plays that takes its actions in turn.
     """
     from tomeval.play.engines import run_loop
 
     if not isinstance(setup.partners, PartnerSet):
         cycler = get_partner("cycler", setup.game)
         setup = replace(setup, partners=PartnerSet("in turn", (cycler,)))
-    return record(partial(play_episode_async, setup, 0), run_loop, note)
+    return record(partial(play_episode_async, setup, 0, length=length), run_loop, note)
 
 
 def example_cell(strategy: str, seat: str, settings: Mapping[str, Any]) -> MatrixCell:
     """Return the cell that ``tomeval prompt`` shows where no experiment is named.
 
-    `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` and options of
-    `tomeval.games.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional probe,
-    "draw" the literal question again.
+    `settings` may hold ``game``, ``labels``, ``partners``, ``horizon`` or ``continuation``, and
+    options of `tomeval.games.matrix.subjects.LLMSubject`; ``form`` "react" asks the conditional
+    probe, "draw" the literal question again.
     """
     data: dict[str, Any] = dict(settings)
-    keys = {key: data.pop(key) for key in ("labels", "partners", "horizon") if data.get(key)}
+    names = ("labels", "partners", "horizon", "continuation")
+    keys = {name: data.pop(name) for name in names if data.get(name)}
     data.pop("labels", None)
     form = data.pop("form", "")
     if form == "react":
@@ -216,6 +218,7 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
     cells = matrix_cells(run)
     reacting = [one.name for cell in cells for one in cell.partners if one.reacts]
     recorded = [cell for cell in cells if cell.recorded]
+    drawn = [cell for cell in cells if "continuation" in cell.definition]
     notes = {
         "ΔToM/T (best response) and ΔToM/T (misprediction) look one step ahead. They ignore "
         "how a move changes the later moves of a partner that reacts, so they are not regret over "
@@ -231,6 +234,12 @@ def table_notes(run: Run, names: Collection[str]) -> list[str]:
         "Matches differ in length: T is the longest of a game and partner; every measure is "
         "per step, and regret is measured from the best response over the match's own length.": any(
             len(set(cell.played.lengths.tolist())) > 1 for cell in recorded
+        ),
+        "c: after every step the game goes on with that probability. Every step counts the same, "
+        "and regret is measured from the best response to the whole game.": bool(drawn),
+        "Long games are void more often, so complete ones are shorter than drawn, and their regret "
+        "is not that of all games; on_invalid = random plays all to the end.": any(
+            status == VOID for cell in drawn for status, _ in cell.store.lengths(cell.number)
         ),
         "Some steps have no prediction: measures of predictions use the other steps, so "
         "belief, response and foresight do not add up to ΔFunctional.": any(

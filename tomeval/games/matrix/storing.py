@@ -62,14 +62,16 @@ def _questions(record: Record) -> list[tuple[Column, ...]]:
     ]
 
 
-SCHEMA = Schema(("partner",), COLUMNS, _questions)
+SCHEMA = Schema(("partner", "length"), COLUMNS, _questions, rare=("length",))
+"""`length` is the drawn length of an episode whose game goes on with a probability."""
 
 
 def as_record(setup: Setup, played: PlayedGame, status: str = "") -> Record:
     """Return what was played of an episode as it is stored; default: with its own status."""
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     episode, which, tables = played.index, played.deal, setup.partners
-    record = Record(episode, status or played.status, 0, {"partner": which}, columns)
+    of_episode = {"partner": which, **drawn_length(setup, episode)}
+    record = Record(episode, status or played.status, 0, of_episode, columns)
     partner = tables.partners[which] if isinstance(tables, PartnerSet) else None
     state = NONE if partner is None else partner.start
     rounds: dict[int, dict[int, Decision]] = {}
@@ -93,6 +95,11 @@ def as_record(setup: Setup, played: PlayedGame, status: str = "") -> Record:
         step, purpose = call.get("step", (number + 1) // 2), form.partition("_")[0]
         record.calls.append((step, SEATS[slot], call.get("purpose", purpose), call))
     return record
+
+
+def drawn_length(setup: Setup, episode: int) -> dict[str, int]:
+    """Return the length of an episode as it is stored, if it was drawn."""
+    return {} if setup.horizon else {"length": int(setup.lengths(episode, 1)[0])}
 
 
 def _asked(decision: Decision | None, name: str) -> list[Probed]:
@@ -287,6 +294,13 @@ def has_reactions(store: Store) -> bool:
     return bool(store.cells_with('"reactions":'))
 
 
+def lasts(definition: Mapping[str, Any]) -> int | str:
+    """Return how long episodes last as tables show it: T, or ``c=`` the probability to go on."""
+    on = definition.get("continuation")
+    horizon: int = definition["horizon"] if on is None else 0
+    return horizon or f"c={on}"
+
+
 def tables_of(store: Store) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Yield the definition of each cell, and the tables of its partners; a player has none."""
     for _, definition in store.cells():
@@ -309,7 +323,7 @@ def has_told(store: Store) -> bool:
 def has_changes(store: Store) -> bool:
     """Return whether a partner of the run changes its policy within an episode; looked up once."""
     return any(
-        "change" in table and table["change"]["step"] <= told["horizon"]
+        "change" in table and table["change"]["step"] <= told.get("horizon", 0)
         for told, tables in tables_of(store)
         for table in tables
     )

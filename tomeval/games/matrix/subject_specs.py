@@ -179,6 +179,8 @@ def nothing_drawn(setup: Setup) -> bool:
     Equal up to the rounding of the backend, and but for ties of the most probable labels, which are
     drawn. Where a player sits in the partner's seat, this must hold for both.
     """
+    if setup.horizon is None:  # lengths are drawn
+        return False
     if isinstance(setup.partners, PartnerPlayer):
         return _by_rule(setup) and _by_rule(setup.other)
     weights = setup.partners.weights

@@ -99,7 +99,7 @@ class Seat:
     # Game, labels and horizon: as in the observation.
     game: MatrixGame
     labels: Labels
-    horizon: int
+    horizon: int | None
     rng: np.random.Generator  # the subject's own generator; the only source of chance it may use
     door: Door = field(repr=False)
     model: Model | None = None  # the language model, for subjects that are one
@@ -115,6 +115,7 @@ class Seat:
     shared: Callable[[str], np.random.Generator] = field(
         default=lambda purpose: np.random.default_rng(0), repr=False
     )
+    continuation: float | None = None  # as in the observation
 
 
 class Subject(ABC):

@@ -126,8 +126,8 @@ class LLMSubject(Subject, Foresight):
         game = seat.game
         self.order = option_order_of(self.settings.option_order, game.n, game.m, seat.rng)
         told = self.order, strategy, self.settings.goal
-        words = Words(game, seat.labels, seat.horizon, *told)
-        prompts = prompts_of(options, seat.base)
+        words = Words(game, seat.labels, seat.horizon, *told, seat.continuation)
+        prompts = prompts_of(options, seat.base, seat.horizon is None)
         before = framed(prompts, vars(self.settings), words.common, game.story)
         self.scene = MatrixScene(prompts, words, strategy, self.settings.opening, before)
         line = Asker(seat.model, self.settings.asking(), seat.name)
@@ -193,7 +193,7 @@ class LLMSubject(Subject, Foresight):
 
     async def react(self, observation: Observation, own_action: int) -> Answer | None:
         """Ask what the partner would do in the next round after an own action in this one."""
-        if not self.settings.conditional or observation.round >= observation.horizon:
+        if not self.settings.conditional or observation.round == observation.horizon:
             return None
         label, step = self.seat.labels.own[own_action], observation.round
         values = {"own_action": label}
@@ -231,7 +231,7 @@ class LLMSubject(Subject, Foresight):
     async def observe(self, joint: Joint) -> None:
         """Add the round to the history, and reflect where the strategy does."""
         self.scene.observe(joint)
-        if self.scene.step <= self.seat.horizon:
+        if self.seat.horizon is None or self.scene.step <= self.seat.horizon:
             await self.player.observe()
 
     async def expected(self, kind: str) -> dict[str, Any] | Invalid:

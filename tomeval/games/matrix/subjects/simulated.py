@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tomeval.core.errors import TomevalError, unknown
 from tomeval.core.outcomes import Decision
 from tomeval.games.matrix.games import MatrixGame, check_unit
-from tomeval.games.matrix.optima import known_best_response, reference_rewards
+from tomeval.games.matrix.optima import known_best_response, reference_rewards, step_weights
 from tomeval.games.matrix.partners import Partner, PartnerSet
 from tomeval.games.matrix.responses import (
     best_responses,
@@ -76,8 +76,9 @@ class EquilibriumPlayer(_Fixed):
 
 
 class BestResponseOracle(Batched):
-    """Plays the best T-step response to the partner, whose table and state it is shown.
+    """Plays the best response to the partner, whose table and state it is shown.
 
+    It plans the steps that are left, or for a game that goes on with the probability it is told.
     Predicts the action most likely in the partner's state. Its expected ΔFunctional is 0.
     """
 
@@ -87,8 +88,9 @@ class BestResponseOracle(Batched):
     @cached_property
     def _tables(self) -> tuple[IntArray, FloatArray]:
         """What it plays by step and state, and what the partners do by state."""
-        game, known = self.seat.game, self.seat.door.tables()
-        plans = [known_best_response(game, partner, self.seat.horizon) for partner in known]
+        seat, known = self.seat, self.seat.door.tables()
+        many = seat.horizon or 1, seat.continuation
+        plans = [known_best_response(seat.game, partner, *many) for partner in known]
         policy = np.concatenate([plan.policy for plan in plans], axis=1)
         return policy, np.concatenate([partner.emissions for partner in known])
 
@@ -96,7 +98,7 @@ class BestResponseOracle(Batched):
         """Act and predict."""
         policy, emissions = self._tables
         rows = emissions[state]
-        return Answers(policy[t, state], rows.argmax(axis=1), None, rows)
+        return Answers(policy[t % len(policy), state], rows.argmax(axis=1), None, rows)
 
 
 class SimulatedSubject(Batched):
@@ -148,6 +150,7 @@ def expected(
     q: float,
     horizon: int = 100,
     reference: str = "horizon",
+    continuation: float | None = None,
 ) -> dict[str, float]:
     """Return the expected metrics of the simulated subject in a cell.
 
@@ -157,8 +160,8 @@ def expected(
         The mean is over its weights.
     p, q : float
         Literal accuracy and rationality of `SimulatedSubject`.
-    horizon, reference
-        As in the experiment.
+    horizon, reference, continuation
+        As in the experiment; with a continuation the horizon says nothing.
 
     Returns
     -------
@@ -183,24 +186,26 @@ def expected(
     p, q = check_unit("p", p), check_unit("q", q)
     total: dict[str, float] = {}
     for partner, weight in zip(partners.partners, partners.weights, strict=True):
-        for name, value in _against(game, partner, p, q, horizon, reference).items():
+        steps = step_weights(horizon, continuation)
+        optimum = reference_rewards(game, partner, len(steps), reference, continuation) @ steps
+        for name, value in _against(game, partner, p, q, steps, float(optimum)).items():
             total[name] = total.get(name, 0.0) + weight * value
     return total
 
 
 def _against(
-    game: MatrixGame, partner: Partner, p: float, q: float, horizon: int, reference: str
+    game: MatrixGame, partner: Partner, p: float, q: float, steps: FloatArray, optimum: float
 ) -> dict[str, float]:
-    """Return the expected metrics against one partner."""
+    """Return the expected metrics against one partner, given what each step counts, (T,)."""
     best = best_responses(game)
     said = p * np.eye(game.m) + (1 - p) / (game.m - 1) * (1 - np.eye(game.m))  # [predicted, actual]
     policy = np.stack([simulated_policy(best[:, c], q) for c in range(game.m)])  # [predicted, own]
     acts = policy.T @ said  # [own, actual]
     state = np.eye(len(partner.emissions))[partner.start]
     frequency = np.zeros(game.m)  # mean over steps of P(partner plays b)
-    for _ in range(horizon):
+    for counts in steps:
         joint = state[:, None, None] * partner.emissions[:, None, :] * acts[None]
-        frequency += joint.sum(axis=(0, 1)) / horizon
+        frequency += joint.sum(axis=(0, 1)) * counts
         state = np.bincount(partner.next_state.ravel(), joint.ravel(), minlength=len(state))
     reward = float((game.own * acts).sum(axis=0) @ frequency)
     stepwise = float((stepwise_regret(game) * acts).sum(axis=0) @ frequency)
@@ -209,7 +214,7 @@ def _against(
         for rule in ("best_response", "misprediction")
     }
     consistent = float((policy * best.T).sum(axis=1) @ said @ frequency)
-    functional = float(reference_rewards(game, partner, horizon, reference).mean()) - reward
+    functional = optimum - reward
     return {
         "tom_percent": 100.0 * p,
         "delta_functional_per_step": functional,
