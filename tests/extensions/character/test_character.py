@@ -23,6 +23,7 @@ from tomeval.extensions.character.types import level_mixture, named_policies, po
 from tomeval.games.matrix.games import get_game, mirrored
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.responses import stationary_reward
+from tomeval.games.matrix.scores import chance_regret
 from tomeval.runs.results import Run
 
 RPS, IBS, IPD = get_game("RPS"), get_game("IBS"), get_game("IPD")
@@ -160,6 +161,29 @@ def test_intervals_hold_lambda(kind, spec, value):
         _, low, high = fit(worth, actions(played), steps(played))
         held += low <= value <= high
     assert held >= 18
+
+
+def test_a_game_that_goes_on_has_no_last_step_to_know_of():
+    """Tit for tat, 0.9: cooperating from now on is worth 80, and 72 after a defection, by hand.
+
+    So cooperating gains 80 - (10 + 0.9 * 72) = 5.2, after a defection 72 - (5 + 0.9 * 72) = 2.2.
+    """
+    partner = get_partner("tit_for_tat", IPD)
+    own = [[0, 0, 1, 0]] * 6
+    played = episodes_of(IPD, own, [[0, 0, 0, 1]] * 6, [[0, 1, 0, 0]] * 6, partners=[partner])
+    going = replace(played, continuation=0.9)
+    gains = -np.diff(worth_true(going)).reshape(6, 4)
+    assert gains == pytest.approx(np.tile([0.52, 0.52, 0.52, 0.22], (6, 1)))
+    assert gains[0, -1] > 0 > -np.diff(worth_true(played))[3, 0]
+    # Random play loses 5.2 / 2 at first, then the mean of 5.2 / 2 and 2.2 / 2.
+    ratio = chance_regret(IPD, partner, 4) / (2.6 + 3 * 1.85)
+    turns = [[0, 1, 0, 1]] * 6, [[0, 0, 1, 0]] * 6, [[0] * 4] * 6
+    fixed = episodes_of(IPD, *turns, partners=[partner])
+    points = unsaid(fixed, np.arange(6))[0]
+    assert (points != 0).all()
+    assert unsaid(replace(fixed, continuation=0.9), np.arange(6))[0] == pytest.approx(
+        points * ratio
+    )
 
 
 # Levels

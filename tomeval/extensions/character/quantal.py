@@ -30,7 +30,8 @@ def worth_true(played: Played) -> FloatArray:
     """
     worth = np.full((len(played.own), played.game.n), np.nan)
     for partner, length, _, steps in played.alike():
-        after = known_best_response(played.game, partner, length).relative[1:, partner.next_state]
+        plan = known_best_response(played.game, partner, length, played.continuation)
+        after = plan.relative[1:, partner.next_state]
         q = (partner.emissions[:, None, :] * (gains(played.game) + after)).sum(axis=3)  # (T, S, n)
         worth[steps] = q[np.arange(length), played.states[steps]]
     return worth / (np.ptp(played.game.own) or 1.0)
