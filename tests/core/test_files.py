@@ -96,7 +96,7 @@ def test_nothing_is_written_inside_a_run_folder(tomeval, folder, tmp_path, monke
     for command in (
         *(("plot", folder, "--out", path) for path in (folder, folder / "plots")),
         ("report", folder, "-o", folder / "report.html", "--no-figures"),
-        ("table", folder, "-o", folder / "run.lock"),
+        ("table", folder, "-o", folder / "run.lock", "--format", "csv"),
         ("export", folder, "--format", "hub", "--out", folder),
         ("run", "known_players", "--out", folder / "again"),
         ("import", tmp_path / "x.csv", "--out", folder / "log"),

@@ -110,6 +110,9 @@ def test_a_score_without_bounds_has_a_mean_and_no_interval() -> None:
     assert compare_logs(a, b, bounds={"s": (0, 10)})[0]["low"] < 2
 
 
+ONE = log({(1, 1): {"s": 1}})
+
+
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
@@ -124,6 +127,23 @@ def test_a_score_without_bounds_has_a_mean_and_no_interval() -> None:
 def test_logs_that_cannot_be_compared(a, b, message) -> None:
     with pytest.raises(TomevalError, match=message):
         tomeval.compare_logs(a, b)
+
+
+TWICE = Log(eval=ONE.eval, samples=ONE.samples * 2)
+
+
+@pytest.mark.parametrize(
+    ("a", "how", "message"),
+    [
+        (TWICE, {}, "sample '1', epoch 1: is in a log twice"),
+        (ONE, {"bounds": (1, 0)}, "bounds: 1 is not below 0"),
+        (ONE, {"bounds": {"S": (0, 1)}}, "bounds: unknown metric 'S' .did you mean 's'"),
+        (ONE, {"metrics": "t"}, "unknown metric 't'; known: s"),
+    ],
+)
+def test_samples_bounds_and_metrics_that_are_wrong(a, how, message) -> None:
+    with pytest.raises(TomevalError, match=message):
+        compare_logs(a, ONE, **how)
 
 
 def test_other_inputs_under_the_same_id_are_no_pairs() -> None:
@@ -175,6 +195,8 @@ def test_it_pairs_with_a_finished_log() -> None:
     values = {(i, e): float(rng.random() < 0.7) for i in range(80) for e in (1, 2)}
     before = {(i, e): {"s": float(rng.random() < 0.2)} for i in range(1, 80) for e in (1, 2)}
     found = played(StopWhenDecided(against=log(before)), values, epochs=2)
+    before[0, 1] = {"s": math.nan}  # no score, which is as if it lacked the sample
+    assert played(StopWhenDecided(against=log(before)), values, epochs=2) == found
     differences = [
         sum(values[i, e] - before[i, e]["s"] for e in (1, 2)) / 2 for i in range(1, 80)
     ]  # the log lacks sample 0
@@ -211,6 +233,8 @@ def test_what_it_cannot_read_loses_nothing() -> None:
         ({"value": 2.0}, "value: 2 is not between 0 and 1"),
         ({"value": 0.5, "bounds": (1, 0)}, "must be finite"),
         ({"against": log({(1, 1): {"s": 1, "t": 1}})}, "against: unknown score"),
+        # of two scores beyond the bounds the difference need not be
+        ({"against": log({(1, 1): {"s": 7}})}, "sample '1': .7.0. is not between 0 and 1"),
     ],
 )
 def test_conditions_that_make_no_sense(how, message) -> None:
@@ -232,7 +256,7 @@ ABOUT = {"game": "IPD", "partner": "tit_for_tat"}
     [
         {"metadata": ABOUT | {"moves": TABLES}},
         {"metadata": ABOUT | LISTS},
-        {"metadata": ABOUT, "store": {"history": LISTS}},
+        {"metadata": ABOUT, "store": {"history": LISTS | {"tags": ["x"]}}},
         {"metadata": ABOUT, "scores": {"s": Log(value=1, metadata={"rounds": TABLES})}},
     ],
     ids=["tables", "lists", "store", "score"],
@@ -253,7 +277,7 @@ def test_moves_in_samples(held, tmp_path, monkeypatch) -> None:
     assert row["delta_functional_per_step"] == 1  # 23 of the best 26 over three steps
     made.samples[0].metadata, made.samples[0].store = {}, {"own_action": [1], "partner_action": []}
     made.samples[0].scores = {}
-    with pytest.raises(TomevalError, match="sample 'a', epoch 1: lists differ in length"):
+    with pytest.raises(TomevalError, match="eval, sample 'a', epoch 1: lists differ in length"):
         game_log(path, reading)
     made.samples = [other]
     with pytest.raises(TomevalError, match="'t', not of tomeval's own, and no sample holds moves"):

@@ -123,6 +123,29 @@ def test_fairgame_of_costs_with_beliefs_before_moves(rows, tmp_path) -> None:
     assert row["tom_percent"] == 50
 
 
+def test_beliefs_from_a_spreadsheet_and_costs_that_nobody_declared(rows, tmp_path) -> None:
+    """TRUE in capitals is still true; chances as texts are numbers; points may be costs."""
+    for row in (told := changed(elicit_beliefs="TRUE")):
+        row["elicit_beliefs"] = "TRUE"
+    told[1] |= {"agent2_beliefs": [{A: "1e-1", B: "0.9"}] * 2}
+    as_csv(tmp_path / "results.csv", told)
+    found, notes, _ = rows("results.csv")
+    assert [row["tom_percent"] for row in found] == [100, 50, 0]
+    assert "If they are costs, name the game with --game" in " ".join(notes.split())
+
+
+def test_games_of_one_number_in_two_conditions_are_no_pair(tmp_path) -> None:
+    import tomeval
+
+    same = [row | {"game_id": "game_0"} for row in RESULTS]
+    as_csv(tmp_path / "a.csv", [*same, same[1] | {"agent1_personality": "selfish"}])
+    with tomeval.import_log(tmp_path / "a.csv", tmp_path / "run") as run:
+        people = [set(cell.definition["participants"]) for cell in run.cells]
+    kind, selfish = (people[n] for n in (1, 3))  # M1 against M2
+    assert len(people) == 5
+    assert not kind & selfish
+
+
 def test_repeatedgames(rows, tmp_path) -> None:
     (tmp_path / "pd.csv").write_text(REPEATED)
     (against_tft, against_itself), notes, _ = rows("pd.csv")
@@ -164,9 +187,10 @@ def test_the_two_players_of_a_match_are_one_unit(tmp_path) -> None:
 def test_the_column_player_of_repeatedgames(rows, tmp_path) -> None:
     head = "round,player1,player2,answer1,answer2,points1,points2\n"
     (tmp_path / "bos.csv").write_text(head + "1,act_j,GPT-4,J,F,0,0\n2,act_j,GPT-4,J,J,10,7\n")
-    [row], _, _ = rows("bos.csv")
+    [row], notes, _ = rows("bos.csv")
     assert (row["subject"], row["game"], row["partners"]) == ("GPT-4", "IBS (column)", "always(0)")
     assert row["delta_functional_per_step"] == 3.5
+    assert "is taken for IBS, which alone fits what was played" in " ".join(notes.split())
 
 
 REGRETS = {f"agent{n}_regret_per_round": [0.0, 4.0, 0.0] for n in (1, 2)}
@@ -196,6 +220,15 @@ def changed(index=0, **more):
         ),
         ("a.csv", changed(1, agent3_strategies=[A, A]), "line 3: has more than two agents"),
         ("a.csv", changed(1, agent1_scores=[1.0, 6.0], agent2_strategies=[A, A]), "no payoffs"),
+        ("a.json", changed(payoff_direction="cost"), "'cost' is neither reward nor penalty"),
+        (
+            "a.csv",
+            changed(agent1_scores="[nan, 0, 0]"),
+            "line 2: is no result of FAIRGAME: agent1_",
+        ),
+        ("a.json", changed(agent1_scores=[6.0, float("nan"), 2.0]), "points nan, 0 are no numbers"),
+        # would count twice
+        ("a.csv", [*RESULTS, RESULTS[1]], "line 4, round 1: the game 'game_1' was there before"),
         ("a.csv", RESULTS[:1], "is none that ships, and nobody played OptionA/OptionB: name it"),
         # without this, costs would be measured as if they were rewards
         ("a.csv", changed(**REGRETS), "Are they costs?"),
@@ -291,6 +324,33 @@ def test_codes_that_rewards_turn_round(tomeval, rows, tmp_path) -> None:
     assert command[-4:] == ["--value", "0=Defect", "--value", "1=Cooperate"]
     [row], _, _ = rows(*command[1:])
     assert (row["subject"], row["delta_functional_per_step"]) == ("1", 0)
+
+
+def test_columns_in_capitals_with_spaces_and_codes_from_1(tomeval, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "log.csv"
+    log.write_text("Game,Partner,Episode,Step,my move,$(Other)\nIPD,tit_for_tat,1,1,1,1\n")
+    command = proposed(tomeval("import", "log.csv")[2])
+    assert "episode=Episode" in command
+    assert "game=Game" in command
+    assert "own_action=COLUMN" not in command
+    assert "own_action=my move" in command
+    assert "partner_action=$(Other)" in command  # a shell would run it, but for its quotes
+    log.write_text("episode,step,own_action,partner_action\n1,1,1,2\n")
+    command = proposed(tomeval("import", "log.csv", "--game", "IPD", "--partner", "unknown")[2])
+    assert command[-4:] == ["--value", "1=ACTION", "--value", "2=ACTION"]  # not 2 alone
+
+
+@pytest.mark.parametrize("text", ["D" * 100_000, "\x1b[31mD"])
+def test_no_command_is_proposed_that_nobody_could_type(tomeval, tmp_path, text) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(f"episode,step,own_action,partner_action\n1,1,{text},Defect\n")
+    code, _, errors = tomeval("import", log, "--game", "IPD", "--partner", "unknown")
+    assert code == 2
+    assert "line 2: own_action 'D" in errors.replace("\\x1b[31m", "")
+    assert len(errors) < 400
+    assert "\x1b" not in errors
+    assert proposed(errors) == []
 
 
 # --- regret in hindsight --------------------------------------------------------------------------

@@ -59,14 +59,18 @@ def compare_logs(
     Raises
     ------
     TomevalError
-        A log cannot be read or holds no samples; a task, metric or sample without a counterpart; a
-        score that is no number; inputs that differ.
+        A log cannot be read or holds no samples, or one twice; a task or metric without a
+        counterpart; a score that is no number; inputs that differ; bounds that are none.
 
     Notes
     -----
     Grades count as in inspect_ai: C 1, P 0.5, I and N 0. Samples are taken for draws from what they
     stand for.
     """
+    for low, high in bounds.values() if isinstance(bounds, Mapping) else [bounds]:
+        if not low < high:
+            raise TomevalError(f"bounds: {low:g} is not below {high:g}")
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     sides = [_by_task(side) for side in (a, b)]
     tasks = [task for task in sides[0] if task in sides[1]]
     if not tasks:
@@ -78,19 +82,23 @@ def compare_logs(
         differ = [id for id in one if id in other and one[id] != other[id]]
         if differ and not other_inputs:
             raise TomevalError(
-                f"task {task!r}: sample {excerpt(differ[0])!r} has another input in the other log, "
-                f"as {len(differ)} have; other_inputs=True compares them all the same"
+                f"task {task!r}: sample {excerpt(differ[0])!r} has another input in the other log "
+                f"({len(differ)} of {len(one)} do); other_inputs=True compares them all the same"
             )
         x, y = (scores_of(side[task], metrics) for side in sides)
         common = [name for name in x if name in y]
         for name in common if metrics is None else metrics:
             if name not in common:
-                scorers = {key for one in sides[0][task].samples for key in one.scores or {}}
-                raise unknown("metric", name, sorted(scorers), f"task {task!r}")
+                every = [_named(one.scores or {}) for side in sides for one in side[task].samples]
+                known = {key for found in every for key, _ in found}
+                raise unknown("metric", name, sorted(known), f"task {task!r}")
             ends = bounds.get(name, UNBOUNDED) if isinstance(bounds, Mapping) else bounds
             rows.append({"task": task, "metric": name, **_row(x[name], y[name], ends)})
     if not rows:
         raise TomevalError("no score is in both logs")
+    for name in bounds if isinstance(bounds, Mapping) else ():
+        if name not in (known := {row["metric"] for row in rows}):
+            raise unknown("metric", name, sorted(known), "bounds")
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = float(p)
     return rows
@@ -155,7 +163,9 @@ def scores_of(log: Any, only: Collection[str] | None = None) -> dict[str, dict[K
     for sample in log.samples or ():
         if sample.error is None:
             for name, value in numbers(sample.scores or {}, str(sample.id), only):
-                found[name][str(sample.id), sample.epoch] = value
+                if (key := (str(sample.id), sample.epoch)) in found[name]:
+                    raise TomevalError(f"sample {key[0]!r}, epoch {key[1]}: is in a log twice")
+                found[name][key] = value
     return dict(found)
 
 
@@ -167,17 +177,24 @@ def numbers(
     Those that inspect_ai takes them for, but that what is no number is an error, and not 0; only
     some, if they are named.
     """
+    for name, value in _named(scores):
+        if only is not None and name not in only:
+            continue
+        try:
+            grade = _GRADES.get(value.casefold()) if isinstance(value, str) else None
+            yield name, math.nan if value is None else float(value if grade is None else grade)
+        except (TypeError, ValueError):
+            said = excerpt(str(value))
+            raise TomevalError(
+                f"sample {id!r}: {name}: {said!r} is no number and no grade"
+            ) from None
+
+
+def _named(scores: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the values of scores by their names."""
+    found = list[tuple[str, Any]]()
     for scorer, score in scores.items():
         several = isinstance(score.value, Mapping)
-        for key, value in score.value.items() if several else [("", score.value)]:
-            name = f"{scorer}/{key}" if several else scorer
-            if only is not None and name not in only:
-                continue
-            try:
-                grade = _GRADES.get(value.casefold()) if isinstance(value, str) else None
-                yield name, math.nan if value is None else float(value if grade is None else grade)
-            except (TypeError, ValueError):
-                said = excerpt(str(value))
-                raise TomevalError(
-                    f"sample {id!r}: {name}: {said!r} is no number and no grade"
-                ) from None
+        values = score.value.items() if several else [("", score.value)]
+        found += [(f"{scorer}/{key}" if several else scorer, value) for key, value in values]
+    return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tomeval.core.errors import TomevalError
 from tomeval.extensions.inspect.comparing import read_log
 from tomeval.games.matrix.foreign import Log
-from tomeval.games.matrix.log_fields import Reading
+from tomeval.games.matrix.log_fields import FIELDS, Reading
 from tomeval.report.facts import counted
 
 _PLAIN = str | int | float
@@ -29,6 +29,7 @@ def game_log(path: Path, reading: Reading) -> Log:
         No sample holds moves, or the lists of one differ in length.
     """
     log, own = read_log(path), reading.columns.get("own_action", "own_action")
+    used = {*FIELDS, *reading.columns.values(), *(reading.by or ())}
     rows: list[dict[str, str]] = []
     places: list[str] = []
     lacking = 0
@@ -36,7 +37,9 @@ def game_log(path: Path, reading: Reading) -> Log:
         where = f"sample {str(sample.id)!r}, epoch {sample.epoch}"
         scores = [score.metadata for score in (sample.scores or {}).values()]
         sources = [one for one in (sample.metadata, sample.store, *scores) if one]
-        held = next((steps for one in sources for steps in _steps(one, own, where)), None)
+        held = next(
+            (steps for one in sources for steps in _steps(one, own, used, f"{path}, {where}")), None
+        )
         if held is None or sample.error is not None:
             lacking += 1
             continue
@@ -60,14 +63,17 @@ def _texts(told: Mapping[str, Any]) -> dict[str, str]:
     return {str(name): str(value) for name, value in told.items() if isinstance(value, _PLAIN)}
 
 
-def _steps(source: Mapping[str, Any], own: str, where: str) -> Iterator[list[dict[str, Any]]]:
-    """Yield the steps that a table holds, itself or one level below."""
+def _steps(
+    source: Mapping[str, Any], own: str, used: Collection[str], where: str
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield the steps that a table holds, itself or one level below; `used` lists must be whole."""
     for told in (source, *source.values()):
         if isinstance(told, list) and told and all(isinstance(x, Mapping) for x in told):
             if own in told[0]:
                 yield [dict(step) for step in told]
         elif isinstance(told, Mapping) and isinstance(told.get(own), list):
             lists = {name: value for name, value in told.items() if isinstance(value, list)}
+            lists = {n: x for n, x in lists.items() if n in used or len(x) == len(told[own])}
             if len({*map(len, lists.values())}) > 1:
                 sizes = ", ".join(f"{name} {len(value)}" for name, value in lists.items())
                 raise TomevalError(f"{where}: lists differ in length: {sizes}")

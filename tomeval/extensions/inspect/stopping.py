@@ -60,13 +60,17 @@ class StopWhenDecided:
         bounds: Bounds = SHARE,
     ) -> None:
         self.score, self.value, self.width, self.bounds = score, value, width, bounds
+        self._between: Bounds = bounds
         self._other: dict[Key, float] | None = None
         if against is not None:
             found = scores_of(read_log(against), score and [score])
             name = score or (next(iter(found)) if len(found) == 1 else "")
             if name not in found:
                 raise unknown("score", name, found, "against")
-            self.score, self._other = name, found[name]
+            self.score = name
+            self._other = {key: x for key, x in found[name].items() if not math.isnan(x)}
+            for (id, _), one in self._other.items():
+                self._check(id, one)
             self.bounds = (bounds[0] - bounds[1], bounds[1] - bounds[0])
             self.value = 0.0 if value is None and width is None else value
         low, high = self.bounds
@@ -108,7 +112,7 @@ class StopWhenDecided:
             found = dict(numbers(every, str(id), only and [only]))
             name = self.score or (next(iter(found)) if len(found) == 1 else "")
             if name not in found:
-                raise unknown("score", name, found, "StopWhenDecided")
+                raise unknown("score", name, found, f"sample {id!r}")
             self.score, self._values[str(id), epoch] = name, found[name]
             while self._left and not (self._why or self._trouble):
                 keys = [(self._left[-1], each) for each in range(1, self._epochs + 1)]
@@ -119,16 +123,19 @@ class StopWhenDecided:
             self._trouble = f"{error}: nothing more is stopped"
             logger.warning(f"StopWhenDecided: {self._trouble}")
 
+    def _check(self, id: str, *scores: float) -> None:
+        low, high = self._between
+        if not all(low <= score <= high for score in scores):
+            raise TomevalError(f"sample {id!r}: {[*scores]} is not between {low:g} and {high:g}")
+
     def _count(self, id: str, keys: list[Key]) -> None:
         """Count a sample, the mean over its epochs, and decide."""
         other = dict.fromkeys(keys, 0.0) if self._other is None else self._other
-        values = [self._values[key] - other[key] for key in keys if key in other]
-        low, high = self.bounds
-        if not all(low <= value <= high for value in values):
-            raise TomevalError(f"sample {id!r}: {values} is not between {low:g} and {high:g}")
-        if not values:
+        scores = {key: self._values[key] for key in keys if key in other}
+        self._check(id, *scores.values())
+        if not scores:
             return
-        self._counted.append(float(np.mean(values)))
+        self._counted.append(float(np.mean([scores[key] - other[key] for key in scores])))
         low, high = self._ends = mean_sequence(self._counted, bounds=self.bounds)
         apart = self.value is not None and not low <= self.value <= high
         if apart or (self.width is not None and high - low < self.width):

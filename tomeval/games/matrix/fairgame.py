@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,22 +124,33 @@ def _match(place: str, row: Mapping[str, Any]) -> Match:
 
     def lists(name: str) -> list[Pair]:
         """Return the pairs of a list over the rounds; in a CSV each is written as Python does."""
-        read = [row.get(f"agent{n}_{name}") or [] for n in (1, 2)]
-        both = [ast.literal_eval(x) if isinstance(x, str) else x for x in read]
-        if not all(isinstance(x, list) for x in both):
-            raise TomevalError(f"{name} are no lists")
+        both = []
+        for column in (f"agent1_{name}", f"agent2_{name}"):
+            told = row.get(column) or []
+            said = f"{column} is {excerpt(str(told))!r}"
+            try:
+                both.append(ast.literal_eval(told) if isinstance(told, str) else told)
+            except (*_DAMAGE, RecursionError, MemoryError):
+                raise TomevalError(f"is no result of FAIRGAME: {said}") from None
+            if not isinstance(both[-1], list):
+                raise TomevalError(f"{name} are no lists: {said}")
         return list(zip(*both, strict=True))
 
     if not (moves := lists("strategies")):
         raise TomevalError("holds no strategies")
-    asked = str(row.get("elicit_beliefs")) == "True"
+    asked = str(row.get("elicit_beliefs")).casefold() == "true"  # spreadsheets write TRUE
     nothing, told = [(None, None)] * len(moves), row.get("payoff_matrix_summary")
     parts = [lists("scores"), lists("beliefs") if asked else [], lists("regret_per_round")]
-    sign, rounds = (-1 if row.get("payoff_direction") == "penalty" else 1), []
+    direction = str(row.get("payoff_direction") or "reward").casefold()
+    if direction not in ("reward", "penalty"):
+        raise TomevalError(
+            f"payoff_direction: {excerpt(direction)!r} is neither reward nor penalty"
+        )
+    sign, rounds = (-1 if direction == "penalty" else 1), []
     each = zip(moves, *(part or nothing for part in parts), strict=True)
     for number, (pair, points, beliefs, regrets) in enumerate(each, 1):
         a, b = (str(x) for x in pair)
-        x, y = ("" if x is None else str(sign * float(x)) for x in points)
+        x, y = ("" if x is None else str(sign * float(x) + 0.0) for x in points)  # no -0
         p, q = (_likeliest(one) if asked else "" for one in beliefs)
         rounds.append(Round(f"{place}, round {number}", (a, b), (x, y), (p, q), regrets))
     (one, other), rules = of("llm"), of("baseline_strategy")
@@ -163,9 +175,10 @@ def _baseline(name: str) -> str:
 
 
 def _likeliest(belief: Any) -> str:
-    if belief is None:
+    chances = {move: float(chance) for move, chance in (belief or {}).items()}
+    if not chances or not all(map(isfinite, chances.values())):
         return "invalid"
-    most = [move for move, chance in belief.items() if chance == max(belief.values())]
+    most = [move for move, chance in chances.items() if chance == max(chances.values())]
     return most[0] if len(most) == 1 else ""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import isclose
+from math import isclose, isfinite
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -118,6 +119,13 @@ def _as_log(path: Path, matches: Sequence[Match], known: bool) -> Log:
         same = bases.count(game.name)
         bases.append(game.name)
         games[task] = replace(game, name=f"{game.name} ({same + 1})") if same else game
+    before = set[tuple[Any, ...]]()
+    for match in matches:
+        told = (match.name, match.task, match.players, match.about, *match.more.values())
+        if told in before:
+            place = f"{path}, {match.rounds[0].place}"
+            raise TomevalError(f"{place}: the game {excerpt(match.name)!r} was there before")
+        before.add(told)
     steps = [step for match in matches for step in _steps(match, games)]
     if not steps:
         raise TomevalError(f"{path}: no match of a player to measure")
@@ -141,7 +149,8 @@ def _steps(match: Match, games: Mapping[str, MatrixGame]) -> Iterator[tuple[str,
         condition = ", ".join(filter(None, [about[seat], "" if partner else against]))
         fixed = {"subject": match.players[seat], "condition": condition, **match.more, "seat": name}
         fixed |= {"game": games[match.task].name} if games else {}
-        fixed |= {"partner": partner or "unknown", "participant": match.name}
+        fixed |= {"partner": partner or "unknown"}
+        fixed["participant"] = f"{match.name} ({match.rounds[0].place})"
         fixed["episode"] = match.name if partner else f"{match.name}, {name}"
         for step, (place, moves, points, said, _) in enumerate(match.rounds, 1):
             mine = {"own_action": moves[seat], "partner_action": moves[other]}
@@ -158,6 +167,8 @@ def _told(where: str, matches: Sequence[Match], notes: list[str]) -> MatrixGame:
             x, y = map(float, points)
         except ValueError:
             continue
+        if not isfinite(x + y):
+            raise TomevalError(f"{where}, {place}: points {x:g}, {y:g} are no numbers")
         before = seen.setdefault(moves, (x, y))
         if not (isclose(before[0], x) and isclose(before[1], y)):
             raise TomevalError(
@@ -166,6 +177,9 @@ def _told(where: str, matches: Sequence[Match], notes: list[str]) -> MatrixGame:
             )
     fits = [game for game in GAMES.values() if seen and _fits(game, seen)]
     if len(fits) == 1:
+        if len(seen) < fits[0].n * fits[0].m:
+            had = "which alone fits what was played; if it was another, name it with --game"
+            notes.append(f"note: the game of {where} is taken for {fits[0].name}, {had}")
         return fits[0]
     actions = sorted({action for moves in seen for action in moves})
     missing = ["/".join(pair) for pair in product(actions, repeat=2) if pair not in seen]
@@ -176,7 +190,10 @@ def _told(where: str, matches: Sequence[Match], notes: list[str]) -> MatrixGame:
     _check_regrets(where, matches, seen, actions)
     labels = {"recorded": Labels("recorded", tuple(actions), tuple(actions))}
     told = "; ".join(f"{a}/{b} earns {x:g}, {y:g}" for (a, b), (x, y) in sorted(seen.items()))
-    notes.append(f"note: the game of {where} is that of its points, the more the better: {told}")
+    asked = f". If they are costs, {_LEAVE_OUT}" * (max(max(x) for x in seen.values()) > 0)
+    notes.append(
+        f"note: the game of {where} is that of its points, the more the better: {told}{asked}"
+    )
     payoffs = np.array([[seen[a, b] for b in actions] for a in actions])
     return MatrixGame(where, payoffs, labels)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,25 +53,28 @@ def proposal(path: Path, out: Path, reading: Reading) -> str:
     needed, more = list[str](), list[str]()
     every = {_plain(name): name for name in log.header}
     free = {key: name for key, name in every.items() if name not in columns.values()}
-    for name in [name for name in CALLED if name not in (*columns, *WHO)]:
-        if name == "partner" and reading.partner is not None:
+    own = {name: free.pop(key) for name in FIELDS if (key := _plain(name)) in free}
+    for name in [name for name in FIELDS if name not in columns]:
+        if name in ("game", "partner") and getattr(reading, name) is not None:
             continue
-        if found := next((free.pop(one) for one in CALLED[name].split() if one in free), ""):
+        calls = CALLED.get(name, "").split()
+        if found := own.get(name) or next((free.pop(one) for one in calls if one in free), ""):
             columns[name] = found
-            (needed if name in (*REQUIRED, "partner") else more).append(f"--map {name}={found}")
+            option = f"--map {shlex.quote(f'{name}={found}')}"
+            (needed if name in (*REQUIRED, "game", "partner") else more).append(option)
         elif name == "partner":
             needed.append(f"--partner {UNKNOWN}")
         elif name in REQUIRED:
             needed.append("--map episode=" if name == "episode" else f"--map {name}=COLUMN")
     needed += _values(rows, columns, reading, log.games)
-    if not needed:
-        return ""
+    if not needed or not all(len(one) <= 200 and one.isprintable() for one in needed):
+        return ""  # what nobody could type would not run
     who = [next((every[one] for one in CALLED[name].split() if one in every), "") for name in WHO]
     if who[0] and reading.by is None and "subject" not in log.header:
         more.append(f"--by {shlex.quote(','.join(filter(None, who)))}")
     command = [f"tomeval import {shlex.quote(str(path))}", *_given(reading), *needed, *more]
     command += [f"--out {shlex.quote(str(out))}"] * (out != Path("runs", path.stem))
-    blank = any(re.search(r"[ =][A-Z]{4,}'?$", option) for option in needed)
+    blank = any(re.search(r"[ =](COLUMN|GAME|ACTION|PARTNER)'?$", option) for option in needed)
     head = "to say all that is unclear, run" + ", with what stands in capitals filled in" * blank
     return f"\n{head}:\n" + " \\\n  ".join(map(in_line, command))
 
@@ -96,7 +99,7 @@ def _values(
         yield f"--game {games[0].name if moves and len(games) == 1 else 'GAME'}"
     if len(games) != 1:
         return
-    game, unread = games[0], [text for text in moves if not _reads(games[0], text, reading)]
+    game, unread = games[0], _unread(games[0], moves, reading)
     yield from (_value(text, _label(game, text) or "ACTION") for text in unread[:_MOST])
     if not unread and _turned(game, rows, columns):
         yield from (_value(str(1 - index), game.label_set().own[index]) for index in (1, 0))
@@ -127,10 +130,15 @@ def _label(game: MatrixGame, text: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _reads(game: MatrixGame, text: str, reading: Reading) -> bool:
+def _unread(game: MatrixGame, moves: Iterable[str], reading: Reading) -> list[str]:
+    """Return moves that are no labels; numbers too, where one of them is no index: 1 and 2."""
     sets = [game.label_set(reading.labels)] if reading.labels else [*game.labels.values()]
     labels = {label.casefold() for one in sets for label in (*one.own, *one.partner)}
-    return text.casefold() in labels or text.removesuffix(".0").isdecimal()
+    strange = [text for text in moves if text.casefold() not in labels]
+    indices = {str(index) for index in range(max(game.n, game.m))}
+    numbers = [text for text in strange if text.removesuffix(".0").isdecimal()]
+    fit = all(text.removesuffix(".0") in indices for text in numbers)
+    return [text for text in strange if not (fit and text in numbers)]
 
 
 def _turned(game: MatrixGame, rows: Table, columns: Mapping[str, str]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from tomeval.api.opened import Run
 from tomeval.core.errors import TomevalError
 from tomeval.core.outcomes import COMPLETE, VOID
+from tomeval.core.text import excerpt
 from tomeval.games.matrix.experiment import game_data, partners_data
 from tomeval.games.matrix.foreign import Log, read_any
 from tomeval.games.matrix.games import MatrixGame
@@ -143,7 +144,7 @@ class _Reader:
                         if not self.reading.skip_bad:
                             raise
                         many = counted(len(cell.rows.pop(name)), "row")
-                        left_out.append((self.line, f"match {name!r} ({many}): {error}"))
+                        left_out.append((self.line, f"match {excerpt(name)!r} ({many}): {error}"))
         kept = [cell for cell in cells.values() if cell.rows]
         notes = self._notes([record for cell in kept for record in cell.records], left_out)
         if not kept:
@@ -188,10 +189,12 @@ class _Reader:
         for number, (self.line, row) in enumerate(rows):
             step = self.fields.number(row)
             if first not in (0, 1):
-                raise TomevalError(f"episode {name!r} starts at step {step}, not 1 (or 0)")
+                raise TomevalError(f"episode {excerpt(name)!r} starts at step {step}, not 1 (or 0)")
             if step != first + number:
                 before = first + number - 1
-                raise TomevalError(f"a gap in episode {name!r}: step {step} after step {before}")
+                raise TomevalError(
+                    f"a gap in episode {excerpt(name)!r}: step {step} after step {before}"
+                )
             steps.append(self.fields.step(cell.game, row))
             if steps[-1]["own_action"] is None:
                 status = VOID
@@ -200,7 +203,7 @@ class _Reader:
         which, columns["partner_state"] = 0, [NONE] * len(steps)
         if cell.partners is not None:
             moves = columns["own_action"], columns["partner_action"]
-            found = self._partner_of(cell.partners, f"episode {name!r}", rows, *moves)
+            found = self._partner_of(cell.partners, f"episode {excerpt(name)!r}", rows, *moves)
             which, columns["partner_state"] = found
         met = {"partner": which}
         cell.records.append(Record(len(cell.records), status, len(steps), met, columns))
