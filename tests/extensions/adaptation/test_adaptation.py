@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,6 +93,15 @@ def test_against_a_partner_that_reacts_right_is_what_is_optimal_for_the_rest():
     blind = played(IPD, partner, [[0] * 8 + [1] * 7], [[0] * 9 + [1] * 6])
     assert turns(blind, "predicted") == [math.inf]
     assert values(blind, "detection_steps") == [7]
+
+
+def test_a_game_that_goes_on_has_no_last_step_to_know_of():
+    """In the last step defection is best against both policies, unless it might not be the last."""
+    partner = switching(get_partner("tit_for_tat", IPD), get_partner("always(1)", IPD), 6)
+    cell = played(IPD, partner, [[0] * 9])
+    assert np.flatnonzero(around(cell).acted.tells[0]).tolist() == [5, 6, 7]
+    going = replace(cell, continuation=0.9)
+    assert np.flatnonzero(around(going).acted.tells[0]).tolist() == [5, 6, 7, 8]
 
 
 def test_steps_on_which_both_play_alike_tell_nothing():

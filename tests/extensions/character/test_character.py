@@ -23,6 +23,7 @@ from tomeval.extensions.character.types import level_mixture, named_policies, po
 from tomeval.games.matrix.games import get_game, mirrored
 from tomeval.games.matrix.partner_specs import get_partner
 from tomeval.games.matrix.responses import stationary_reward
+from tomeval.games.matrix.scores import chance_regret
 from tomeval.runs.results import Run
 
 RPS, IBS, IPD = get_game("RPS"), get_game("IBS"), get_game("IPD")
@@ -162,6 +163,29 @@ def test_intervals_hold_lambda(kind, spec, value):
     assert held >= 18
 
 
+def test_a_game_that_goes_on_has_no_last_step_to_know_of():
+    """Tit for tat, 0.9: cooperating from now on is worth 80, and 72 after a defection, by hand.
+
+    So cooperating gains 80 - (10 + 0.9 * 72) = 5.2, after a defection 72 - (5 + 0.9 * 72) = 2.2.
+    """
+    partner = get_partner("tit_for_tat", IPD)
+    own = [[0, 0, 1, 0]] * 6
+    played = episodes_of(IPD, own, [[0, 0, 0, 1]] * 6, [[0, 1, 0, 0]] * 6, partners=[partner])
+    going = replace(played, continuation=0.9)
+    gains = -np.diff(worth_true(going)).reshape(6, 4)
+    assert gains == pytest.approx(np.tile([0.52, 0.52, 0.52, 0.22], (6, 1)))
+    assert gains[0, -1] > 0 > -np.diff(worth_true(played))[3, 0]
+    # Random play loses 5.2 / 2 at first, then the mean of 5.2 / 2 and 2.2 / 2.
+    ratio = chance_regret(IPD, partner, 4) / (2.6 + 3 * 1.85)
+    turns = [[0, 1, 0, 1]] * 6, [[0, 0, 1, 0]] * 6, [[0] * 4] * 6
+    fixed = episodes_of(IPD, *turns, partners=[partner])
+    points = unsaid(fixed, np.arange(6))[0]
+    assert (points != 0).all()
+    assert unsaid(replace(fixed, continuation=0.9), np.arange(6))[0] == pytest.approx(
+        points * ratio
+    )
+
+
 # Levels
 
 
@@ -190,6 +214,14 @@ def test_who_replies_to_its_prediction_is_no_level():
     assert weight == pytest.approx(1.0)
     assert 0.5 < low < 0.65  # Wilson's with Student's quantile: 8 / (8 + 2.36 ** 2)
     assert high == 1.0
+
+
+@pytest.mark.parametrize("predicted", [None, np.full(6 * T, -1)])
+def test_who_predicts_nothing_is_level_0_and_not_said(predicted):
+    played = replace(level_players(IBS, [-1] * 6), predicted=predicted)
+    found = level_mixture(played, np.arange(6))
+    assert list(found) == ["0", "1/3", "2"]
+    assert found["0"][0] == pytest.approx(1.0, abs=1e-6)
 
 
 def test_levels_that_coincide_are_not_told_apart():
@@ -357,6 +389,12 @@ def test_every_named_policy_is_found_in_its_own_moves(game):
     assert named_policies(game)[0].m == mirrored(game).m
 
 
+def test_a_known_policy_comes_before_its_twin_that_was_searched():
+    played = memory_one([1, 0, 0, 1], 1)
+    (first, likely, _), (second, same, _) = policies(played)[:2]
+    assert (first, second, likely) == ("win_stay_lose_shift", "ipd_pair_1", same)
+
+
 # What is unsaid
 
 
@@ -433,8 +471,15 @@ def test_the_table_has_a_row_per_cell_and_a_reason_for_every_gap(run):
     assert rows[1]["lambda_said"] == math.inf
     assert rows[3]["class"] == "defector"
     assert math.isnan(rows[0]["cooperates_percent"])
+    assert (rows[0]["class"], rows[2]["level"]) == ("", "")
     notes = TABLES["character"].notes(run)
     assert "no level in 2 of 4 rows (IPD): all levels from 1 on play alike" in notes
+    uniform = [row for row in rows if "uniform_random" in (row["policy"], row["runner_up"])]
+    assert uniform
+    for row in uniform:  # it gives all moves the same chance: nothing varies between episodes
+        column = "policy" if row["policy"] == "uniform_random" else "runner_up"
+        assert row[f"{column}_percent"] == pytest.approx(100 / (3 if row["game"] == "RPS" else 2))
+        assert math.isnan(row[f"{column}_percent_ci95_low"])
     assert "no class in 2 of 4 rows (RPS): no action of the game is cooperation" in notes
 
 
@@ -461,10 +506,17 @@ def test_readers_see_few_columns_unless_they_ask_for_all(run, capsys, monkeypatc
     assert float(rows[1]["lambda_said_ci95_low"]) > 0
 
 
-def test_damaged_probabilities_are_told(run, tmp_path):
+@pytest.mark.parametrize("probs", [[0.9, 0.9], [1 / 3] * 6])
+def test_damaged_probabilities_are_told(run, tmp_path, probs):
     folder = tmp_path / "run"
     shutil.copytree(run.folder, folder)
-    edit(folder, lambda line: with_step(line, 1, own_probs=[0.9, 0.9]))
+
+    def damaged_line(line):
+        for step in range(1, line["steps"] + 1):  # all alike, so that only the shape is wrong
+            line = with_step(line, step, own_probs=probs)
+        return line
+
+    edit(folder, damaged_line)
     with (
         Run(folder) as damaged,
         pytest.raises(TomevalError, match="own_probs"),

@@ -78,7 +78,8 @@ def _judged(played: Played, partner: Partner, places: IntArray) -> BoolArray:
         state = follow(machine, own, theirs)
         table = machine.emissions
         likely.append((table >= table.max(axis=1, keepdims=True) - 1e-12)[state])
-        best.append(known_best_response(played.game, machine, len(steps)).optimal[steps, state])
+        plan = known_best_response(played.game, machine, len(steps), played.continuation)
+        best.append(plan.optimal[steps, state])
     judged = []
     for (now, first), answer in ((likely, said), (best, own)):
         given = answer != NONE

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tomeval.core.numbers import MISSING
 from tomeval.core.once import once_each
 from tomeval.extensions.character.gap import unsaid
 from tomeval.extensions.character.quantal import fit, worth_said, worth_true
@@ -32,10 +31,11 @@ def read_shares(cell: MatrixRunCell) -> FloatArray:
     steps = store.read("steps", ("own_action", "own_probs"), cell.number, complete=True)
     try:
         shares = [np.eye(size)[own] if probs is None else probs for own, probs in steps]
-        found = np.array(shares, dtype=np.float64).reshape(-1, size)
+        found = np.array(shares, dtype=np.float64)
     except (TypeError, ValueError, IndexError) as error:
         raise store.damaged(f"own_probs: {error}") from None
-    if not ((found >= 0).all() and np.allclose(found.sum(axis=1), 1, atol=1e-6)):
+    fits = found.shape == (len(shares), size) and (found >= 0).all()
+    if not (fits and np.allclose(found.sum(axis=1), 1, atol=1e-6)):
         raise store.damaged("own_probs are no probabilities")
     return found
 
@@ -56,7 +56,7 @@ def _levels(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[Row]:
     if isinstance(found, str):
         why["level"], found = found, {}
     most, name = max(((ends[0], name) for name, ends in found.items()), default=(0.0, ""))
-    yield {"level": f"{name} ({100 * most:.0f} %)" if name else MISSING}
+    yield {"level": f"{name} ({100 * most:.0f} %)" if name else ""}
     for name, ends in found.items():
         column = f"level_{name.partition('/')[0]}_percent"
         yield interval_columns(column, *(100 * float(end) for end in ends))
@@ -66,12 +66,12 @@ def _reciprocity(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[R
     roles, by_step = cooperation(cell.game), np.repeat(cluster, cell.played.lengths)
     if roles is None:
         why["class"] = "no action of the game is cooperation"
-        yield {"class": MISSING}
+        yield {"class": ""}
         return
     own, before = moves(cell.played, roles)
     payoffs = cell.game.own[np.ix_([roles[0], 1 - roles[0]], [roles[1], 1 - roles[1]])]
     name, reason = classify(payoffs, own, before, by_step)
-    yield {"class": name or MISSING}
+    yield {"class": name}
     why |= {"class": reason} if reason else {}
     among = {"cooperates": before >= -1, "c_first": before == -1}
     among |= {f"c_after_{name}": before == at for at, name in enumerate(OUTCOMES)}
@@ -88,6 +88,8 @@ def _policies(cell: MatrixRunCell, cluster: IntArray, why: Why) -> Iterator[Row]
     for column, place in columns.items():
         name, _, hits = found[place]
         share = clustered_share(hits, np.repeat(cluster, cell.played.lengths))
+        if 0 < hits.min() == hits.max() < 1:  # a uniform policy: the same whoever moves
+            share = share._replace(low=math.nan, high=math.nan)
         more = f" +{len(alike) - 1}" if place == 0 and alike[1:] else ""
         yield {column: name + more} | flat_share(f"{column}_percent", share)
     yield {"policy_ties": ", ".join(alike[1:])}

@@ -44,7 +44,7 @@ def unsaid(played: Played, cluster: IntArray) -> tuple[FloatArray, float] | str:
         return "nothing was predicted"
     stake = np.zeros(played.episodes)
     for partner, length, mine, _ in played.alike():
-        stake[mine] = chance_regret(played.game, partner, length)
+        stake[mine] = chance_regret(played.game, partner, length, played.continuation)
     if not stake.any():
         return "nothing is at stake" if played.partners else "the partner's policy is not known"
     episode = np.repeat(np.arange(played.episodes), played.lengths)

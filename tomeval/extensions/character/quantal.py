@@ -30,7 +30,8 @@ def worth_true(played: Played) -> FloatArray:
     """
     worth = np.full((len(played.own), played.game.n), np.nan)
     for partner, length, _, steps in played.alike():
-        after = known_best_response(played.game, partner, length).relative[1:, partner.next_state]
+        plan = known_best_response(played.game, partner, length, played.continuation)
+        after = plan.relative[1:, partner.next_state]
         q = (partner.emissions[:, None, :] * (gains(played.game) + after)).sum(axis=3)  # (T, S, n)
         worth[steps] = q[np.arange(length), played.states[steps]]
     return worth / (np.ptp(played.game.own) or 1.0)
@@ -77,38 +78,54 @@ def fit(worth: FloatArray, shares: FloatArray, cluster: IntArray) -> tuple[float
     worth, shares = worth[tells] - worth[tells].max(axis=1, keepdims=True), shares[tells]
     units, place = np.unique(cluster[tells], return_inverse=True)
     seen = (shares * worth).sum(axis=1)
+    rows, which = _distinct(worth)
+    counts = np.bincount(which)
 
     def moments(at: float) -> tuple[FloatArray, float]:
-        """Return how much the worth of each choice is above expectation, and the information."""
-        weight = np.exp(at * worth - (at * worth).max(axis=1, keepdims=True))
+        """Return the expected worth of a choice in each row, and the information of all."""
+        weight = np.exp(at * rows - (at * rows).max(axis=1, keepdims=True))
         weight /= weight.sum(axis=1, keepdims=True)
-        mean = (weight * worth).sum(axis=1)
-        return seen - mean, float((weight * (worth - mean[:, None]) ** 2).sum())
+        mean = (weight * rows).sum(axis=1)
+        return mean, float(counts @ (weight * (rows - mean[:, None]) ** 2).sum(axis=1))
+
+    def score(mean: FloatArray) -> float:
+        """Return how much the worth of all choices is above expectation."""
+        return float(seen.sum() - counts @ mean)
 
     if -seen.sum() <= SAME:
         value = math.inf
     elif (seen - worth.min(axis=1)).sum() <= SAME:
         value = -math.inf
     else:
-        value = _root(lambda at: float(moments(at)[0].sum()))
+        value = _root(lambda at: score(moments(at)[0]))
     if len(units) < FEWEST:
         return value, math.nan, math.nan
     most = t_quantile_975(len(units) - 1)
     if math.isfinite(value):
-        over, information = moments(value)
-        between = float((np.bincount(place, over) ** 2).sum()) * len(units) / (len(units) - 1)
+        mean, information = moments(value)
+        above = np.bincount(place, seen - mean[which])
+        between = float((above**2).sum()) * len(units) / (len(units) - 1)
         most *= math.sqrt(max(1.0, between / information))
 
     def errors(at: float) -> float:
         """Return how many standard errors the score is above 0."""
-        over, information = moments(at)
+        mean, information = moments(at)
         if information == 0:
-            return math.inf if over.sum() > 0 else -math.inf
-        return float(over.sum()) / math.sqrt(information)
+            return math.inf if score(mean) > 0 else -math.inf
+        return score(mean) / math.sqrt(information)
 
     low = _root(lambda at: errors(at) - most, value) if value > -math.inf else -math.inf
     high = -_root(lambda at: -errors(-at) - most, -value) if value < math.inf else math.inf
     return value, low, high
+
+
+def _distinct(table: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the distinct rows of a table, and which of them each row is: many are alike."""
+    order = np.lexsort(table.T)
+    first = np.append(True, (np.diff(table[order], axis=0) != 0).any(axis=1))
+    which = np.empty(len(table), dtype=np.int64)
+    which[order] = np.cumsum(first) - 1
+    return table[order[first]], which
 
 
 def _root(falling: Callable[[float], float], right: float = math.inf) -> float:

@@ -19,7 +19,7 @@ from tomeval.statistics.bounded import FEWEST, score_ends, t_quantile_975
 from tomeval.statistics.paired import draw_counts
 
 ERROR = 0.05  # of the actions of a type are uniform
-LEVELS = ("0", "1", "2", "3", "said")
+TOP = 3  # the highest level
 RESAMPLES = 999
 _ROUNDS, _CONVERGED = 200, 1e-7
 
@@ -33,7 +33,7 @@ def levels(game: MatrixGame) -> FloatArray:
     sides = game, mirrored(game)
     plays = [np.full(side.n, 1 / side.n) for side in sides]
     found = [plays[0]]
-    for _ in LEVELS[1:4]:
+    for _ in range(TOP):
         worth = [gains(side) @ other for side, other in zip(sides, plays[::-1], strict=True)]
         best = [of >= of.max() * (1 - ROUNDING) for of in worth]
         plays = [tied / tied.sum() for tied in best]
@@ -45,10 +45,11 @@ def level_mixture(played: Played, cluster: IntArray) -> dict[str, tuple[float, f
     """Return the share of episodes of each type with its interval, or why it cannot be told.
 
     An episode is of one type: a level of `levels`, or "said", which replies best to its own
-    prediction. Types that play alike are one, such as "1/3". `ERROR` of the actions are uniform.
-    Shares are of maximum likelihood, by EM; intervals the middle 95 % of resamples of the sampling
-    units, `cluster`, (E,) from 0. Where all agree, a share q^2 / (units + q^2) may be unseen, q
-    being Student's quantile. NaN with fewer units than `FEWEST`.
+    prediction, if there is any. Types that play alike are one, such as "1/3". `ERROR` of the
+    actions are uniform. Shares are of maximum likelihood, by EM; intervals the middle 95 % of
+    resamples of the sampling units, `cluster`, (E,) from 0. Where all agree, a share
+    q^2 / (units + q^2) may be unseen, q being Student's quantile. NaN with fewer units than
+    `FEWEST`.
 
     Notes
     -----
@@ -59,17 +60,19 @@ def level_mixture(played: Played, cluster: IntArray) -> dict[str, tuple[float, f
         return "levels play alike: all replies to a uniform partner are equally good"
     if np.allclose(means[2:], means[1]):
         return "all levels from 1 on play alike"
-    said = np.full(len(played.own), NONE) if played.predicted is None else played.predicted
-    best = best_responses(played.game).T[said]
-    plans = [np.tile(row, (len(said), 1)) for row in means]
-    plans.append(np.where((said == NONE)[:, None], means[0], best / best.sum(axis=1)[:, None]))
+    steps = len(played.own)
+    plans = {str(level): np.tile(row, (steps, 1)) for level, row in enumerate(means)}
+    said = played.predicted
+    if said is not None and (said != NONE).any():
+        best = best_responses(played.game).T[said]
+        uniform = (said == NONE)[:, None]
+        plans["said"] = np.where(uniform, means[0], best / best.sum(axis=1)[:, None])
     alike: dict[bytes, list[str]] = {}
-    for name, plan in zip(LEVELS, plans, strict=True):
+    for name, plan in plans.items():
         alike.setdefault(plan.tobytes(), []).append(name)
-    some = [plans[LEVELS.index(names[0])] for names in alike.values()]
-    meant = np.array([plan[np.arange(len(said)), played.own] for plan in some])
-    steps = np.log((1 - ERROR) * meant + ERROR / played.game.n)
-    fits = np.stack([by_episode(played, row) for row in steps], axis=1)
+    meant = np.array([plans[names[0]][np.arange(steps), played.own] for names in alike.values()])
+    logs = np.log((1 - ERROR) * meant + ERROR / played.game.n)
+    fits = np.stack([by_episode(played, row) for row in logs], axis=1)
     units = int(cluster.max()) + 1
     counts = draw_counts(RESAMPLES, units, np.random.default_rng(0))
     weights, *drawn = _maximised(fits, np.concatenate([np.ones((1, units)), counts])[:, cluster])
@@ -99,10 +102,15 @@ def policies(played: Played) -> list[tuple[str, float, FloatArray]]:
     """Return the shipped partners in the subject's place, the most likely first.
 
     Name, log-likelihood with `ERROR` of uniform actions, and the chance that the policy gives to
-    each step's action, (N,). Of equally likely ones that with the fewest states is first.
+    each step's action, (N,). Of equally likely ones that with the fewest states is first, and
+    one that was designed last.
     """
     found = []
-    for policy in sorted(named_policies(played.game), key=lambda one: len(one.emissions)):
+    order = sorted(
+        named_policies(played.game),
+        key=lambda one: (len(one.emissions), one.title.startswith("Designed")),
+    )
+    for policy in order:
         hits, state = np.empty(len(played.own)), np.full(played.episodes, policy.start)
         for t in range(int(played.lengths.max())):
             going = np.flatnonzero(played.lengths > t)
