@@ -84,7 +84,9 @@ $(WEIGHTS): $(NEEDS)
 
 real: $(WEIGHTS)
 	$(REAL)/tomeval run experiments/smollm2.toml --out real/run
-	@$(REAL)/tomeval table real/run
+	$(REAL)/tomeval run experiments/smollm2_reasoning.toml --out real/reasoning
+	@$(REAL)/tomeval table real/run real/reasoning
+	@$(REAL)/tomeval table real/run --what labels
 	@$(REAL)/tomeval plot real/run --out real/plots > /dev/null
 	@$(REAL)/tomeval report real/run -o real/report.html
 

@@ -49,7 +49,7 @@ def test_it_loads_plans_and_says_what_it_is(path) -> None:
     assert re.match(r"# \w", lines[0])
     experiment = load_experiment(path)
     assert experiment.name == path.stem
-    if path.stem == "smollm2":
+    if path.stem.startswith("smollm2"):
         return  # `make real` fetches its weights
     rows = plan_rows(load_experiment(path, ["horizon=5"]))  # short prompts: fast
     assert len(rows) == len(experiment.cells)

@@ -110,10 +110,11 @@ def test_matrix_games(tmp_path, name) -> None:
         check(run, "matrix", written(run, tmp_path / "export"), WITHOUT, empty)
 
 
-def test_the_shipped_run_of_a_model_that_people_know(tmp_path) -> None:
-    with tomeval.Run("smollm2") as run:
+@pytest.mark.parametrize(("name", "episodes"), [("smollm2", 15), ("smollm2_reasoning", 5)])
+def test_the_shipped_runs_of_a_model_that_people_know(tmp_path, name, episodes) -> None:
+    with tomeval.Run(name) as run:
         check(run, "matrix", written(run, tmp_path / "export"), WITHOUT)
-        assert {row["episodes"] for row in run.rows()} == {6}
+        assert {row["episodes"] for row in run.rows()} == {episodes}
 
 
 def test_decrypto(tmp_path) -> None:

@@ -109,7 +109,7 @@ EXTENSIONS = {
     "known": Extension(
         "published games of GPT-4, older models and people (Akata et al. 2025), and SmolLM2's",
         runs={f"known_{name}": f"{_HERE}.known:known_{name}" for name in _KNOWN}
-        | {"smollm2": f"{_HERE}.known:smollm2"},
+        | {name: f"{_HERE}.known:{name}" for name in ("smollm2", "smollm2_reasoning")},
     ),
     "labels": Extension(
         "places, names and tokens of options: what a language model makes of the labels themselves",

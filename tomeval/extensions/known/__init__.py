@@ -1,7 +1,7 @@
 """The shipped logs as runs: models against known policies, against each other, and people.
 
 Built by ``experiments/build_known_models.py``; see NOTICE.txt beside this file for their origin.
-Beside them a run that was played here, of a small model that people know.
+Beside them runs that were played here, of a small model that people know.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ known_models, known_reactive, known_columns, known_pairs, known_people = (
 )
 
 
-def smollm2(out: Path) -> None:
-    """Unpack the run of ``experiments/smollm2.toml`` into the folder `out`."""
-    shutil.unpack_archive(Path(__file__).with_name("smollm2.zip"), out)
+def _unpack(name: str, out: Path) -> None:
+    """Unpack the run of ``experiments/NAME.toml`` into the folder `out`."""
+    shutil.unpack_archive(Path(__file__).with_name(f"{name}.zip"), out)
+
+
+PLAYED = ("smollm2", "smollm2_reasoning")
+smollm2, smollm2_reasoning = (partial(_unpack, name) for name in PLAYED)
