@@ -23,7 +23,8 @@ _ADAPTATION = Analysis(
     tables=f"{_HERE}.adaptation:TABLES",
     present=f"{_DATA}:has_changes",
 )
-_CHARACTER = Analysis(tables=f"{_HERE}.character:TABLES", present="tomeval.runs.columns:never")
+_ASKED = "tomeval.runs.columns:never"  # their tables are there when they are asked for
+_CHARACTER = Analysis(tables=f"{_HERE}.character:TABLES", present=_ASKED)
 _IDENTITY = Analysis(
     measures=f"{_HERE}.identity:MEASURES",
     tables=f"{_HERE}.identity:TABLES",
@@ -33,6 +34,7 @@ _IDENTITY = Analysis(
 _INTERNAL = Analysis(
     tables=f"{_HERE}.internal:TABLES", present="tomeval.runs.tallies:has_local_models"
 )
+_LABELS = Analysis(tables=f"{_HERE}.labels:TABLES", present=_ASKED)
 _PERSONAS = Analysis(tables=f"{_HERE}.personas:TABLES", present=f"{_DATA}:has_told")
 _PLANTED = Analysis(
     measures=f"{_HERE}.planted:MEASURES",
@@ -113,7 +115,7 @@ EXTENSIONS = {
     ),
     "labels": Extension(
         "places, names and tokens of options: what a language model makes of the labels themselves",
-        analyses={"matrix labels": Analysis(tables=f"{_HERE}.labels:TABLES")},
+        analyses={"matrix labels": _LABELS},
     ),
     "levels": Extension(
         "players of levels of recursion in Decrypto",

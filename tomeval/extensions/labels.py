@@ -14,7 +14,7 @@ from tomeval.games.matrix.played import FloatArray, IntArray
 from tomeval.games.matrix.results import MatrixRunCell, matrix_cells
 from tomeval.games.matrix.rules import ACT, PREDICT
 from tomeval.models.base import TOKENS
-from tomeval.runs.columns import Rows, Table, fixed, flat_share, never
+from tomeval.runs.columns import Rows, Table, fixed, flat_share
 from tomeval.runs.results import Run
 from tomeval.statistics.estimates import clustered_share
 
@@ -144,7 +144,7 @@ TABLES = {
         fixed(_rows),
         lambda run: bool(_asked(run)),
         _notes,
-        reported=never,
         needs="a language model in a matrix game",
+        asked=True,
     ),
 }

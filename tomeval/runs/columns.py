@@ -261,7 +261,7 @@ class Table:
     brief : tuple of str
         The columns with numbers or judgements that readers see unless they ask for all; empty: all.
     asked : bool
-        Whether any run has it, but only when it is asked for by name: nothing loads it before.
+        Whether it is there only when it is asked for by name: nothing loads it before.
     """
 
     about: str

@@ -176,7 +176,7 @@ class Run:
         table = known.get(name)
         if table is None:
             raise unknown("table", name, dict.fromkeys(("cells", *self.tables, *known)))
-        if table.asked:
+        if table.asked and table.present(self):
             return table
         why = f", which needs {table.needs}" if table.needs else ""
         raise TomevalError(f"--what {name}: {self.folder} has no data for this table{why}")
