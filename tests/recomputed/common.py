@@ -47,6 +47,8 @@ def episodes_of(steps: list[Row]) -> dict[str, list[list[Row]]]:
 def report(mine: list[dict[str, float]], shown: list[Row]) -> None:
     """Print the largest difference of every column, and of how many numbers."""
     for name in mine[0]:
-        pairs = [(row[name], number(like[name])) for row, like in zip(mine, shown, strict=True)]
+        # A column that no row has a value of is left out.
+        theirs = [number(like.get(name, "")) for like in shown]
+        pairs = [(row[name], like) for row, like in zip(mine, theirs, strict=True)]
         count = sum(not math.isnan(value) for value, _ in pairs)
         print(f"{name}: {max(apart(*pair) for pair in pairs):.2g} of {count}")
