@@ -23,8 +23,9 @@ legend.set_title("What players know, and what they use")
 for text in legend.get_texts():
     who, options, _ = text.get_text().partition("(")
     text.set_text(f"{who}, SmolLM2-135M" if options else f"{who}, embedded" * (who == "LM") or who)
-    if who.startswith("model: hf"):  # which its name says
+    last = legend.legend_handles[-1]
+    if who.startswith("model: hf") and last is not None:  # which its name says
         text.set_text("")
-        legend.legend_handles[-1].set_visible(False)
+        last.set_visible(False)
 for path in save([plane._replace(stem="readme_plane")], Path(sys.argv[2])):
     print(path)
