@@ -173,17 +173,25 @@ def test_replay_of_eve_by_hand(tmp_path) -> None:
     assert "Eve guessed 1-2-3" not in text
 
 
-def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypatch) -> None:
+ALICE = {
+    "players": {"l": {"model": "scripted:logged"}},
+    "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
+    "probes": {"eve": True, "bob": True},
+}
+
+
+def alice_says(monkeypatch, code) -> Logged:
+    """Have a script give the hints x, y, z, and predict a code for both listeners."""
     log = Logged(
-        lambda q: said("code", [1, 2, 4]) if "you gave" in q else said("hints", ["x", "y", "z"])
+        lambda q: said("code", code) if "you gave" in q else said("hints", ["x", "y", "z"])
     )
     monkeypatch.setitem(SCRIPTS, "logged", log)
-    alice = {
-        "players": {"l": {"model": "scripted:logged"}},
-        "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
-        "probes": {"eve": True, "bob": True},
-    }
-    with replayed(tmp_path, [game_of([(1, 0), (1, 1), (0, 0)])], **alice) as run:
+    return log
+
+
+def test_replay_of_alice_predicts_people_without_being_heard(tmp_path, monkeypatch) -> None:
+    log = alice_says(monkeypatch, [1, 2, 4])
+    with replayed(tmp_path, [game_of([(1, 0), (1, 1), (0, 0)])], **ALICE) as run:
         (row,), (functional,) = (table_rows(what, run) for what in ("perspective", "functional"))
         ((details,), *_) = query(run, "SELECT details FROM step_records")
     # She says 1-2-4 every turn; Eve said 3-4-2, 1-2-4, 3-4-2 and Bob 1-2-3, 1-2-4, 4-3-2.
@@ -208,16 +216,8 @@ def test_a_guess_that_is_no_code_is_kept_and_counts_as_wrong(tmp_path, monkeypat
     recorded = RecordedGame(keywords=KEYS, turns=(first, second), name="people")
     write_games(tmp_path / "again.json", [recorded])
     assert read_games(tmp_path / "again.json") == [recorded]
-    log = Logged(
-        lambda q: said("code", [1, 2, 3]) if "you gave" in q else said("hints", ["x", "y", "z"])
-    )
-    monkeypatch.setitem(SCRIPTS, "logged", log)
-    alice = {
-        "players": {"l": {"model": "scripted:logged"}},
-        "pairings": [{"encoder": "l", "decoder": "record", "interceptor": "record"}],
-        "probes": {"eve": True, "bob": True},
-    }
-    with replayed(tmp_path, [recorded], **alice) as run:
+    log = alice_says(monkeypatch, [1, 2, 3])
+    with replayed(tmp_path, [recorded], **ALICE) as run:
         one, two = run.steps().to_dict("records")
         (perspective,), (outcomes,) = (table_rows(w, run) for w in ("perspective", "outcomes"))
         assert (one["bob"], one["decoder_outcome"], one["miscommunication"]) == (244, "illegal", 1)
