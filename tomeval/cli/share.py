@@ -83,10 +83,10 @@ def plot(
             show(path)
         if left_out := first_part(run)[1]:
             tell(f"note: {in_line(left_out)}")
-        stems = [path.stem for path in files]
-        left = [n for n in figures_of(run) if not any(stem.startswith(n) for stem in stems)]
+        left = [n for n in figures_of(run) if not any(one.stem.startswith(n) for one in files)]
         if left and not only:
-            tell(f"note: not drawn: {', '.join(left)} (--all, or --only NAME)")
+            why = "its data supports none" if every else "--all, or --only NAME"
+            tell(f"note: not drawn: {', '.join(left)} ({why})")
 
 
 def report(

@@ -67,9 +67,8 @@ SMALL = [one for one in shipped(IPD) if len(one.emissions) <= 12]
 def test_values_equal_sums_over_steps(partner, c):
     best = best_response(IPD, partner, 3, c)
     assert best.value == pytest.approx(brute_value(IPD, partner, c, max), abs=1e-9)
-    assert worst_response(IPD, partner, 3, c).value == pytest.approx(
-        brute_value(IPD, partner, c, min), abs=1e-9
-    )
+    worst = brute_value(IPD, partner, c, min)
+    assert worst_response(IPD, partner, 3, c).value == pytest.approx(worst, abs=1e-9)
     # What random play loses, over all lengths that can be drawn: V* - V of random play.
     lengths = np.arange(1, min(steps_for(c), 700))
     chances = (1 - c) * c ** (lengths - 1.0)
@@ -280,11 +279,12 @@ def test_bounds_and_relevance_are_per_expected_step():
     [row] = bounds("IPD", "tit_for_tat", continuation=0.9)
     # Best: always cooperate. Worst: 0 for cooperating after defecting, 10 for the reverse.
     assert row["best"] == pytest.approx(8)
-    assert row["worst"] == pytest.approx(
-        0.1 * brute_value(IPD, get_partner("tit_for_tat", IPD), 0.9, min), abs=1e-9
-    )
+    worst = 0.1 * brute_value(IPD, get_partner("tit_for_tat", IPD), 0.9, min)
+    assert row["worst"] == pytest.approx(worst, abs=1e-9)
     assert row["regret_max"] == pytest.approx(row["best"] - row["worst"])
     assert relevance(RPS, get_partner_set("single_action", RPS), 1, 0.9) == pytest.approx(1)
+    with pytest.raises(TomevalError, match="must be above 0 and at most"):
+        bounds("IPD", "tit_for_tat", continuation=1)
 
 
 def test_rewards_of_longer_plans_begin_with_those_of_shorter_ones():

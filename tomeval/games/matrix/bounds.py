@@ -88,9 +88,9 @@ def ends(
     game: MatrixGame, partner: Partner, horizon: int, continuation: float | None = None
 ) -> tuple[float, float]:
     """Return the mean reward per step of the worst and of the best policy."""
-    lasting = game, partner, horizon, continuation
+    plans = [of(game, partner, horizon, continuation) for of in (worst_response, best_response)]
     steps = horizon if continuation is None else 1 / (1 - continuation)
-    return worst_response(*lasting).value / steps, best_response(*lasting).value / steps
+    return plans[0].value / steps, plans[1].value / steps
 
 
 def by_state(game: MatrixGame, partner: Partner) -> dict[str, FloatArray]:
